@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ci.config import validate
 from bench.ingest.folders import files_below
 from bench.launch.sweep import exclusive
 from bench.project.facts_file import read_facts
@@ -77,6 +78,8 @@ def test_bench_toml_names_a_warehouse_within_the_repository(
     (cloned / "bench.toml").write_text(f'db = "{named}"\n')
     with pytest.raises(BenchError, match="is outside work"):
         find_db(None, cloned)
+    with pytest.raises(BenchError, match="is outside work"):
+        validate([cloned / "bench.toml"])
     assert find_db(Path("../x.duckdb"), cloned) == cloned / "../x.duckdb"
     monkeypatch.setenv("BENCH_DB", named)
     assert find_db(None, cloned)
@@ -86,6 +89,8 @@ def test_bench_toml_sends_no_password_to_a_server(cloned: Path) -> None:
     (cloned / "bench.toml").write_text('db = "ducklake:postgres:dbname=x host=example.com"\n')
     with pytest.raises(BenchError, match="names a server"):
         find_db(None, cloned)
+    with pytest.raises(BenchError, match="names a server"):
+        validate([cloned / "bench.toml"])
 
 
 @pytest.fixture(scope="module")
