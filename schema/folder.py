@@ -97,9 +97,6 @@ class Folder:
                 draft.unlink(missing_ok=True)
 
     def latest(self) -> int:
-        for folder in (self.path / "commits", self._data):
-            if folder.is_symlink():  # `collect` removes what no commit names: not elsewhere
-                raise Incompatible(f"{folder} is a link", hint="a shared warehouse is one folder")
         try:
             names = os.listdir(self.path / "commits")
         except OSError as error:
@@ -275,6 +272,14 @@ class Folder:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        for folder in (self.path / "commits", self._data):
+            if (
+                folder.is_symlink()
+            ):  # perhaps made by others: nothing elsewhere is written or removed
+                raise Incompatible(
+                    f"{folder} is a link", why="through links a shared warehouse is only read",
+                    hint="put the folder itself there, or bench db copy to a new place",
+                )  # fmt: skip
         try:
             yield
         except OSError as error:
