@@ -105,9 +105,9 @@ def remove_orphans(con: duckdb.DuckDBPyConnection, call: str, data: str, tell: T
 
 def tell_unmarked(data: str, address: str, tell: Tell) -> None:
     """Say why the orphans of a folder are not looked for, and what makes them be."""
-    mark = Path(data) / _MARK
+    note = Path(data) / _MARK
     tell(f"files in {data} that no snapshot names stay: the folder does not say whose they are; "
-         f"if no other lake keeps its rows there, write '{address}' into {mark}")  # fmt: skip
+         f"if no other lake keeps its rows there, write '{address}' into {note}")  # fmt: skip
 
 
 def _named(con: duckdb.DuckDBPyConnection, call: str) -> list[str]:
