@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from ..schema.annotation import FINDING, Annotation
 from ..schema.warehouse import Warehouse
-from ..vocabulary.regular import read_regular
+from ..vocabulary.regular import LARGEST, larger_than, read_regular
 from .finding import Closing, Finding, Place
 from .rule import slugs
 
@@ -132,6 +133,14 @@ def lines_of(path: Path) -> list[str]:
         return []
 
 
+def _unread(path: Path) -> str:
+    """Why the comments of a source that is there are not read."""
+    with suppress(OSError):
+        if path.stat().st_size > LARGEST:
+            return f"comments in this file are not read: it is {larger_than(LARGEST)}"
+    return ""
+
+
 def unused(
     warehouse: Warehouse,
     findings: Sequence[Finding],
@@ -148,6 +157,8 @@ def unused(
     found = [*_facts(warehouse, findings, facts, uris, complete)]
     for uri in uris:
         if uri.lower().endswith((".md", ".markdown")):
+            if why := _unread(root / uri):
+                found.append(_finding(Place(uri, 1), why))
             mine = [one for one in findings if one.uri == uri]
             for comment in comments(lines_of(root / uri)):
                 if why := _why_comment(comment, mine):

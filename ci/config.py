@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..project.settings import find_file, read_file
+from ..project.settings import find_file, read_file, require_own
 from ..schema.errors import BenchError
 from ..terminal.messages import info
 from .pages import matching
@@ -18,6 +18,8 @@ def validate(files: Sequence[Path]) -> None:
         raise BenchError("no bench.toml found", hint="bench.toml is optional")
     for file in found:
         settings = read_file(file)
+        if settings.db:
+            require_own(settings.db, file, file.parent)
         for path in (*settings.sources, *filter(None, [settings.templates, settings.formats])):
             if not path.exists():
                 raise BenchError(

@@ -194,7 +194,7 @@ def gc(
     if not is_shared(db):
         raise BenchError(f"{db} is a file", hint="bench db compact writes it anew")
     require_place(db)
-    note(f"{place_of(db).collect(timedelta(days=days)):,} files removed")
+    note(f"{place_of(db).collect(timedelta(days=days), warn):,} files removed")
 
 
 @o.command(source=("db",))

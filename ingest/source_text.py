@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 
 from ..schema.warehouse import Warehouse
-from ..vocabulary.regular import read_regular
-from .packed import packing, unpacked
+from ..vocabulary.regular import larger_than, read_first, read_regular
+from .packed import LONGEST_MAGIC, packing, unpacked
 
 LARGEST = 1 << 30  # bytes of a source whose lines are shown
 
@@ -37,8 +37,14 @@ def source_text(warehouse: Warehouse, root: Path, uri: str) -> tuple[list[str], 
 
 def _first(file: Path, size: int) -> bytes:
     """Its first bytes, unpacked: lines count in the text, and logs are often kept packed."""
+    if (how := packing(read_first(file, LONGEST_MAGIC))) is None:
+        return read_first(file, _bounded(size))  # a log goes on after it was read
     data = read_regular(file, LARGEST)
-    if (how := packing(data[:16])) is None:
-        return data[:size]
     packed = io.BytesIO(data)
-    return unpacked(packed, how, len(data), whole=False).read(min(size, LARGEST))
+    return unpacked(packed, how, len(data), whole=False).read(_bounded(size))
+
+
+def _bounded(size: int) -> int:
+    if size > LARGEST:
+        raise OSError(f"what was read of it is {larger_than(LARGEST)}")
+    return max(size, 0)  # a negative one would be all of it

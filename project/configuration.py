@@ -74,7 +74,8 @@ class Configuration(_Section):
 
     db: Text | None = Field(
         default=None,
-        description="The warehouse; --db and BENCH_DB take precedence. Default: ./bench.duckdb.",
+        description="The warehouse, in this file's folder or below, on no server; --db and "
+        "BENCH_DB take precedence, and may name any. Default: ./bench.duckdb.",
     )
     templates: Text | None = Field(
         default=None, description="Directory of templates that override the built-in ones."

@@ -68,18 +68,23 @@ def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
         return located(named, directory)
     settings = read_settings(directory)
     db = located(settings.db or DEFAULT_DB, directory)
-    home = settings.file.parent if settings.db and settings.file else directory
+    require_own(db, settings.file if settings.db else None, directory)
+    return db
+
+
+def require_own(db: Path, file: Path | None, directory: Path) -> None:
+    """Raises BenchError for a warehouse that lies outside the folder of the `bench.toml` that names
+    it; where none does, outside `directory`."""
     path = path_of(db)
     try:
         if path is None:
-            raise BenchError(f"{FILE} names a server", where=str(settings.file))
-        inside(home, str(path))
+            raise BenchError(f"{FILE} names a server", where=str(file))
+        inside(file.parent if file else directory, str(path))
     except BenchError as error:
         where = path.resolve() if path else db
         error.why = f"it is {where}" if path else ""
         error.hint = f"say so yourself: --db '{where}', or BENCH_DB"
         raise
-    return db
 
 
 def find_templates(flag: Path | None, cwd: Path | None = None) -> Path | None:

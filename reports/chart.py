@@ -127,13 +127,13 @@ def relative_to_smallest(series: Series) -> Series:
     return Series(series.name, tuple(map(relative, checked.points)))
 
 
-def write(figure: Figure, file: Path) -> None:
+def write(figure: Figure, file: Path, *, named: bool = False) -> None:
     """Write one file by its suffix, .svg or .png: the same figure gives the same bytes each day."""
     kind = file.suffix.lower().lstrip(".")
     image = BytesIO()
     with styled():
         figure.savefig(image, format=kind, dpi=DPI * SHARP, metadata=FORMATS[kind])
-    atomic_write(file, image.getvalue())
+    atomic_write(file, image.getvalue(), named=named)
 
 
 def save(figure: Figure, folder: Path | str, stem: str) -> list[Path]:

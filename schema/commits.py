@@ -23,6 +23,11 @@ _ATTEMPTS = 200
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 Slices = Callable[[], Iterator["pa.Table"]]
+Tell = Callable[[str], None]
+
+
+def untold(text: str) -> None:
+    """For who does not ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +84,11 @@ class Place(Protocol):
     def merge(self) -> bool:
         """Put many small files together; False where a whole commit has to do it."""
 
-    def collect(self, age: timedelta) -> int:
+    def collect(self, age: timedelta, tell: Tell = untold) -> int:
         """Remove files older than `age` that no commit needs; gives how many.
 
         Never those of a writer at work. An age of zero also removes what a reader needs right now.
+        What stays since it may be of somebody else is told.
         """
 
     def check(self) -> tuple[int, list[str]]:

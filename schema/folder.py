@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ..vocabulary.regular import parse_json, read_regular
-from .commits import Change, Commit
+from .commits import Change, Commit, Tell, untold
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
@@ -154,7 +154,7 @@ class Folder:
     def merge(self) -> bool:
         return False
 
-    def collect(self, age: timedelta) -> int:
+    def collect(self, age: timedelta, tell: Tell = untold) -> int:
         self._refuse_links()
         past = time.time() - age.total_seconds() if age else None
         with self._writing():
@@ -283,6 +283,14 @@ class Folder:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        for folder in (self.path / "commits", self._data):
+            if (
+                folder.is_symlink()
+            ):  # perhaps made by others: nothing elsewhere is written or removed
+                raise Incompatible(
+                    f"{folder} is a link", why="through links a shared warehouse is only read",
+                    hint="put the folder itself there, or bench db copy to a new place",
+                )  # fmt: skip
         try:
             yield
         except OSError as error:

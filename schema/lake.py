@@ -18,11 +18,11 @@ import duckdb
 import pyarrow as pa
 
 from .catalogs import Catalog, State, quoted, told
-from .commits import Change, Commit
+from .commits import Change, Commit, Tell, untold
 from .ddl import tables
 from .errors import BenchError
 from .extensions import instance
-from .lake_files import S3, is_marked, mark, remove
+from .lake_files import S3, is_marked, mark, remove, remove_orphans, tell_unmarked
 from .migrate import apply_tables, lacks_tables
 
 _SLICE = 1 << 20  # rows
@@ -129,7 +129,7 @@ class Lake:
             con.execute("CALL ducklake_merge_adjacent_files('wh')").fetchall()
         return True
 
-    def collect(self, age: timedelta) -> int:
+    def collect(self, age: timedelta, tell: Tell = untold) -> int:
         past = f"TIMESTAMPTZ '{datetime.now(UTC) - age:%Y-%m-%d %H:%M:%S+00}'"
         with self.catalog.guarded(), self._attached(read_only=False) as con:
             until = past if age else "now()"
@@ -140,7 +140,10 @@ class Lake:
             # A writer's files are orphans until it commits: never those of today. Nor are those of
             # another lake, whose folder the catalog may name.
             if age and is_marked(data, self.catalog.folder, self.catalog.address):
-                removed += remove(con, f"ducklake_delete_orphaned_files('wh', {which})", data)
+                call = f"ducklake_delete_orphaned_files('wh', {which})"
+                removed += remove_orphans(con, call, data, tell)
+            elif age:
+                tell_unmarked(data, self.catalog.address, tell)
             return removed
 
     def check(self) -> tuple[int, list[str]]:

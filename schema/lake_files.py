@@ -6,6 +6,7 @@ tables, and looks for files that no snapshot names in whatever folder it is told
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from .commits import Tell
 from .errors import BenchError, Incompatible
 
 S3 = "s3://"
@@ -77,13 +79,52 @@ def is_marked(data: str, catalog: Path | None, address: str) -> bool:
 
 def remove(con: duckdb.DuckDBPyConnection, call: str, data: str) -> int:
     """Have DuckLake remove files; raises BenchError before, for one that it has not made."""
-    function, _, options = call.partition("(")
-    named = con.execute(f"CALL {function}({options[:-1]}, dry_run => true)").fetchall()
-    for (name,) in named:
+    for name in _named(con, call):
         if not _is_own(name, data):
             raise BenchError("the lake would remove a file that is none of it", where=name,
                              hint="look at its catalog: others can have written to it")  # fmt: skip
     return len(con.execute(f"CALL {call}").fetchall())
+
+
+def remove_orphans(con: duckdb.DuckDBPyConnection, call: str, data: str, tell: Tell) -> int:
+    """Remove those orphans that DuckLake has made; of others it is told how many are left.
+
+    DuckLake would remove all of them.
+    """
+    names = _named(con, call)
+    own = [name for name in names if _is_own(name, data)]
+    if others := len(names) - len(own):
+        tell(f"{data} holds files that are none of the lake, which stay: {others:,}")
+    if not data.startswith(S3):
+        return sum(map(_removed, own))
+    if own and others:
+        tell(f"so do {len(own):,} of its own that no snapshot names: move the others elsewhere")
+        return 0
+    return len(con.execute(f"CALL {call}").fetchall()) if own else 0
+
+
+def tell_unmarked(data: str, address: str, tell: Tell) -> None:
+    """Say why the orphans of a folder are not looked for, and what makes them be."""
+    note = Path(data) / _MARK
+    tell(f"files in {data} that no snapshot names stay: the folder does not say whose they are; "
+         f"if no other lake keeps its rows there, write '{address}' into {note}")  # fmt: skip
+
+
+def _named(con: duckdb.DuckDBPyConnection, call: str) -> list[str]:
+    """The files that a call would remove."""
+    function, _, options = call.partition("(")
+    found = con.execute(f"CALL {function}({options[:-1]}, dry_run => true)").fetchall()
+    return [name for (name,) in found]
+
+
+def _removed(name: str) -> bool:
+    try:
+        os.unlink(name)
+    except FileNotFoundError:  # by another process
+        return False
+    except OSError as error:
+        raise BenchError("cannot remove a file", why=error.strerror or "", where=name) from error
+    return True
 
 
 def _is_own(name: str, data: str) -> bool:

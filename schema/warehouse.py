@@ -24,6 +24,7 @@ LOCK_TIMEOUT_S = 5.0
 # PIVOT is a CREATE and a SELECT, or MULTI, before it runs.
 _READING = frozenset(("SELECT", "EXPLAIN", "CREATE", "MULTI"))
 _DRAFTS_KEPT_S = 3600.0
+_HASTENED = ("threads", "disabled_optimizers")  # settings, by `materialized`
 Rows = list[tuple[Any, ...]]  # Any: whatever the query gives
 
 
@@ -52,6 +53,7 @@ class Warehouse:
         self.sealed = False
         self.changed = False  # in what outlives the connection: its settings, perhaps
         self.materialized: list[str] = []  # views computed once, kept
+        self.hastened = False  # its instance plans queries as those of a small one
         self.small: bool | None = None  # None: not counted since the last write
         self.stores_views: bool | None = None  # None: not looked for since the last write
 
@@ -109,7 +111,7 @@ class Warehouse:
     def release(self, but: Collection[str] = ()) -> None:
         """Drop what views hold, `but` for some: the others show again what is stored."""
         kept = [view for view in self.materialized if view in but]
-        if self.materialized and not kept:
+        if not kept:
             self._run_as_usual()
         for view in self.materialized:
             if view not in kept:
@@ -117,13 +119,19 @@ class Warehouse:
         self.materialized = kept
 
     def _run_as_usual(self) -> None:
-        for name in ("threads", "disabled_optimizers"):  # of the instance, which serves others too
-            self.con.execute(f"RESET {name}")
+        if self.hastened:
+            for name in _HASTENED:  # of the instance, which serves others too
+                self.con.execute(f"RESET {name}")
+            self.hastened = False
 
     def close(self) -> None:
-        if self.materialized and not self.sealed and not self.changed:
-            self._run_as_usual()
-        disconnect(self.con, reusable=not self.sealed and not self.changed)
+        reusable = not self.sealed and not self.changed
+        if reusable:
+            try:
+                self._run_as_usual()
+            except duckdb.Error:  # after a fatal error nothing runs: no other gets the instance
+                reusable = False
+        disconnect(self.con, reusable=reusable)
         if self.path and not self.read_only and not self.replica:
             closed(self.path)
 

@@ -41,7 +41,7 @@ def predict(
         from ..reports.chart import write as write_chart
         from ..reports.predict_chart import predict_picture
 
-        write_chart(predict_picture(names, made), output)
+        write_chart(predict_picture(names, made), output, named=True)
         info(f"wrote {output}")
         return
     write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")

@@ -104,7 +104,8 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
         raise BenchError("this is not written as HTML", where=str(file),
                          hint=f"-o {file.with_suffix('.md').name}")  # fmt: skip
     try:
-        atomic_write(file, visible(text).encode("utf-8", "backslashreplace"))
+        data = visible(text).encode("utf-8", "backslashreplace")
+        atomic_write(file, data, named=not output.is_dir())
     except OSError as error:
         why = error.strerror or str(error)
         raise BenchError("cannot write the output", why=why, where=str(file)) from error

@@ -49,6 +49,16 @@ def test_a_query_of_a_user_has_every_thread_again(folder: Path) -> None:
         assert warehouse.rows("SELECT count(*) FROM duckdb_tables() WHERE temporary") == [(0,)]
 
 
+def test_the_next_warehouse_has_every_thread_though_a_view_failed() -> None:
+    query = "SELECT current_setting('threads'), current_setting('disabled_optimizers')"
+    with in_memory() as warehouse:
+        before = warehouse.rows(query)
+    with pytest.raises(duckdb.CatalogException), in_memory() as warehouse:
+        materialize(warehouse, "no_such_view")
+    with in_memory() as warehouse:
+        assert warehouse.rows(query) == before
+
+
 def test_a_window_over_a_long_run_reads_each_interval_once() -> None:
     """Without DuckDB's optimizer each was compared with all others: minutes for 10^5 intervals."""
     with in_memory() as warehouse:

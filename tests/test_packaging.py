@@ -1,6 +1,7 @@
 """The wheel holds the package and nothing else."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,19 @@ def test_the_version_is_that_of_the_package() -> None:
 
 def test_no_loose_modules_at_the_root(root: Path) -> None:
     assert {p.name for p in root.glob("*.py")} == MODULES
+
+
+def test_files_that_are_about_lakes_run_where_there_is_ducklake(root: Path) -> None:
+    recipe = (root / "Makefile").read_text(encoding="utf-8")
+    listed = re.search(r"OLD_TESTS := (.+\n.+)", recipe)
+    makes = re.compile(r"\bmade\(\"(?:sqlite|duckdb)\"|fixture\(params=.*\"sqlite\"")
+    needing = {
+        file.stem.removeprefix("test_")
+        for file in (root / "tests").glob("test_*.py")
+        if makes.search(file.read_text(encoding="utf-8"))
+    }
+    assert needing >= {"shared", "strange_lakes"} and listed
+    assert needing <= set(re.findall(r"\w+", listed[1]))
 
 
 def test_the_tools_are_listed_alike_for_pip_with_and_without_groups(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ci.config import validate
 from bench.ingest.folders import files_below
 from bench.launch.sweep import exclusive
 from bench.project.facts_file import read_facts
@@ -18,7 +19,9 @@ from bench.schema.connect import connect_file, disconnect
 from bench.schema.errors import BenchError
 from bench.schema.place import place_of
 from bench.schema.warehouse import open_read, open_write
+from bench.site.folder import Folder
 from bench.terminal.tables import emit
+from bench.vocabulary.atomic import atomic_write
 from tests.program import quick
 
 TEXT = "export PATH=$HOME/bin:$PATH\n"
@@ -75,6 +78,8 @@ def test_bench_toml_names_a_warehouse_within_the_repository(
     (cloned / "bench.toml").write_text(f'db = "{named}"\n')
     with pytest.raises(BenchError, match="is outside work"):
         find_db(None, cloned)
+    with pytest.raises(BenchError, match="is outside work"):
+        validate([cloned / "bench.toml"])
     assert find_db(Path("../x.duckdb"), cloned) == cloned / "../x.duckdb"
     monkeypatch.setenv("BENCH_DB", named)
     assert find_db(None, cloned)
@@ -84,6 +89,8 @@ def test_bench_toml_sends_no_password_to_a_server(cloned: Path) -> None:
     (cloned / "bench.toml").write_text('db = "ducklake:postgres:dbname=x host=example.com"\n')
     with pytest.raises(BenchError, match="names a server"):
         find_db(None, cloned)
+    with pytest.raises(BenchError, match="names a server"):
+        validate([cloned / "bench.toml"])
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +184,21 @@ def test_an_export_writes_through_no_link(cloned: Path, shared: Path) -> None:
     (out / "runs.csv").symlink_to(profile)
     assert quick(cloned, "export", "-o", "out", "--format", "csv", "--db", str(shared)).code == 0
     assert profile.read_text() == TEXT and not (out / "runs.csv").is_symlink()
+
+
+def test_a_device_is_written_to_where_a_user_names_it(cloned: Path) -> None:
+    out = cloned / "out"
+    out.mkdir()
+    for name in ("index.html", "runs.md", "chart.svg"):
+        (out / name).symlink_to("/dev/null")
+    with pytest.raises(BenchError, match="the site cannot be written"):
+        Folder(out, {}, {}, None, frozenset()).write("index.html", b"x", "key")
+    with pytest.raises(BenchError, match="cannot write the output"):
+        emit("text", out, name="runs.md")
+    with pytest.raises(OSError, match="not a regular file"):
+        atomic_write(out / "chart.svg", b"x")
+    emit("text", out / "runs.md")
+    assert all((out / name).is_symlink() for name in ("index.html", "runs.md", "chart.svg"))
 
 
 @pytest.mark.parametrize("line", ["export --records out", "site -o out"])

@@ -93,8 +93,28 @@ def test_files_of_another_lake_are_no_orphans(lake: Path, tmp_path: Path) -> Non
     with sqlite3.connect(lake) as con:
         con.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'data_path'",
                     [f"{other.parent}/"])  # fmt: skip
-    assert place_of(Path(f"ducklake:sqlite:{lake}")).collect(timedelta(days=1)) == 0
+    told: list[str] = []
+    place = place_of(Path(f"ducklake:sqlite:{lake}"))
+    assert place.collect(timedelta(days=1), told.append) == 0
     assert other.exists()
+    assert len(told) == 1 and f"write 'sqlite:{lake}' into {other.parent}/.bench-lake" in told[0]
+    (other.parent / ".bench-lake").write_text(f"sqlite:{lake}\n")
+    assert place.collect(timedelta(days=1), told.append) == 1
+    assert not other.exists() and len(told) == 1
+
+
+def test_orphans_are_removed_and_files_of_others_stay(lake: Path) -> None:
+    rows = Path(f"{lake}.files")
+    orphan, mine = rows / "ducklake-0a-0b.parquet", rows / "mine.parquet"
+    rows.mkdir(exist_ok=True)
+    for file in (orphan, mine):
+        file.touch()
+        os.utime(file, (0, 0))
+    told: list[str] = []
+    place = place_of(Path(f"ducklake:sqlite:{lake}"))
+    assert place.collect(timedelta(days=1), told.append) == 1
+    assert mine.exists() and not orphan.exists()
+    assert [text.rpartition(": ")[2] for text in told] == ["1"]
 
 
 def test_whose_the_rows_of_a_folder_are(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from bench.audit.closing import unused
 from bench.audit.finding import Finding, Place
 from bench.audit.places import placed
 from bench.ingest.source_text import source_text
@@ -50,6 +51,27 @@ def test_lines_of_a_source_are_shown_as_they_were_read(made: Path) -> None:
     with open_read(made / "bench.duckdb") as warehouse:
         lines, why = source_text(warehouse, made, NAME)
     assert not why and lines[44].startswith("|")
+
+
+def test_a_source_that_has_grown_large_is_shown_as_far_as_it_was_read(
+    named: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.ingest.source_text.LARGEST", 16)
+    (tmp_path / "a.log").write_text("step 1\nstep 2\nstep 3\n")
+    with open_read(named("a.log", b"step 1\nstep 2")) as warehouse:
+        assert source_text(warehouse, tmp_path, "a.log") == (["step 1", "step 2"], "")
+    with open_read(named("a.log", b"step 1\nstep 2\nstep")) as warehouse:
+        assert "what was read of it is larger than" in source_text(warehouse, tmp_path, "a.log")[1]
+
+
+def test_a_document_whose_comments_are_too_much_to_read_is_told(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_read(made / "bench.duckdb") as warehouse:
+        assert unused(warehouse, [], [], made, complete=True) == []
+        monkeypatch.setattr("bench.audit.closing.LARGEST", 16)
+        [found] = unused(warehouse, [], [], made, complete=True)
+    assert found.uri == NAME and "are not read: it is larger than" in found.evidence
 
 
 @pytest.mark.parametrize("first", [b"", b"-----BEGIN"])

@@ -8,10 +8,16 @@ import tempfile
 from pathlib import Path
 
 
-def atomic_write(file: Path, data: bytes) -> None:
-    """Put `data` where a file is or will be; its permissions stay. Raises OSError."""
-    if file.exists() and not file.is_file():  # /dev/null, a pipe: nothing there to be replaced
-        file.write_bytes(data)
+def atomic_write(file: Path, data: bytes, *, named: bool = False) -> None:
+    """Put `data` where a file is or will be; its permissions stay.
+
+    A pipe or a device is written to only where a user has `named` it: in a folder that somebody
+    else made, it would wait without end, or reach another machine. Raises OSError.
+    """
+    if file.exists() and not file.is_file():
+        if not named:
+            raise OSError("not a regular file")
+        file.write_bytes(data)  # /dev/null: nothing there to be replaced
         return
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:100]}.")
     try:

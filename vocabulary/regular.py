@@ -16,13 +16,22 @@ def read_regular(file: Path, most: int = LARGEST) -> bytes:
 
     Nobody may write to a pipe, and a device has no end.
     """
+    data = read_first(file, most + 1)
+    if len(data) > most:
+        raise OSError(larger_than(most))
+    return data
+
+
+def read_first(file: Path, size: int) -> bytes:
+    """The first bytes of a regular file, of any length; raises OSError for any other."""
     _require_regular(file.stat())  # to open some devices does something already
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
         _require_regular(os.fstat(stream.fileno()))
-        data = stream.read(most + 1)
-    if len(data) > most:
-        raise OSError(f"larger than {most / (1 << 20):,.3g} MiB")
-    return data
+        return stream.read(size)
+
+
+def larger_than(most: int) -> str:
+    return f"larger than {most / (1 << 20):,.3g} MiB"
 
 
 def _require_regular(found: os.stat_result) -> None:
