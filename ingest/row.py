@@ -26,11 +26,11 @@ TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Text around a table may speak of these; nodes, devices and DP are the table's own matter.
 AROUND = frozenset(field.name for field in stated_by("text"))
 # A number of parameters alone may be one of tokens, so words stand beside it.
-_SIZE = r"\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
 _LABEL = re.compile(
-    rf"[`*]{{0,4}}(?:(?P<label>{_SIZE})(?=[`*]{{0,4}}[,;:|(+ ]+[A-Za-z])"
-    rf"(?!\s*(?:tok|sample|step|param|word))"
-    rf"|(?P<name>[A-Za-z][\w.+]{{0,30}}(?:[-_][\w.+]{{1,20}}){{0,5}}[-_]{_SIZE}"
+    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9]))"
+    r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
+    r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
+    r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
     # what goes on and on is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )

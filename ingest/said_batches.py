@@ -11,8 +11,8 @@ from .undecided import accumulations_in
 _LISTED = re.compile(r"\W*grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{0,4}[:：]\W*", re.I)
 _LISTED_ITEM = re.compile(r"\s*[-*+•]\s+[^:：\d]{1,40}[:：]\s*(\d{1,6})\W*")
 _BATCH_SAID = re.compile(
-    r"\s*(?:[-*+•]|\d{1,2}[.)])?\s*[*_`]{0,3}batch[ _-]?size[*_`]{0,3}"
-    r"\s?[:=：]\s?[*_`]{0,3}(\d{1,5})[*_`.]{0,3}\s*",
+    r"(?:(?:[-*+•]|\d{1,2}[.)])\s*)?[*_`]{0,3}batch[ _-]?size[*_`]{0,3}"
+    r"\s?[:=：]\s?[*_`]{0,3}(\d{1,5})[*_`.]{0,3}",
     re.I,
 )
 
@@ -35,5 +35,5 @@ class SaidBatches:
             self.accumulations |= {int(item[1])} - {0, 1}
         else:
             self.listing = not line.code and bool(_LISTED.fullmatch(line.text))
-        said = None if line.code else _BATCH_SAID.fullmatch(line.text)
+        said = None if line.code else _BATCH_SAID.fullmatch(line.text.strip())
         return [(int(said[1]), line)] if said else []

@@ -88,7 +88,8 @@ def test_a_plan_that_does_not_add_up_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("device", "memory", "grades"),
     [
-        ("H100", "82.4 GiB", ["warning"]),  # there are some of 94 and 96 GB
+        ("H100", "82.4 GiB", []),  # there are some of 94 and 96 GB
+        ("H200", "145.2 GiB", ["warning"]),
         ("H100 80GB", "82.4 GiB", ["error"]),
         ("H100-96GB", "82.4 GiB", []),
         ("A100", "60 GiB", []),

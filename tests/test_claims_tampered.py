@@ -154,5 +154,5 @@ def test_hostile_files_are_invalid(home: Path, folder: Path, text: bytes) -> Non
 def test_a_claim_that_is_too_large(home: Path, folder: Path) -> None:
     with (folder / "claim.json").open("wb") as file:
         file.truncate(LARGEST + 1)
-    with pytest.raises(BenchError, match="too large"):
+    with pytest.raises(BenchError, match="larger than 16 MiB"):
         checked(folder / "claim.json", [home / "in"])

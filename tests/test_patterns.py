@@ -62,6 +62,7 @@ MADE = {
     "ingest/masks.py": "formats without their digits",
     "ingest/nouns.py": "forms of nouns.toml, found as data",
     "ingest/own_tool.py": "an escaped name",
+    "ingest/row.py": "a number",
     "launch/process_probe.py": "names of libraries of the program",
     "project/facts_file.py": "an escaped name",
     "project/path_patterns.py": "tests/test_bounds.py",

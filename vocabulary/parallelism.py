@@ -91,7 +91,10 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
     for batch in _BATCH.finditer(text):
         yield batch[0], batch[1], batch[2]
     for found in _SIZE.finditer(text):
-        if found[1].lower() not in _OPEN and _field_of(found[1]):
+        # Set apart as a setting of the run it is one: `(BS 8)`, `BS=8`, not `tokens/s/GPU bs 8`.
+        around = text[: found.start()][-1:] + text[found.end() :][:1]
+        apart = around == "()" or "=" in found[0] or ":" in found[0]
+        if (apart or found[1].lower() not in _OPEN) and _field_of(found[1]):
             yield found[0], found[1], found[2]
 
 
