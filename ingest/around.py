@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..vocabulary.sizes import parse_size
 from .agreement import Refused, agreeing
 from .context import Fact
-from .reach import stated
+from .reach import resolve, stated
 from .row import AROUND, Around
 from .sections import FoundTable
 
@@ -35,6 +35,9 @@ class TableContext:
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
         self._reach = [*everywhere, *found.facts]
+        # Of rows that name no size themselves; what is said of another model is not theirs.
+        named = resolve(self._reach, "size", None) if "size" in self._names else None
+        self._size = parse_size(named.value) if named and named.value else None
         self._facts_of_size: dict[float | None, dict[str, Fact]] = {}
         self._taken: dict[tuple[tuple[str, float], ...], tuple[Around, list[Refused]]] = {}
         self._near = frozenset(filter(self._is_near, self._reach))
@@ -50,7 +53,7 @@ class TableContext:
         return self._taken[key]
 
     def _facts(self, own: Mapping[str, float]) -> dict[str, Fact]:
-        size = own.get("size")
+        size = own.get("size", self._size)
         if size not in self._facts_of_size:
             found = stated(self._found.facts, self._everywhere, self._names, size)
             self._facts_of_size[size] = found

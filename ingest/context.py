@@ -121,11 +121,11 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     if scope == "heading":
         passing = [*_assigned(text, line, scope), *_frameworks(text, line)]
         facts += [fact for fact in passing if fact.field not in named]
-    sizes = {found[1] for found in _sizes_in(text)}
+    sizes = {found[1] for found in sizes_in(text)}
     if model := _model_named(text):
         facts.append(Fact("size", model, text.strip(), line, scope))
     elif len(sizes) == 1:
-        label = next(_sizes_in(text))[0]
+        label = next(sizes_in(text))[0]
         facts.append(Fact("size", label, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
 
@@ -319,7 +319,8 @@ def _model_named(text: str) -> str | None:
     return found["name"] if found and named else None
 
 
-def _sizes_in(text: str) -> Iterator[tuple[str, float]]:
+def sizes_in(text: str) -> Iterator[tuple[str, float]]:
+    """The sizes of models that a text names, each as written and in 1e9 parameters."""
     rest = _TOKENS.sub(" ", text)
     while found := find_size(rest):
         yield found

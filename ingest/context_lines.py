@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.sizes import find_size
-from .context import Fact, devices_named, machine_facts, phrases_in, setting_field, typed_facts
+from .context import (
+    Fact,
+    devices_named,
+    machine_facts,
+    phrases_in,
+    setting_field,
+    sizes_in,
+    typed_facts,
+)  # fmt: skip
 from .explained import explained
 from .formula_lines import one_liner
 
@@ -38,6 +46,13 @@ _BETWEEN = re.compile(r"[,;|()]|\s/\s|\.\s")
 # `length: 8,192` is one number; `GBS: 256,512` may be two.
 _GROUPED = re.compile(r"((?:length|vocab\w*)\s?[:=]\s?\d{1,3}),(\d{3})(?![\d,])", re.I)
 _REMARK = re.compile(r"(?<!\s)\s?\([^()=\d]{1,120}\)$")  # `Length: 8,192 (without padding)`
+# A result of its own: `Training llama-3b on 4x RTX 3090: ~6300 tokens per second`.
+_MEASURED = re.compile(
+    r"\d[ ~]{0,2}(?:[kKM] ?)?(?:tokens?|tok|samples?|sequences?|it|steps?)(?: ?/ ?| per )"
+    r"(?:s|sec|gpu|device)"
+    r"|\d ?[TP]?flop/?s\b|\bmfu\b[^.]{0,20}\d|\d%? mfu\b",
+    re.I,
+)
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _ABOVE = re.compile(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
 _LEADING = re.compile(r"^(?:all|with|using|export|set|and)\s+", re.I)
@@ -90,7 +105,15 @@ def line_facts(text: str, line: int) -> LineFacts:
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")
     of_nodes = is_launch(text) or bool(_OF_NODES.search(text))
     section = formula or (machine if of_nodes else [])
-    return LineFacts([], formula, section, [*machine, *devices_named(text, line)])
+    mentions = [*machine, *devices_named(text, line)]
+    if tells_result(text) and len(sizes := {size for _, size in sizes_in(text)}) == 1:
+        mentions = [replace(one, only_size=min(sizes)) for one in mentions]
+    return LineFacts([], formula, section, mentions)
+
+
+def tells_result(text: str) -> bool:
+    """Whether a line tells what was measured: on what it ran is of that alone."""
+    return bool(_MEASURED.search(text))
 
 
 def configuration(text: str, line: int) -> list[Fact]:

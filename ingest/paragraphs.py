@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
 from .context import Fact, begins_with_trainer, framework_named, phrases_in, trainers_in
-from .context_lines import configuration, is_caption
+from .context_lines import configuration, is_caption, tells_result
 from .families import families_in
 from .grid import Table
 from .markdown import Heading, TextLine
@@ -250,12 +250,14 @@ def _of_sentence(text: str, line: int) -> Iterator[Fact]:
         found += framework_named(text, line)
     labels = set(_sizes(text))
     only = labels.pop() if len(labels) == 1 else None
+    measured = tells_result(text)
     for one in found:
         if one.field in _OF_A_MODEL and labels:
             continue  # of several models nobody knows whose
         if one.field in _DESCRIBED and not (_WE.search(text) or _is_fragment(text)):
             continue
-        bound = only if one.field not in ("size", "device", "framework") else None
+        everywhere = one.field in ("size", "framework") or (one.field == "device" and not measured)
+        bound = None if everywhere else only
         yield replace(one, scope="line", only_size=one.only_size or bound)
 
 

@@ -57,7 +57,10 @@ def unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
             continue
         longest = max(stated, key=lambda fact: len(fact.value or ""))
         if all(_agree(name, fact.value or "", longest.value or "") for fact in stated):
-            yield replace(longest, scope="document", only_size=None)
+            # Said of one model alone it is of its rows, however often.
+            sizes = {fact.only_size for fact in stated}
+            only = sizes.pop() if len(sizes) == 1 else None
+            yield replace(longest, scope="document", only_size=only)
 
 
 def _agree(name: str, value: str, longest: str) -> bool:

@@ -133,3 +133,26 @@ def test_a_machine_of_several_devices_runs_no_single_process(
 @pytest.mark.parametrize("text", ["64 DGX H100 GPUs", "64 HGX H100 devices", "64x DGX A100 GPU"])
 def test_devices_of_machines_are_counted_as_devices(text: str) -> None:
     assert {fact.field: fact.value for fact in counted(text, 1)} == {"devices": "64"}
+
+
+@pytest.mark.parametrize(
+    ("opening", "heading", "device", "devices"),
+    [
+        ("* Training llama-3b on 4x RTX 3090: ~6300 tokens per second.", "Llama-70B", None, None),
+        ("Training Llama 3B ran at 45% MFU on 4x A100.", "Llama-70B", None, None),
+        ("* Training llama-3b on 4x RTX 3090: ~6300 tokens per second.", "Llama-3B", "RTX 3090", 4),
+        ("All runs use 4x A100.", "Llama-70B", "A100", 4),
+    ],
+)
+def test_a_result_of_one_model_lends_nothing_to_another(
+    opening: str, heading: str, device: str | None, devices: int | None, tmp_path: Path
+) -> None:
+    """The size of the rows stands in the heading alone."""
+    table = (
+        "| Micro Batch Size | Sequence Length | Step time (s) |\n|--|--|--|\n| 4 | 4096 | 2.5 |\n"
+    )
+    (tmp_path / "x.md").write_text(f"# Benchmark\n\n{opening}\n\n## Tuning {heading}\n\n{table}")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "x.md"], tmp_path)
+        found = warehouse.rows("SELECT device, devices FROM runs JOIN topology USING (run_id)")
+    assert found == [(device, devices)]
