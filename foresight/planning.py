@@ -53,7 +53,9 @@ def proposed(
         raise BenchError(
             "no split of these devices is feasible within the limits",
             why=f"{counted(fewest, 'device')}, {limits.devices or 'any number'} allowed",
-            hint="--nodes asks for fewer",
+            hint="a larger --devices: one node has more"
+            if start.base["nodes"] and room * start.base["nodes"] < start.base["device_count"]
+            else "--nodes asks for fewer",
         )  # fmt: skip
     measured = start.measured(within)
     ranked, left = start.ranked(start.rated(within), measured)

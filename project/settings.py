@@ -82,7 +82,7 @@ def require_own(db: Path, file: Path | None, directory: Path) -> None:
         inside(file.parent if file else directory, str(path))
     except BenchError as error:
         where = path.resolve() if path else db
-        error.why = f"it is {where}" if path else ""
+        error.why = f"{f'db in {FILE}' if file else 'a link'} leads to {where}" if path else ""
         error.hint = f"say so yourself: --db '{where}', or BENCH_DB"
         raise
 
