@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from ..vocabulary.sizes import parse_size
 from .cast import integer
-from .context import INTEGERS, Fact
+from .context import INTEGERS
+from .fact import Fact
 
 # A layer of a transformer has 12 x hidden^2 parameters, embeddings 2 x vocabulary x hidden at most.
 _PER_LAYER = 12

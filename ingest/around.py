@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..vocabulary.sizes import parse_size
 from .agreement import Refused, agreeing
-from .context import Fact
+from .fact import Fact
 from .reach import resolve, stated
 from .row import AROUND, Around
 from .sections import FoundTable

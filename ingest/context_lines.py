@@ -7,16 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.sizes import find_size
-from .context import (
-    Fact,
-    devices_named,
-    machine_facts,
-    phrases_in,
-    setting_field,
-    sizes_in,
-    typed_facts,
-)  # fmt: skip
+from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts
 from .explained import explained
+from .fact import Fact
 from .formula_lines import one_liner
 
 # `TP=8`, `TP: 8`, `TP is 8` and `TP 8`: a value is one word.

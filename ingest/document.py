@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from ..vocabulary.headings import LONGEST
-from .context import Fact, framework_named, framework_of, is_aside, phrases_in
+from .context import is_aside, phrases_in
 from .context_lines import (
     LineFacts,
     is_caption,
@@ -16,7 +16,9 @@ from .context_lines import (
     reaches_back,
 )
 from .crossed import with_axis_named
+from .fact import Fact
 from .families import without_other_families
+from .frameworks import framework_named, framework_of
 from .grid import Table
 from .markdown import Heading, TextLine, blocks
 from .methods import with_method_a_row

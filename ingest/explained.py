@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from .context import Fact, setting_field, typed_facts
+from .context import setting_field, typed_facts
+from .fact import Fact
 
 _ITEM = re.compile(
     r"^\s*(?:\d{1,2}[.)、]|[-*+•])\s*(?P<front>[^A-Za-z`*]{0,12})[`*]{0,3}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from .context import Fact
+from .fact import Fact
 
 _FAMILY = re.compile(
     r"(?<![A-Za-z])(?P<name>(?:Ro|De|Al|AL|Distil|Mega|Modern)?BERT|bert"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from .context import Fact
+from .fact import Fact
 
 # Bounded everywhere: a formula is looked for in every line, and lines may be hostile.
 _ASSIGNED = re.compile(

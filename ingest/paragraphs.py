@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
-from .context import Fact, begins_with_trainer, framework_named, phrases_in, trainers_in
+from .context import phrases_in
 from .context_lines import configuration, is_caption, tells_result
+from .fact import Fact
 from .families import families_in
+from .frameworks import begins_with_trainer, framework_named, trainers_in
 from .grid import Table
 from .markdown import Heading, TextLine
 from .own_tool import is_named_in

@@ -15,15 +15,9 @@ from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.sizes import find_size
 from ..vocabulary.slices import is_machine
-from .context import (
-    Fact,
-    devices_named,
-    dtype_of,
-    frameworks_in,
-    phrases_in,
-    setting_field,
-    typed_facts,
-)
+from .context import devices_named, dtype_of, phrases_in, setting_field, typed_facts
+from .fact import Fact
+from .frameworks import frameworks_in
 from .grid import Table
 from .nouns import in_series
 

@@ -16,7 +16,8 @@ from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
-from .context import Fact, is_aside
+from .context import is_aside
+from .fact import Fact
 from .flops_scope import flops_settled
 from .grid import Table, TableRow
 from .rate_scope import settled

@@ -11,8 +11,9 @@ from ..schema.rows import Rows, content_id
 from ..vocabulary.fields import stated_by
 from ..vocabulary.sizes import parse_size
 from .cast import integer
-from .context import INTEGERS, Fact
+from .context import INTEGERS
 from .dialect import dialects
+from .fact import Fact
 from .lines import peel
 from .published import add_facts
 from .reach import resolve, stated

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from .context import Fact, same_device
+from .context import same_device
+from .fact import Fact
 
 # Where a document says it once, it says it for all.
 _EVERYWHERE = ("device", "devices_per_node", "seq_len")

@@ -16,7 +16,8 @@ from ..vocabulary.settings import Setting, clock_ghz, env_kind
 from ..vocabulary.sizes import active_size, parse_size
 from ..vocabulary.slices import counted_of, is_machine, slice_of
 from .cast import LIMITS, integer
-from .context import INTEGERS, Fact, dtype_of, recipe_of
+from .context import INTEGERS, dtype_of, recipe_of
+from .fact import Fact
 from .prose import counted
 from .techniques import recompute_named
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from .context import Fact
+from .fact import Fact
 from .grid import Table
 from .markdown import Heading, TextLine
 from .own_tool import tool_defined

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..vocabulary.headings import column_of
 from ..vocabulary.pieces import MARK
-from .context import Fact
+from .fact import Fact
 
 _DAYS = re.compile(
     r"(?<![\d.])(?P<time>\d{1,9}(?:\.\d{1,9})?)\s*(?:s|secs?|seconds)\s*/\s*it\w*\s*(?:=+>|-+>|→|:|=+)\s*(?P<days>\d+(?:\.\d+)?)\s*days?",

@@ -15,7 +15,7 @@ from ..vocabulary.hardware import device_pattern
 from ..vocabulary.heading_words import says_of_device
 from ..vocabulary.headings import column_of, columns_of
 from ..vocabulary.parallelism import settings_in
-from .context import frameworks_in
+from .frameworks import frameworks_in
 from .grid import Table, TableRow
 
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,3})?[BM](?![\w.])", re.I)

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.ingest.context import (
-    Fact,
     devices_named,
     dtype_of,
-    framework_of,
     machine_facts,
     phrase_samples,
     phrases_in,
@@ -18,7 +16,9 @@ from bench.ingest.context import (
 )
 from bench.ingest.context_lines import configuration, is_launch, reaches_back
 from bench.ingest.document import read_document
+from bench.ingest.fact import Fact
 from bench.ingest.formula_lines import one_liner
+from bench.ingest.frameworks import framework_of
 from bench.ingest.reach import stated
 from bench.ingest.statements import legend_in, statements_in
 from tests.reaching import EVERY, FORMULA, TABLE

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.agreement import agreeing
-from bench.ingest.context import Fact
+from bench.ingest.fact import Fact
 from bench.ingest.pipeline import ingest_into
 from bench.schema.warehouse import in_memory
 from tests.reaching import TABLE, reached
