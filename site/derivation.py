@@ -5,14 +5,14 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from ..explain.tree import Node
-from ..vocabulary.format import significant
+from ..vocabulary.format import params, significant
 from .facts import title_of, value_text
 from .load import Content
 
 
-def derivation(content: Content, node: Node, root: str) -> Markup:
+def derivation(content: Content, node: Node, root: str, title: str = "") -> Markup:
     """A number that unfolds into its formula, its inputs, and the lines that state these."""
-    title, unit = title_of(node.name), node.unit or ""
+    title, unit = title or title_of(node.name), node.unit or ""
     said = f" {escape(unit)}" if unit.lower() not in title.lower() else ""
     value = escape(content.text.line(rounded(node), 200))
     return Markup(
@@ -23,6 +23,8 @@ def derivation(content: Content, node: Node, root: str) -> Markup:
 
 def rounded(node: Node) -> str:
     """What was computed, with the digits that can be told of it; below it stand all."""
+    if node.name.startswith("params") and isinstance(node.value, (int, float)):
+        return params(node.value)
     if node.how and isinstance(node.value, float):
         return significant(node.value, 4)
     return value_text(node.value)

@@ -28,6 +28,8 @@ _LABEL = (
     "recompute",
     "dtype",
     "seq_len",
+    "layers",
+    "heads",
     "nodes",
 )
 SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute

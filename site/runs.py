@@ -25,6 +25,7 @@ def run_page(
 ) -> dict[str, Any]:
     """What the template of a run needs."""
     run, id = row["run"], content.id(row["run"])
+    titles = {"days": f"Days {content.plan_of(row).purpose}"}
     curves = [figure(id, one, f"runs/{id}/series") for one in of.series.get(run, ())]
     return {
         "title": content.place(row),
@@ -36,7 +37,9 @@ def run_page(
         "reason": content.names.within(row["status_reason"] or ""),
         "reason_href": content.line_href(row["uri"], row["status_line"]),
         "left_out": content.names.within(row["left_out_detail"] or "") if row["left_out"] else "",
-        "numbers": [derivation(content, node, "../") for node in said.numbers],
+        "numbers": [
+            derivation(content, node, "../", titles.get(node.name, "")) for node in said.numbers
+        ],
         "curves": [one for one in curves if one][:_CURVES],
         "more_curves": [one for one in curves if one][_CURVES:],
         "groups": [(title, facts, len(facts) > _OPEN) for title, facts in said.groups],

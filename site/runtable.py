@@ -32,13 +32,13 @@ SETTINGS = (
     "dtype",
     "sequence_parallel",
     "recipe",
-)
-_ASIDE = (
     "layers",
     "hidden",
     "heads",
     "kv_heads",
     "experts",
+)
+_ASIDE = (
     "vocab_used",
     "framework",
     "settings",

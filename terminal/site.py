@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError, Locked
-from ..vocabulary.format import counted
+from ..vocabulary.format import counted, number
 from .messages import info, warn
 from .source import Source
 
@@ -97,6 +97,6 @@ def _built(source: Source, query: Query, output: Path, options: Options) -> Buil
 def _tell(built: Built, output: Path) -> None:
     removed = f", {built.removed} removed" if built.removed else ""
     info(
-        f"{counted(built.runs, 'run')}: {counted(built.files, 'file')}, {built.written} written"
-        f"{removed}; open {output}/index.html"
+        f"{counted(built.runs, 'run')}: {counted(built.files, 'file')}, "
+        f"{number(built.written)} written{removed}; open {output}/index.html"
     )
