@@ -5,15 +5,18 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from ..explain.tree import Node
-from ..vocabulary.format import params, significant
+from ..vocabulary.format import params, percent, significant
 from .facts import title_of, value_text
 from .load import Content
+
+_SHARES = ("mfu", "hfu")  # written as percentages
 
 
 def derivation(content: Content, node: Node, root: str, title: str = "") -> Markup:
     """A number that unfolds into its formula, its inputs, and the lines that state these."""
-    title, unit = title or title_of(node.name), node.unit or ""
-    said = f" {escape(unit)}" if unit.lower() not in title.lower() else ""
+    title = title or title_of(node.name)
+    unit = "" if node.name in _SHARES else _beyond(title, node.unit or "")
+    said = f" {escape(unit)}" if unit else ""
     value = escape(content.text.line(rounded(node), 200))
     return Markup(
         f'<details id="n-{escape(node.name)}"><summary>{escape(title)} <b>{value}</b>{said}'
@@ -23,11 +26,19 @@ def derivation(content: Content, node: Node, root: str, title: str = "") -> Mark
 
 def rounded(node: Node) -> str:
     """What was computed, with the digits that can be told of it; below it stand all."""
+    if node.name in _SHARES and isinstance(node.value, float):
+        return percent(node.value, 1)
     if node.name.startswith("params") and isinstance(node.value, (int, float)):
         return params(node.value)
     if node.how and isinstance(node.value, float):
         return significant(node.value, 4)
     return value_text(node.value)
+
+
+def _beyond(title: str, unit: str) -> str:
+    """The words of a unit that a title does not have: `of a process` beside `Model TFLOP/s`."""
+    heading = title.lower().split()
+    return " ".join(word for word in unit.split() if word.lower() not in heading)
 
 
 def _branch(content: Content, node: Node, root: str) -> str:

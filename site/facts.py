@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.rows import Row
-from ..explain.columns import heads, of_column
+from ..explain.columns import derive, heads, of_column
 from ..explain.many import KnownRun, known_runs
 from ..explain.output import text_of
 from ..explain.run import Lines
@@ -26,7 +26,7 @@ _TITLES = {
     "days": "Days to train",
     "step_time_s": "Step time",
     "tokens_per_s": "Tokens/s",
-    "tokens_per_s_per_device": "Tokens/s of a device",
+    "tokens_per_s_per_device": "Tokens/s",
     "model_tflops": "Model TFLOP/s",
     "aggregate_pflops": "Aggregate PFLOP/s",
     "tflops": "TFLOP/s as printed",
@@ -50,6 +50,7 @@ _GROUPS = {
     "user": "Stated by users",
     "bundle": "Files beside the log",
 }
+_FIRST = ("step_time_s", "mfu")  # numbers of a run, before those that lead its explanation
 _ASIDE = ("system", "device_count")  # which device and devices tell
 _AS_READ = "as the source was read"  # what an explanation says where no line is kept
 _NOT_SHOWN = ("first_step",)  # a digest by which copies of a log are found
@@ -113,8 +114,10 @@ class Stated:
 
 def stated(content: Content, row: Row, of: Details) -> Stated:
     """The numbers of a run as derivations, and its facts by group."""
-    numbers = tuple(heads(of.known[row["run"]], content.plan_of(row)))
-    return Stated(numbers, tuple(fact_groups(content, row, of)))
+    run, plan = of.known[row["run"]], content.plan_of(row)
+    first = [node for name in _FIRST if (node := derive(run, plan, name)).value is not None]
+    rest = (node for node in heads(run, plan) if node.name not in _FIRST)
+    return Stated((*first, *rest), tuple(fact_groups(content, row, of)))
 
 
 def title_of(name: str) -> str:

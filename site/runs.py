@@ -73,6 +73,7 @@ def _segments(content: Content, parts: Sequence[Part]) -> Iterator[tuple[object,
 def _lead(content: Content, row: Row) -> str:
     """What ran, in one sentence."""
     devices = f"{number(row['device_count'])} × " if row["device_count"] else ""
+    machine = f" on {devices}{content.names.system(row['system'])}" if row["device"] else ""
     words = configuration_words({**row, "settings": None})
     kind = {"log": "Read from a log", "row": "A row of a table", "quote": "A quoted line"}[
         row["origin"]
@@ -84,8 +85,7 @@ def _lead(content: Content, row: Row) -> str:
     )
     settings = f", {row['settings']}" if row["settings"] else ""
     return content.text.line(
-        f"{row['size'] or row['model'] or NOT_STATED} on {devices}"
-        f"{content.names.system(row['system'])}, "
+        f"{row['size'] or row['model'] or NOT_STATED}{machine}, "
         f"{words}{settings}. {kind}{f', {lines},' if lines else ''} of",
         500,
     )
