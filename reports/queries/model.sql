@@ -55,13 +55,13 @@ WITH repaired AS (
     FROM findings WHERE severity = 'error' AND closed = '' AND suggestion <> '' AND NOT contains(suggestion, ' or ')
     GROUP BY run_id
 ), rates AS (
-    SELECT s.uri, s.line, s.size, s.system, s.left_out_detail, s.tokens_per_step, r.suggestion,
+    SELECT s.uri, s.line, s.size, s.system, s.left_out_detail, s.tokens_per_step, s.devices, r.suggestion,
         CASE WHEN s.tokens_per_s IS NULL THEN r.seconds END AS seconds,
         coalesce(s.tokens_per_s, per(s.tokens_per_step, r.seconds)) AS rate
     FROM selected s LEFT JOIN repaired r ON r.run_id = s.run_id
     WHERE s.left_out IS NOT NULL AND s.left_out <> 'copy' AND s.kind = 'measured'
 )
-SELECT uri, line, d1(coalesce($tokens, $steps * tokens_per_step), rate) AS days, rate AS tokens_per_s, seconds, suggestion, left_out_detail
+SELECT uri, line, d1(coalesce($tokens, $steps * tokens_per_step), rate) AS days, rate AS tokens_per_s, seconds, suggestion, left_out_detail, devices
 FROM rates r WHERE rate > (
     SELECT max(tokens_per_s) FROM selected b
     WHERE b.left_out IS NULL AND b.usable AND b.kind = 'measured' AND b.origin <> 'quote'
