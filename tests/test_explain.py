@@ -23,7 +23,8 @@ from bench.explain.number import Number, parse_number
 from bench.explain.page import restated
 from bench.explain.search import known
 from bench.explain.tree import Match, Node
-from bench.schema.warehouse import Warehouse, open_read
+from bench.schema.opening import open_read
+from bench.schema.warehouse import Warehouse
 from bench.vocabulary.format import days, number, range_text, significant
 from tests.pages import page, split, tables
 from tests.program import quick, told

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
