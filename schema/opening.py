@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from .connect import confine, connect_file, connect_memory, disconnect, explained
-from .definitions import outdated, remake
+from .definitions import made_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
 from .place import is_shared, require_place
 from .replica import open_replica
@@ -140,7 +140,10 @@ def _create(path: Path) -> bool:
     Gives whether it was made here.
     """
     _sweep_drafts(path)
-    return create_file(path)
+    made = create_file(path)
+    if made:
+        made_here(path)
+    return made
 
 
 def _sweep_drafts(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from .connect import confine, disconnect, explained
-from .definitions import closed
+from .definitions import made_here
 from .errors import BenchError
 from .migrate import LAST_STORED, STORED_VIEWS
 from .place import home_of
@@ -128,7 +128,7 @@ class Warehouse:
                 reusable = False
         disconnect(self.con, reusable=reusable)
         if self.path and not self.read_only and not self.replica:
-            closed(self.path)
+            made_here(self.path)
 
     def __enter__(self) -> Warehouse:
         return self
