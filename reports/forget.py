@@ -66,11 +66,6 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
     return uris
 
 
-def hidden_uris(warehouse: Warehouse) -> set[str]:
-    """The sources that are hidden."""
-    return {str(name) for scope, name in warehouse.rows(_HIDDEN) if scope == "uri"}
-
-
 def _named(warehouse: Warehouse, name: str) -> tuple[str, str]:
     try:
         return "uri", source_named(warehouse, name, whole=True)
