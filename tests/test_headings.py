@@ -12,22 +12,9 @@ from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns, columns_of, is_benchmark, samples
 
 _KINDS = (
-    "count",
-    "label",
-    "text",
-    "flag",
-    "clock",
-    "time",
-    "throughput",
-    "rate",
-    "percent",
-    "memory",
-    "number",
-    "notes",
-    "power",
-    "energy",
-    "price",
-)
+    "count", "label", "text", "flag", "clock", "time", "throughput", "rate", "percent", "memory",
+    "number", "notes", "power", "energy", "price",
+)  # fmt: skip
 _ROLES = ("topology", "batch", "model", "setting", "result", "remark")
 
 
