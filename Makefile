@@ -12,8 +12,11 @@ DEEPSPEED := deepspeed==0.19.8
 PYTEST := $(VENV)/bin/python -m pytest
 # What looks after the supply chain, apart: its own dependencies are many, and none is bench's.
 SUPPLY := .venv-supply
-SUPPLY_TOOLS := 'uv>=0.9,<1' 'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3'
+SUPPLY_TOOLS := 'cyclonedx-bom>=7,<8' 'pip-audit>=2.9,<3'
 LOWEST := .venv-lowest
+# uv installs, where there is one, with the settings of pip.
+GET_UV = $(VENV)/bin/python -m pip install --quiet --only-binary :all: 'uv>=0.9,<1'
+INSTALL := $(VENV)/bin/python tests/install.py
 # A process for each core, and a file to one of them: its tests share what they read. In the order
 # of tests/conftest.py.
 PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
@@ -73,17 +76,17 @@ LOWEST_TESTS := $(foreach name,api cells chart cli escape formulas golden markdo
 test-lowest: $(LOWEST)/.developing ## the core on the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest -m "not services and not slow" $(LOWEST_TESTS) $(PYTEST_ARGS)
 
-audit-packages: $(SUPPLY)/.made ## known vulnerabilities of what the Action installs
+audit-packages: $(SUPPLY)/.installed ## known vulnerabilities of what the Action installs
 	$(SUPPLY)/bin/python tests/vulnerabilities.py requirements.lock
 
 LOCKED := pyproject.toml out/build.in --universal --python-version 3.11 --generate-hashes
-lock: $(SUPPLY)/.made ## requirements.lock anew from pyproject.toml: the newest versions, with hashes
+lock: $(VENV)/bin/uv ## requirements.lock anew from pyproject.toml: the newest versions, with hashes
 	@mkdir -p out
-	@$(SUPPLY)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >out/build.in
-	$(SUPPLY)/bin/uv pip compile -q $(LOCKED) --upgrade --no-header --no-emit-index-url --no-emit-find-links -o out/requirements.lock
+	@$(VENV)/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' >out/build.in
+	$(VENV)/bin/uv pip compile -q $(LOCKED) --upgrade --no-header --no-emit-index-url --no-emit-find-links -o out/requirements.lock
 	{ head -1 requirements.lock; cat out/requirements.lock; } >out/lock && mv out/lock requirements.lock
 
-sbom: $(SUPPLY)/.made ## out/bench.cdx.json: what the Action installs, as CycloneDX
+sbom: $(SUPPLY)/.installed ## out/bench.cdx.json: what the Action installs, as CycloneDX
 	@mkdir -p out
 	$(SUPPLY)/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --spec-version 1.6 -o out/bench.cdx.json
 
@@ -139,33 +142,42 @@ python:
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 	  { echo 'error: $(PYTHON) has no venv: on Debian, apt-get install python3-venv' >&2; exit 1; }
 
-$(VENV)/.made $(OLD)/.made $(LOWEST)/.made: | python
+$(VENV)/.made: | python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
+	-@$(GET_UV)
+	@echo '$(CURDIR)' >$@
+
+$(VENV)/bin/uv: | $(VENV)/.made
+	$(GET_UV)
+
+$(OLD)/.made $(SUPPLY)/.made $(LOWEST)/.made: | $(VENV)/.made
+	rm -rf $(@D)
+	$(PYTHON) -m venv --without-pip $(@D)
 	@echo '$(CURDIR)' >$@
 
 # `bench` alone, for the demo.
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
-	$(VENV)/bin/python -m pip install --quiet -e .
+	$(INSTALL) $(VENV) -e .
 	@touch $@
 
 # With the tools; `bench` is in it.
 $(VENV)/.developing: pyproject.toml | $(VENV)/.made
-	$(VENV)/bin/python -m pip install --quiet -e '.[dev]' $(TORCH)
+	$(INSTALL) $(VENV) -e '.[dev]' $(TORCH)
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.deepspeed: $(VENV)/.developing
-	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(VENV)/bin/python -m pip install --quiet --no-build-isolation $(DEEPSPEED)
+	DS_BUILD_OPS=0 DS_ACCELERATOR=cpu $(INSTALL) $(VENV) --no-build-isolation $(DEEPSPEED)
 	@touch $@
 
 # Drives the browser of the system: none is downloaded.
 $(VENV)/.browser: $(VENV)/.developing
-	$(VENV)/bin/python -m pip install --quiet -e '.[browser]'
+	$(INSTALL) $(VENV) -e '.[browser]'
 	@touch $@
 
 # S3 on loopback, beside the DuckDB that there are wheels of DuckLake for.
 $(OLD)/.storage: $(OLD)/.developing
-	$(OLD)/bin/python -m pip install --quiet -e '.[storage]'
+	$(INSTALL) $(OLD) -e '.[storage]'
 	@touch $@
 
 # TypeScript checks the scripts of the site, and axe-core its pages; nothing of both is shipped.
@@ -178,21 +190,19 @@ out/npm/.installed: tests/services/package.json
 	fi
 
 $(VENV)/.fuzzing: $(VENV)/.developing
-	$(VENV)/bin/python -m pip install --quiet -e '.[fuzz]'
+	$(INSTALL) $(VENV) -e '.[fuzz]'
 	@touch $@
 
-$(SUPPLY)/.made: Makefile | python
-	rm -rf $(@D)
-	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet $(SUPPLY_TOOLS)
-	@echo '$(CURDIR)' >$@
+$(SUPPLY)/.installed: Makefile | $(SUPPLY)/.made
+	$(INSTALL) $(SUPPLY) $(SUPPLY_TOOLS)
+	@touch $@
 
 # The lowest of what pyproject.toml names; what these need in turn is the newest that fits.
-$(LOWEST)/.developing: pyproject.toml $(SUPPLY)/.made | $(LOWEST)/.made
-	$(SUPPLY)/bin/uv pip install -q -p $(LOWEST)/bin/python --resolution lowest-direct --only-binary :all: -e .
-	$(SUPPLY)/bin/uv pip install -q -p $(LOWEST)/bin/python pytest pytest-xdist hypothesis jsonschema
+$(LOWEST)/.developing: pyproject.toml $(VENV)/bin/uv | $(LOWEST)/.made
+	$(VENV)/bin/uv pip install -q -p $(LOWEST)/bin/python --resolution lowest-direct --only-binary :all: -e .
+	$(INSTALL) $(LOWEST) pytest pytest-xdist hypothesis jsonschema
 	@touch $@
 
 $(OLD)/.developing: pyproject.toml | $(OLD)/.made
-	$(OLD)/bin/python -m pip install --quiet -e '.[dev,lake]' 'duckdb==$(OLD_DUCKDB)'
+	$(INSTALL) $(OLD) -e '.[dev,lake]' 'duckdb==$(OLD_DUCKDB)'
 	@touch $@

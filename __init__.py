@@ -28,7 +28,7 @@ def open(path: "str | PathLike[str]" = "bench.duckdb", *, lock_timeout: float = 
     from pathlib import Path
 
     from .notebook.api import Bench
-    from .schema.warehouse import open_read
+    from .schema.opening import open_read
 
     open_read(Path(path), lock_timeout).close()
     return Bench(Path(path), lock_timeout=lock_timeout)

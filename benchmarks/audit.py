@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bench.audit.run import audit
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS, A_TABLE, TABLES = 100_000, 200, 10

@@ -31,7 +31,7 @@ from bench.decide.query import Query
 from bench.ingest.pipeline import cores
 from bench.ingest.stated_rows import stated_rows
 from bench.project.read_history import read_history
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 
 DOCUMENTS, COMMITS = 100, 2_000
 SEEDED = 0.15  # of the commits change something silently

@@ -31,7 +31,7 @@ from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, lacking, setting
 from bench.foresight.terms import PACE
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = 20

@@ -24,7 +24,7 @@ from bench.project.after_ingest import after_ingest_into
 from bench.records.export import export_records
 from bench.records.layout import content, file_name
 from bench.records.scrub import Scrubber
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN_TABLE = "{}-{}"

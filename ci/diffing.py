@@ -13,7 +13,7 @@ from ..project.read import read
 from ..project.settings import FILE, find_home, read_file, read_settings
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
-from ..schema.warehouse import open_read
+from ..schema.opening import open_read
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.printable import json_text

@@ -10,7 +10,8 @@ from pathlib import Path
 from ..ingest.folders import files_below
 from ..project.read import read
 from ..project.settings import find_db, find_home, inside, read_settings
-from ..schema.warehouse import Warehouse, open_read
+from ..schema.opening import open_read
+from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of
 
 

@@ -31,8 +31,8 @@ def check(
     from ..project.settings import find_db
     from ..schema.check import check as look
     from ..schema.check import check_place
+    from ..schema.opening import open_read
     from ..schema.stored_secrets import stored_secrets
-    from ..schema.warehouse import open_read
 
     with open_read(find_db(source.db), source.lock_timeout) as warehouse:
         found = [*look(warehouse, deep=deep), *check_place(warehouse)]
@@ -91,8 +91,8 @@ def restore(
 def rebuild(source: Source) -> None:
     """Compute the stored views again."""
     from ..project.settings import find_db
+    from ..schema.opening import open_write, require_warehouse
     from ..schema.stored import rebuild as store_again
-    from ..schema.warehouse import open_write, require_warehouse
 
     db = find_db(source.db)
     require_warehouse(db)
@@ -111,8 +111,8 @@ def init(
 ) -> None:
     """Make an empty warehouse: a file, or a place that many share."""
     from ..project.settings import find_db
+    from ..schema.opening import open_write
     from ..schema.place import is_shared, is_there, place_of
-    from ..schema.warehouse import open_write
 
     db = find_db(source.db)
     if is_there(db):
@@ -130,7 +130,7 @@ def init(
 def info(source: Source, format: o.Format = None) -> None:
     """Show where the warehouse is and how much is in it."""
     from ..project.settings import find_db
-    from ..schema.warehouse import open_read
+    from ..schema.opening import open_read
 
     db = find_db(source.db)
     with open_read(db, source.lock_timeout) as warehouse:

@@ -110,7 +110,7 @@ def _in_order(what: str, source: Source) -> tuple[str, Source]:
 def _open(source: Source, what: str) -> Warehouse:
     """The warehouse; an empty one for a formula or rule, which needs no runs."""
     from ..explain.formula import formula_named, no_formula, rule_named
-    from ..schema.warehouse import in_memory
+    from ..schema.opening import in_memory
 
     if source.db is None and not source.paths and not is_there(find_db(None)):
         if formula_named(what) or rule_named(what):

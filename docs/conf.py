@@ -26,21 +26,12 @@ html_show_copyright = False
 
 CONTENTS = {
     "Guides": [
-        "decide",
-        "predict",
-        "site",
-        "sharing",
-        "shared_warehouse",
-        "python",
-        "launch",
-        "watch",
-        "history",
-        "audit",
-        "explain",
+        "decide", "predict", "site", "sharing", "shared_warehouse", "python", "launch", "watch",
+        "history", "audit", "explain",
     ],
     "Reference": ["cli", "pull_requests", "claims", "formats", "bundles", "facts", "warehouse"],
     "Project": ["architecture", "decisions", "trainer"],
-}
+}  # fmt: skip
 AT_ROOT = ["CONTRIBUTING", "SECURITY", "CHANGELOG"]
 
 

@@ -42,16 +42,9 @@ WHERE total <= {shown} OR (used AND (from_first <= 2 OR from_last <= 2
     OR by_value IN (1, window_size, window_size // 2 + 1, (window_size + 1) // 2)))
 ORDER BY run_id, metric, line"""
 _METRICS = (
-    "step_time_s",
-    "samples_per_s",
-    "tflops",
-    "tokens_per_s",
-    "tokens_per_s_per_device",
-    "gbs",
-    "seq_len",
-    "mfu",
-    "hfu",
-)
+    "step_time_s", "samples_per_s", "tflops", "tokens_per_s", "tokens_per_s_per_device", "gbs",
+    "seq_len", "mfu", "hfu",
+)  # fmt: skip
 _LOADS = """SELECT DISTINCT load_id FROM raw.runs JOIN current_loads USING (load_id)
             WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))"""
 

@@ -190,7 +190,6 @@ class _Reader:
             section.said += facts
 
     def _line(self, line: TextLine) -> None:
-        self.document.text_lines += 1
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []

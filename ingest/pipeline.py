@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from ..schema.commits import repeated
 from ..schema.ledger import Ledger, Stamp, read_ledger
+from ..schema.opening import LOCK_TIMEOUT_S, open_read, open_write, require_folder
 from ..schema.place import home_of, is_there
-from ..schema.warehouse import LOCK_TIMEOUT_S, Warehouse, open_read, open_write, require_folder
+from ..schema.warehouse import Warehouse
 from .content import is_untouched
 from .folders import uri_of
 from .inputs import inputs, is_named_input

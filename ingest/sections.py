@@ -123,7 +123,6 @@ class Document:
     everywhere: list[Fact] = field(default_factory=list)
     accumulations: set[int] = field(default_factory=set)  # above one, that it speaks of
     lines: int = 0
-    text_lines: int = 0
 
     def end(self, lines: int) -> None:
         """Settle what only the whole text tells; it has so many lines."""

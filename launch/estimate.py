@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..schema.opening import open_read
 from ..schema.place import is_there
-from ..schema.warehouse import Warehouse, open_read
+from ..schema.warehouse import Warehouse
 from .cases import Case
 
 _NEUTRAL = ("cp", "ep", "vpp")  # 1 where nothing is said of them

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from ..schema.warehouse import require_folder
+from ..schema.opening import require_folder
 from .cases import Case
 from .environment import LIBRARIES, cores, full_environment, require
 from .launcher import scheduler_hint

@@ -144,7 +144,7 @@ class Bench:
         return shown_html(counts, repr(self))
 
     def _open(self) -> Warehouse:
-        from ..schema.warehouse import open_read
+        from ..schema.opening import open_read
 
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")

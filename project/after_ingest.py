@@ -110,7 +110,7 @@ def after_ingest_into(
     The file is locked for writing only while rows are stored: looking for links and auditing many
     documents take seconds, in which others may read. Raises Locked after `lock_timeout` seconds.
     """
-    from ..schema.warehouse import open_read, open_write
+    from ..schema.opening import open_read, open_write
 
     if not is_there(db):
         return Checked()

@@ -12,8 +12,8 @@ from pathlib import Path
 from ..ingest.row_history import DocumentRows, Held, RowChange
 from ..ingest.stated_rows import StatedRow, stated_rows
 from ..schema.histories import History, Tip, append, gone, tips
+from ..schema.opening import open_read, open_write
 from ..schema.rows import Rows, content_id
-from ..schema.warehouse import open_read, open_write
 from ..vocabulary.secrets import redact_text
 from .blob_rows import Chunk, Key, RowsOf, Submit, ahead, nth, submitting
 from .commits import Commit, Touched

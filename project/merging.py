@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.merge import Merged, merge
+from ..schema.opening import open_read, open_write
 from ..schema.place import home_of, is_shared, is_there, located
-from ..schema.warehouse import open_read, open_write
 from .after_ingest import Checked, after_ingest_into
 
 _GROUP = re.compile(r"[\w][\w.+@-]{0,63}")

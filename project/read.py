@@ -35,7 +35,7 @@ def read(
     holds a log or a table.
     """
     from ..ingest.pipeline import ingest_into
-    from ..schema.warehouse import in_memory
+    from ..schema.opening import in_memory
     from .after_ingest import after_ingest
 
     warehouse = in_memory()

@@ -14,8 +14,8 @@ from ..ingest.folders import uri_of
 from ..ingest.version import parser_version
 from ..schema.histories import History, newest
 from ..schema.migrate import now_utc
+from ..schema.opening import LOCK_TIMEOUT_S, open_read, require_folder
 from ..schema.rows import content_id
-from ..schema.warehouse import LOCK_TIMEOUT_S, open_read, require_folder
 from .history_reading import HistoryReading, Progress, Told
 from .revisions import Repository, branch_of, goes_on, listing, repository_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from .settings import aliased, read_settings
 
@@ -70,6 +70,3 @@ def _last(uri: str) -> str:
 
 def _file(uri: str) -> str:
     return uri.rsplit("/", 1)[-1]
-
-
-Shorten = Callable[[str], str]

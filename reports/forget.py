@@ -11,11 +11,12 @@ from ..decide.lookup import find_run, source_named
 from ..schema.commits import repeated
 from ..schema.copies import compact
 from ..schema.errors import BenchError
+from ..schema.opening import open_write, require_warehouse
 from ..schema.purge import purge
 from ..schema.store import hide
 from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded
-from ..schema.warehouse import Warehouse, open_write, require_warehouse
+from ..schema.warehouse import Warehouse
 
 _SHORTEST_ID = 6  # of a run that is hidden by the start of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden
@@ -63,11 +64,6 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
     with open_write(db, lock_timeout) as warehouse:
         store_views(warehouse)
     return uris
-
-
-def hidden_uris(warehouse: Warehouse) -> set[str]:
-    """The sources that are hidden."""
-    return {str(name) for scope, name in warehouse.rows(_HIDDEN) if scope == "uri"}
 
 
 def _named(warehouse: Warehouse, name: str) -> tuple[str, str]:

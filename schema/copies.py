@@ -17,17 +17,11 @@ from .ddl import tables
 from .definitions import outdated
 from .errors import BenchError, Incompatible
 from .migrate import STORED_VIEWS
+from .opening import open_read, open_write, require_folder, require_warehouse
 from .place import is_shared, place_of
 from .replica import remove, slices
 from .stored import store_views
-from .warehouse import (
-    Warehouse,
-    open_read,
-    open_write,
-    require_folder,
-    require_warehouse,
-    transaction,
-)
+from .warehouse import Warehouse, transaction
 
 
 def backup(db: Path, to: Path, lock_timeout: float) -> int:

@@ -43,6 +43,7 @@ _FUNCTIONS = f"""
 _COMPUTED = """SELECT schema_name || '.' || table_name FROM duckdb_tables()
                WHERE database_name = 'wh' AND schema_name IN (?, ?)
                  AND regexp_matches(sql, '\\b(GENERATED|CHECK|DEFAULT)\\b') ORDER BY ALL"""
+_known: dict[str, str] = {}  # digests of `_plain`, by those of texts as they are written
 _right: set[str] = set()  # states of files, as the cache keeps them, for where none can be kept
 
 
@@ -110,8 +111,9 @@ def others(found: Mapping[str, str]) -> list[str]:
     ]
 
 
-def closed(path: Path) -> None:
-    """Note a file that was ours when it was opened as it is now, after what was written to it."""
+def made_here(path: Path) -> None:
+    """Note a file that is ours as it is now: made just now, or with what was written to it since it
+    was opened."""
     _remember(_state(path))
 
 
@@ -168,13 +170,20 @@ def defined(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Digests of what is defined, by kind and name; what `hides` a function of DuckDB by its own
     name, too."""
     made = {
-        f"view {name}": _digest(_plain(sql))
+        f"view {name}": _told(sql)
         for schema, name, sql in con.execute(_VIEWS).fetchall() if schema == "main"
     }  # fmt: skip
     for name, kind, parameters, text, hides in con.execute(_FUNCTIONS).fetchall():
         key = f"{'hides' if hides else kind} {name.lower()}"  # there may be several of one name
-        made[key] = made.get(key, "") + _digest(f"{parameters} {_plain(text)}")
+        made[key] = made.get(key, "") + _digest(f"{parameters} {_told(text)}")
     return made
+
+
+def _told(sql: str) -> str:
+    """A digest of `_plain`, which a process works out once of each text: most files have ours."""
+    if (as_written := _digest(sql)) not in _known:
+        _known[as_written] = _digest(_plain(sql))
+    return _known[as_written]
 
 
 def _digest(text: str) -> str:

@@ -6,14 +6,8 @@ from collections.abc import Collection
 
 # Exit codes of the command line.
 FINE, FOUND, USAGE, NOTHING_RECOGNISED, LOCKED, NOTHING_TO_COMPARE, INTERRUPTED = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    130,
-)
+    0, 1, 2, 3, 4, 5, 130,
+)  # fmt: skip
 
 _FEW = 30  # words that a hint lists behind its guess
 

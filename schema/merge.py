@@ -20,7 +20,8 @@ from .connect import attach, explain
 from .ddl import tables
 from .errors import Incompatible
 from .migrate import now_utc
-from .warehouse import Warehouse, open_read, open_write, transaction
+from .opening import open_read, open_write
+from .warehouse import Warehouse, transaction
 
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))
 # What is worked out anew, or holds only where it was made; `loads` and `parts` are taken by hand.

@@ -109,13 +109,6 @@ def apply_tables(con: duckdb.DuckDBPyConnection) -> None:
         raise
 
 
-def create_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """The tables alone, in schema `raw`: enough to know their columns."""
-    con.execute("CREATE SCHEMA raw")
-    for _, _, text in _tables():
-        con.execute(text)
-
-
 def definitions() -> tuple[str, ...]:
     """All that decides on what is in a warehouse before its first row."""
     return (_RECORD, views_digest(), *(text for _, _, text in _tables()), *_views())

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from .catalogue import column_note, formulas, metrics, view_notes
 from .derivation import Way
-from .warehouse import Warehouse, in_memory
+from .opening import in_memory
+from .warehouse import Warehouse
 
 # Of the views: who asks for runs starts at the top.
 FIRST = ("configurations", "runs", "measured", "left_out", "model_flops")

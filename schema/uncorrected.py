@@ -9,7 +9,8 @@ import duckdb
 from .annotations import rank_annotations, store_annotations
 from .connect import attach, confine, explain
 from .ddl import tables
-from .warehouse import Warehouse, in_memory, open_read
+from .opening import in_memory, open_read
+from .warehouse import Warehouse
 
 # Of facts those of sources and of files beside logs; a record's that people stated are theirs too.
 _KEPT = {

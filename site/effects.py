@@ -23,19 +23,9 @@ SMALL = 0.01  # a share by which a speed may differ before anybody asks
 _ROW, _MOST = 20, 30
 _LEFT, _TOP = 225, 8
 _PARTS = (
-    "size",
-    "nodes",
-    "device_count",
-    "dp",
-    "tp",
-    "pp",
-    "cp",
-    "mbs",
-    "gbs",
-    "zero_stage",
-    "recompute",
-    "seq_len",
-)
+    "size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage",
+    "recompute", "seq_len",
+)  # fmt: skip
 Row = Mapping[str, Any]
 
 

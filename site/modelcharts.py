@@ -18,20 +18,9 @@ from .table import Cell, Table, column
 
 # What labels tell apart, where it differs.
 _LABEL = (
-    "dp",
-    "tp",
-    "pp",
-    "cp",
-    "mbs",
-    "gbs",
-    "zero_stage",
-    "recompute",
-    "dtype",
-    "seq_len",
-    "layers",
-    "heads",
-    "nodes",
-)
+    "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage", "recompute", "dtype", "seq_len", "layers",
+    "heads", "nodes",
+)  # fmt: skip
 SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
 _MOST = 7  # series; what is beyond them is one more
 _TABLE = 200  # rows of the table of a chart

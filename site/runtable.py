@@ -17,38 +17,14 @@ from .table import BLANK, Cell, Column, Table
 
 # Shown at first, where they differ; the others are in the chooser of columns.
 SETTINGS = (
-    "dp",
-    "tp",
-    "pp",
-    "cp",
-    "ep",
-    "vpp",
-    "mbs",
-    "gbs",
-    "grad_accum",
-    "seq_len",
-    "zero_stage",
-    "recompute",
-    "dtype",
-    "sequence_parallel",
-    "recipe",
-    "layers",
-    "hidden",
-    "heads",
-    "kv_heads",
+    "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "seq_len", "zero_stage",
+    "recompute", "dtype", "sequence_parallel", "recipe", "layers", "hidden", "heads", "kv_heads",
     "experts",
-)
+)  # fmt: skip
 _ASIDE = (
-    "vocab_used",
-    "framework",
-    "settings",
-    "ranks",
-    "devices_per_node",
-    "etp",
-    "device_batch",
-    "train_iters",
-    "notes",
-)
+    "vocab_used", "framework", "settings", "ranks", "devices_per_node", "etp", "device_batch",
+    "train_iters", "notes",
+)  # fmt: skip
 _TITLES = {
     "vocab_used": "Vocabulary",
     "settings": "Settings",

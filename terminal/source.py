@@ -104,7 +104,7 @@ class Source:
         from ..project.past import moment, read_as_of
         from ..project.settings import find_db, read_settings
         from ..schema.moment import require_known, show_as_known_at
-        from ..schema.warehouse import open_read
+        from ..schema.opening import open_read
 
         if paths:
             raise BenchError(
@@ -138,7 +138,7 @@ class Source:
         return made
 
     def _file(self, db: Path) -> Warehouse:
-        from ..schema.warehouse import open_read
+        from ..schema.opening import open_read
 
         if self.corrected:
             warehouse = open_read(db, self.lock_timeout)

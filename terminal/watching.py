@@ -127,7 +127,7 @@ def _wait(seconds: float, over: Callable[[], bool]) -> None:
 
 
 def _statuses(options: WatchOptions, follower: Follower) -> list[RunStatus]:
-    from ..schema.warehouse import open_read
+    from ..schema.opening import open_read
 
     if not is_there(follower.db):
         return []

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.opening import in_memory
+from bench.schema.warehouse import Warehouse
 from tests.program import quick
 
 HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.ingest.pipeline import Summary, ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 Run = Mapping[str, Any]  # a row of the view, measurements added by name
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.ingest.pipeline import Summary, ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import everything
 
 # Of every load, or with its id: how often a file was looked at is not what it says.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 LOGS = Path(__file__).parents[2] / "shared" / "logs" / "more"
 COLUMNS = ("step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",

@@ -44,7 +44,7 @@ def folder(path: Path, logs: int = 3, tables: int = 2, iterations: int = 5) -> P
 def count(db: Path, view: str, where: str = "true") -> int:
     """Rows of a view."""
     from bench.schema.materialized import STORED, materialize, views_are_stored
-    from bench.schema.warehouse import open_read
+    from bench.schema.opening import open_read
 
     with open_read(db) as warehouse:
         if view in STORED and views_are_stored(warehouse):
@@ -56,8 +56,8 @@ def count(db: Path, view: str, where: str = "true") -> int:
 def everything(db: Path) -> dict[str, list[str]]:
     """All rows of all public views, in order, without the time of loading."""
     from bench.schema.materialized import OF_PAGES, materialize
+    from bench.schema.opening import open_read
     from bench.schema.reference import public_columns
-    from bench.schema.warehouse import open_read
 
     with open_read(db) as warehouse:
         # As pages read them; else each view computes those below anew.

@@ -26,18 +26,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "gbs": ("GBS", "BS", "Glob-BS", "Global batch size", "GLOBAL_BATCH_SIZE", "GlobalBatchSize"),
     "mem": ("Mem", "Memory", "GPU M", "GPU mem", "Mem/GPU", "GPU memory", "Max mem", "Peak memory"),
     "sec_per_it": (
-        "Sec/it",
-        "Speed",
-        "Secs/it",
-        "s/it",
-        "Time per iteration",
-        "Iteration time (s)",
-        "Time (s)",
-        "Step time",
-        "Seconds per iteration",
-        "Sec/iter",
-        "Throughput",
-        "Time (ms)",
+        "Sec/it", "Speed", "Secs/it", "s/it", "Time per iteration", "Iteration time (s)",
+        "Time (s)", "Step time", "Seconds per iteration", "Sec/iter", "Throughput", "Time (ms)",
     ),
     "tflops": ("TFLOPs", "TFlops", "TFLOPS", "TFLOPs*", "TFLOP/s"),
     "agg_pflops": ("Est. Aggr. PetaFLOPs", "Aggr. PetaFLOPs", "Aggregate PFLOP/s", "PetaFLOPs"),
@@ -48,7 +38,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "zero_stage": ("ZS", "ZeRO", "ZeRO stage", "ZERO_STAGE", "ZeRO_STAGE"),
     "freq": ("Freq", "Frequency", "Clock", "CPU freq"),
     "async": ("async", "Async", "async launch", "asynchronous"),
-}
+}  # fmt: skip
 _TIME = ("Throughput", "Time (ms)")  # headings that say nothing without a unit, or say another one
 _BETWEEN = ("continued:", "the rest of it", "and the same on the next day", "More runs:")
 _FORMS = ("header", "blank, header", "text, header", "blank")

@@ -8,22 +8,9 @@ from bench.ingest.sections import FoundTable
 
 TABLE = "| Nodes | Size | MBS | TFLOPs |\n|---|---|---|---|\n| 4 | 1.3B | 1 | 10 |\n"
 EVERY = (
-    "seq_len",
-    "recompute",
-    "framework",
-    "dtype",
-    "device",
-    "layers",
-    "hidden",
-    "heads",
-    "gbs",
-    "tp",
-    "pp",
-    "size",
-    "params_b",
-    "devices_per_node",
-    "zero_stage",
-)
+    "seq_len", "recompute", "framework", "dtype", "device", "layers", "hidden", "heads", "gbs",
+    "tp", "pp", "size", "params_b", "devices_per_node", "zero_stage",
+)  # fmt: skip
 FORMULA = (
     "\n```\nperl -le '$ng=8; $ms=1.3; $gbs=512; $seqlen=2048; print $ms*{}*2*$seqlen*$gbs'\n```\n\n"
 )

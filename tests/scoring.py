@@ -12,7 +12,8 @@ from typing import Any
 
 from bench.ingest.pipeline import ingest_into
 from bench.schema.materialized import OF_RUNS, materialize
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.opening import in_memory
+from bench.schema.warehouse import Warehouse
 
 REQUIRED = ("cell", "near")
 NEVER_WRONG = ("far",)

@@ -9,18 +9,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 KINDS = (
-    "swap",
-    "shift",
-    "digit_time",
-    "digit_tflops",
-    "unit_time",
-    "unit_memory",
-    "gbs",
-    "nodes",
-    "topology",
-    "stale",
-    "formula",
-)
+    "swap", "shift", "digit_time", "digit_tflops", "unit_time", "unit_memory", "gbs", "nodes",
+    "topology", "stale", "formula",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

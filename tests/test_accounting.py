@@ -7,7 +7,7 @@ import pytest
 
 from bench.ingest.accounting import Job, read_jobs
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.logs import only_run, read
 from tests.making import iteration
 

@@ -12,7 +12,7 @@ import bench
 from bench.ingest.pipeline import ingest
 from bench.notebook.api import Bench
 from bench.schema.errors import BenchError, Locked, NothingRecognised
-from bench.schema.warehouse import open_write
+from bench.schema.opening import open_write
 from tests.making import folder, log
 
 

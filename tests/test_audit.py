@@ -18,7 +18,8 @@ from bench.audit.reference import table
 from bench.audit.run import audit, rules
 from bench.ingest.pipeline import ingest_into
 from bench.schema.catalogue import formulas
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.opening import in_memory
+from bench.schema.warehouse import Warehouse
 from tests.program import quick
 
 Line = tuple[str, int]

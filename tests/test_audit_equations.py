@@ -11,7 +11,7 @@ from bench.audit.interval import Interval
 from bench.audit.rule import Rule, Sample, rules_version
 from bench.audit.run import audit, rules
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 SAMPLES = [(rule, one) for rule in rules() for one in rule.samples if not one.before]
 

@@ -12,7 +12,7 @@ import pytest
 from bench.audit.finding import Finding
 from bench.audit.run import audit
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from tests.program import quick
 from tests.test_audit_tables import audited
 

@@ -105,7 +105,7 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
     from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES, footer
-    from bench.schema.warehouse import in_memory
+    from bench.schema.opening import in_memory
 
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "many.md"], folder)
@@ -123,7 +123,7 @@ def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES
-    from bench.schema.warehouse import in_memory
+    from bench.schema.opening import in_memory
 
     rows = [
         f"2 | 1.3B | 16 | 1 | 1 | {mbs} | {64 * mbs} | | {mbs * (3 - mbs / 100):.3f} | |"
@@ -181,7 +181,7 @@ def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
     from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES
-    from bench.schema.warehouse import in_memory
+    from bench.schema.opening import in_memory
 
     with in_memory() as warehouse:
         ingest_into(warehouse, [data / "tables" / "004_tr3m-1B3.md"], data)

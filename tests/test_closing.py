@@ -10,7 +10,7 @@ import pytest
 from bench.ingest.closing import left_out, quantities
 from bench.ingest.equations import FirstSteps, Sizes
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 SIZES = Sizes(gbs=32, seq_len=2048, grad_accum=4, replicas=8, devices=16)
 TIMES = (9.0, 2.0, 2.1, 1.9, 2.0, 2.05)

@@ -11,7 +11,7 @@ import pytest
 
 from bench.ingest.containers import is_of_docker, unwrapped
 from bench.ingest.pipeline import ingest, ingest_into
-from bench.schema.warehouse import in_memory, open_read
+from bench.schema.opening import in_memory, open_read
 from tests.making import iteration, log
 
 

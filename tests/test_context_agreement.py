@@ -7,7 +7,7 @@ import pytest
 from bench.ingest.agreement import agreeing
 from bench.ingest.fact import Fact
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from tests.reaching import TABLE, reached
 
 

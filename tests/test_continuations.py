@@ -11,7 +11,7 @@ from bench.decide.goodput import measured
 from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest
 from bench.schema.materialized import OF_CONTINUATIONS, materialize, materialize_pages
-from bench.schema.warehouse import open_read, open_write
+from bench.schema.opening import open_read, open_write
 from tests.making import everything, iteration
 from tests.program import quick
 

@@ -13,7 +13,7 @@ from bench.project.facts_file import read_facts
 from bench.records.reading import rows_of_record
 from bench.schema.errors import BenchError
 from bench.schema.moment import show_as_known_at
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import table
 from tests.program import quick
 from tests.test_facts import SIGNED, fact

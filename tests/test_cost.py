@@ -13,8 +13,9 @@ from bench.ingest.pipeline import ingest_into
 from bench.ingest.sidecars.files import SAMPLES, may_be_sidecar, read_sidecar
 from bench.project.settings import read_file
 from bench.schema.errors import BenchError
+from bench.schema.opening import in_memory
 from bench.schema.sidecars import find_links, store_links
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.warehouse import Warehouse
 from bench.trainer.energy import meter
 from bench.vocabulary.prices import Price, Prices, parse_price
 

@@ -9,7 +9,7 @@ import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.schema.errors import LOCKED, Locked
-from bench.schema.warehouse import open_read, open_write
+from bench.schema.opening import open_read, open_write
 from tests.making import everything, folder
 from tests.warm import Child, hold, read
 

@@ -10,7 +10,7 @@ from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
 from bench.schema.errors import FOUND, USAGE
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import everything, folder
 from tests.program import quick, told
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import iteration
 from tests.program import quick
 

@@ -18,7 +18,7 @@ from bench.explain.number import parse_number
 from bench.explain.tree import Node, leaves
 from bench.ingest.pipeline import ingest_into
 from bench.reports.computed import presented
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from bench.terminal.answers import as_text
 from bench.terminal.tables import Format
 from tests.deciding import table

@@ -8,7 +8,7 @@ from bench.audit.places import placed
 from bench.audit.run import audit
 from bench.explain.ask import explain
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 
 def test_a_finding_is_shown_at_its_line_and_at_its_cell(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.reports import export
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 
 
 def test_a_full_disk_leaves_the_connection_free(swept: Path) -> None:

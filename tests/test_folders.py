@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import count, folder, iteration, log
 
 

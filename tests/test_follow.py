@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import Summary
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.making import count, iteration, log
 

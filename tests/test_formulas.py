@@ -10,7 +10,8 @@ import pytest
 from bench.ingest.pipeline import ingest_into
 from bench.schema.catalogue import formulas
 from bench.schema.materialized import OF_PAGES, materialize
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.opening import in_memory
+from bench.schema.warehouse import Warehouse
 
 Row = dict[str, Any]
 

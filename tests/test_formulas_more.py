@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.opening import in_memory
+from bench.schema.warehouse import Warehouse
 
 
 @pytest.fixture(scope="module")

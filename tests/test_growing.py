@@ -17,8 +17,8 @@ from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.pipeline import ingest
+from bench.schema.opening import open_read, open_write
 from bench.schema.rows import Rows
-from bench.schema.warehouse import open_read, open_write
 from tests.growing import piece_by_piece, rows, shown, steps, whole
 from tests.making import count, iteration, log
 from tests.reading import LINES, LOGS, all_of, by_line

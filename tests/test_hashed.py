@@ -15,8 +15,8 @@ from bench.ingest.parsed import Parsed
 from bench.ingest.pipeline import ingest
 from bench.ingest.source import Task, read_file
 from bench.ingest.streams import Hashing
+from bench.schema.opening import open_read
 from bench.schema.rows import Rows
-from bench.schema.warehouse import open_read
 
 STEP = (
     " iteration {n:8d}/ 9999 | elapsed time per iteration (ms): 100.0 | lm loss: 2.0E+00 |"

@@ -18,7 +18,7 @@ from bench.project.after_ingest import after_ingest_into
 from bench.project.history_reading import Told
 from bench.project.read_history import read_history
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.histories import Repository, document
 from tests.program import quick
 

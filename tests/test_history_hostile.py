@@ -12,7 +12,7 @@ from bench.ingest.stated_rows import StatedRow, stated_rows
 from bench.project import revisions
 from bench.project.read_history import read_history
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.histories import Repository, document
 
 ROWS = ["1 | 8 | 1 | 1 | 1 | 64 | 10.0 | 60.1", "1 | 4 | 2 | 1 | 1 | 64 | 12.0 | 50.2"]

@@ -12,7 +12,7 @@ from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.project.read_history import read_history
 from bench.schema.materialized import views_are_stored
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.histories import Repository, document
 from tests.program import Outcome, quick
 

@@ -9,7 +9,7 @@ import pytest
 from bench.audit.rule import Rule, Sample
 from bench.audit.run import audit, examined, rules
 from bench.project.read_history import read_history
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.histories import Repository, document
 
 SAMPLES = [(rule, one) for rule in rules() for one in rule.samples if one.before]

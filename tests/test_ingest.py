@@ -12,8 +12,9 @@ from bench.ingest.content import read_content
 from bench.ingest.pipeline import ingest, ingest_into
 from bench.ingest.source import Task, read_file
 from bench.schema.errors import BenchError
+from bench.schema.opening import in_memory, open_read, open_write
 from bench.schema.store import hide
-from bench.schema.warehouse import Warehouse, in_memory, open_read, open_write
+from bench.schema.warehouse import Warehouse
 from tests.making import count, everything, folder, iteration, log, table
 
 

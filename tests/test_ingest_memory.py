@@ -17,9 +17,10 @@ from bench.ingest.dialect import dialects
 from bench.ingest.log import LogReader
 from bench.ingest.pipeline import ingest
 from bench.schema import spill, store
+from bench.schema.opening import open_read
 from bench.schema.spill import Spill
 from bench.schema.store import Load, Stamps
-from bench.schema.warehouse import Warehouse, open_read
+from bench.schema.warehouse import Warehouse
 from tests.making import everything, iteration
 
 PEAK = """

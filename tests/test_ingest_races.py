@@ -12,7 +12,7 @@ import pytest
 from bench.ingest import content, planner
 from bench.ingest.content import Content
 from bench.ingest.pipeline import Summary, ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import count, folder, iteration, log
 
 

@@ -22,8 +22,8 @@ from bench.schema.catalogs import Postgres
 from bench.schema.check import check_place
 from bench.schema.copies import compact_at
 from bench.schema.lake import Lake
+from bench.schema.opening import open_read
 from bench.schema.place import home_of, place_of
-from bench.schema.warehouse import open_read
 from tests.making import folder, log
 from tests.program import quick
 from tests.sharing import at, furnished, hidden, killed, needs_lake, raced, stored, take, write

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.program import quick
 
 ROOT = Path(__file__).resolve().parents[1]

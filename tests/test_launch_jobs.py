@@ -15,7 +15,6 @@ from bench.launch.launchers.pbs import Pbs
 from bench.launch.launchers.pjm import Pjm
 from bench.launch.launchers.slurm import Slurm
 
-NO_STAT = {"no-stat": False, "fs": "/work,/data"}
 WORDS = ["python3", "-m", "bench.trainer.train", "--dp", "8"]
 
 

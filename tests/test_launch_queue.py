@@ -15,7 +15,7 @@ import pytest
 from bench.launch.launcher import JobState
 from bench.launch.launchers.slurm import Slurm
 from bench.launch.scheduler_client import states
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 
 SBATCH = "touch began; sleep 2; echo 7"
 SACCT = "test -e gone && echo '7|CANCELLED|0:15|1' || echo '7|RUNNING|0:0|1'"

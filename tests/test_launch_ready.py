@@ -12,7 +12,7 @@ import pytest
 
 from bench.launch.folder import RunFolder
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.launching import preloadable, write
 from tests.program import quick, told
 

@@ -16,7 +16,7 @@ import pytest
 
 from bench.launch import live_ingest
 from bench.launch.folder import State
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.terminal.live import clock
 from tests.launching import preloadable
 from tests.program import Outcome, bench, environment, quick

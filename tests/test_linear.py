@@ -14,7 +14,7 @@ from bench.explain import ask
 from bench.ingest import context, number_names
 from bench.launch import reading
 from bench.reports import escape, regions
-from bench.vocabulary import headings, settings
+from bench.vocabulary import heading_units, headings, settings
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import columns, columns_of
 
@@ -38,7 +38,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "marker span": lambda text: regions._SPAN.sub("", text),
     "marker option": regions._OPTION.match,
     "at step": lambda text: headings._AT_STEP.sub("", text),
-    "per step": lambda text: headings._PER_STEP.sub("", text),
+    "per step": lambda text: heading_units._PER_STEP.sub("", text),
     "count of": headings._COUNT_OF.match,
     "settings": settings.settings_of,
     "setting pieces": settings.setting_pieces,
@@ -104,7 +104,7 @@ def test_the_name_before_a_number_is_found_soon() -> None:
 def test_brackets_of_a_heading() -> None:
     """The longest heading that is read, of what had taken the cube of its length."""
     for text in ("(" + " " * (headings.LONGEST - 2) + "!", "(" * headings.LONGEST):
-        assert min(used(headings._UNIT.search, text) for _ in range(3)) < 0.2
+        assert min(used(heading_units.IN_BRACKETS.search, text) for _ in range(3)) < 0.2
 
 
 def test_what_is_too_long_is_kept() -> None:

@@ -14,8 +14,8 @@ from bench.ingest.dialect import dialects
 from bench.ingest.lines import read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.steps import OPEN_STEPS
+from bench.schema.opening import in_memory
 from bench.schema.store import insert
-from bench.schema.warehouse import in_memory
 from tests.logs import BLOCK, codes, header, iteration, only_run, read, rows
 
 TRACEBACK = "Traceback (most recent call last):"

@@ -15,8 +15,8 @@ from bench.ingest.lines import printed_at, read_lines
 from bench.ingest.log import LogReader
 from bench.ingest.logread import LogRead
 from bench.ingest.pipeline import ingest
+from bench.schema.opening import open_read
 from bench.schema.rows import Row
-from bench.schema.warehouse import open_read
 from tests.program import quick
 
 ENGINE = "[Rank 0] step={n}, skipped=0, lr=[0.00015, 0.00015], mom=[(0.9, 0.95)]"

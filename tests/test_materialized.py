@@ -18,8 +18,8 @@ from bench.schema.materialized import (
     materialize,
     views_are_stored,
 )
+from bench.schema.opening import in_memory, open_read
 from bench.schema.stored import verify
-from bench.schema.warehouse import in_memory, open_read
 from tests.deciding import jobs, table
 from tests.program import quick
 

@@ -11,7 +11,7 @@ import pytest
 from bench.project.merging import Other, contradicting, merge_all, parse_other
 from bench.schema.errors import BenchError, Incompatible
 from bench.schema.merge import Merged, merge
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import iteration, log, table
 from tests.program import quick
 from tests.sharing import made, take

@@ -13,10 +13,11 @@ import pytest
 from bench.ingest.pipeline import ingest_into
 from bench.schema.catalogue import column_note, metrics, view_notes
 from bench.schema.materialized import OF_PAGES, materialize
+from bench.schema.opening import in_memory
 from bench.schema.reference import page, public_columns
 from bench.schema.rows import Rows
 from bench.schema.store import insert
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.warehouse import Warehouse
 from bench.vocabulary.hardware import device_of
 
 

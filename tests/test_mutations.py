@@ -15,10 +15,11 @@ import duckdb
 import pytest
 
 from bench.schema.generated import expand
+from bench.schema.opening import in_memory
 from bench.schema.rows import Rows
 from bench.schema.sql import sql_file, sql_files
 from bench.schema.store import insert
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.warehouse import Warehouse
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from bench.ingest.others import without_others
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.prose import counted, lead_facts
 from bench.ingest.unread import spoken_of
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from bench.vocabulary.headings import columns_of
 
 

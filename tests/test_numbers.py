@@ -22,7 +22,7 @@ from bench.ingest.masks import mask_digits
 from bench.ingest.numbers import Numbers
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.scan import Scan
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 LAYOUTS = [
     (layout, sample.line)

@@ -9,7 +9,7 @@ import pytest
 from bench.ingest.dialect import _dialects, dialects
 from bench.ingest.pipeline import ingest
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.program import quick
 
 MINE = """

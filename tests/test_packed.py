@@ -13,7 +13,7 @@ import pytest
 
 from bench.ingest.names import family, is_log_name, is_packed_log
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.making import count, log
 from tests.program import quick

@@ -26,7 +26,8 @@ from bench.reports.chart import write as write_chart
 from bench.reports.computed import names_of
 from bench.reports.predict_chart import predict_picture
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import Warehouse, in_memory
+from bench.schema.opening import in_memory
+from bench.schema.warehouse import Warehouse
 from bench.vocabulary.prices import Price, Prices
 from tests.deciding import published, table
 from tests.program import quick

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.tables import read_markdown
 from bench.schema.arrow import to_arrow
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from tests.documents import check, read
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from tests.documents import check, read
 
 

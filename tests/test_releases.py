@@ -11,7 +11,7 @@ import pytest
 from bench.ingest.pipeline import ingest
 from bench.schema.check import check
 from bench.schema.errors import Incompatible
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import folder
 from tests.program import quick, told
 

@@ -14,7 +14,8 @@ from bench.audit.restate import Restated, restate
 from bench.ingest.pipeline import ingest_into
 from bench.schema.errors import BenchError
 from bench.schema.materialized import OF_PAGES, materialize
-from bench.schema.warehouse import Warehouse, in_memory, open_read
+from bench.schema.opening import in_memory, open_read
+from bench.schema.warehouse import Warehouse
 from tests.pages import table
 from tests.program import quick, told
 

@@ -12,9 +12,10 @@ import pytest
 from bench.ingest.pipeline import ingest
 from bench.schema import ddl, migrate, shapes
 from bench.schema.errors import BenchError, Incompatible
+from bench.schema.opening import in_memory, open_read, open_write
 from bench.schema.reference import public_columns
 from bench.schema.sql import digest, sql_files
-from bench.schema.warehouse import Warehouse, in_memory, open_read, open_write
+from bench.schema.warehouse import Warehouse
 from tests.making import everything, folder
 
 NAMES = {

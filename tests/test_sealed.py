@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from bench.schema.errors import BenchError
+from bench.schema.opening import open_read, open_write
 from bench.schema.stored import store_views
-from bench.schema.warehouse import open_read, open_write
 from tests.program import quick
 
 REFUSED = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
@@ -140,19 +140,10 @@ def test_an_error_quotes_none(folder: Path) -> None:
 
 # What people write into plans: as a value of the environment, and as words of a command.
 IN_ENV = (
-    "HF_TOKEN",
-    "WANDB_API_KEY",
-    "AWS_SECRET_ACCESS_KEY",
-    "PGPASSWORD",
-    "OPENAI_API_KEY",
-    "NGC_APIKEY",
-    "AZURE_CLIENT_SECRET",
-    "DB_PASS",
-    "https_proxy",
-    "COMET_API_KEY",
-    "SENTRY_DSN",
+    "HF_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "OPENAI_API_KEY",
+    "NGC_APIKEY", "AZURE_CLIENT_SECRET", "DB_PASS", "https_proxy", "COMET_API_KEY", "SENTRY_DSN",
     "GIT_CREDENTIALS",
-)
+)  # fmt: skip
 IN_COMMAND = (
     "--api-key {}",
     "--hub_token={}",

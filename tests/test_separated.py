@@ -6,8 +6,8 @@ import pytest
 
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.separated import read_separated
+from bench.schema.opening import in_memory
 from bench.schema.rows import Rows
-from bench.schema.warehouse import in_memory
 
 HEADER = "Nodes,Size,DP,TP,PP,MBS,GBS,Mem,Sec/it,TFLOPs,Notes"
 ROW = "48,181B,8,8,6,4,2048,56GB,121.48,132.71,02-21"

@@ -14,8 +14,9 @@ from bench.reports.forget import forget, purge_sources
 from bench.schema.commits import Overtaken, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
+from bench.schema.opening import open_read, open_write
 from bench.schema.place import is_there, located, place_of
-from bench.schema.warehouse import open_read, open_write, transaction
+from bench.schema.warehouse import transaction
 from tests.making import folder
 from tests.program import quick
 from tests.sharing import INSERT, at, killed, made, raced, stored, tailed, take

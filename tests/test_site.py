@@ -18,7 +18,7 @@ from bench.explain.columns import heads
 from bench.explain.many import known_runs
 from bench.explain.run import Lines, run_context
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.site import svg
 from bench.site.serve import serving
 from bench.site.text import Slugs, Text, data_file

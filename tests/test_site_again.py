@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.decide.query import Query
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.site.build import Options, build
 from bench.site.folder import MANIFEST
 from tests.program import quick

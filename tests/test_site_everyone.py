@@ -87,16 +87,9 @@ def test_nothing_hostile_runs_and_all_of_it_is_shown(opens: Opens, site: Path) -
 
 
 KINDS = [
-    "index.html",
-    "compare.html",
-    "findings.html",
-    "failures.html",
-    "trends.html",
-    "about.html",
-    "models/",
-    "runs/",
-    "sources/",
-]
+    "index.html", "compare.html", "findings.html", "failures.html", "trends.html", "about.html",
+    "models/", "runs/", "sources/",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["report", "best", "days", "audit"])

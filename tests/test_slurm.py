@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bench.launch.folder import State
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.launching import preloadable
 from tests.program import Outcome, bench, environment
 

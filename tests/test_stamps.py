@@ -16,7 +16,7 @@ from bench.ingest.source import Task, read_file
 from bench.ingest.version import PARSER_VERSION
 from bench.schema.arrow import to_arrow
 from bench.schema.ledger import STEP_NS, TICK_NS, Ledger, Stamp, read_ledger
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 
 LOG = (
     " iteration {n}/ 10 | elapsed time per iteration (ms): 100.0 | lm loss: 2.0E+00 |"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.watch.status import Budget, RunStatus, statuses
 from tests.making import iteration, log
 from tests.test_continuations import steps

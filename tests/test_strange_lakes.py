@@ -12,8 +12,8 @@ import pytest
 
 from bench.schema.errors import BenchError
 from bench.schema.lake_files import is_marked
+from bench.schema.opening import open_read
 from bench.schema.place import place_of
-from bench.schema.warehouse import open_read
 from tests.sharing import made
 
 THESIS = "thesis.odt"

@@ -15,7 +15,7 @@ from bench.audit.closing import unused
 from bench.audit.finding import Finding, Place
 from bench.audit.places import placed
 from bench.ingest.source_text import source_text
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.program import quick
 
 SECRET = "SECRET-OF-THE-READER"

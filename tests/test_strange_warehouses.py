@@ -13,7 +13,7 @@ from bench.schema import definitions
 from bench.schema.copies import restore
 from bench.schema.errors import Incompatible
 from bench.schema.migrate import VIEWS
-from bench.schema.warehouse import open_read, open_write
+from bench.schema.opening import open_read, open_write
 from tests.program import quick
 
 ENDLESS = (

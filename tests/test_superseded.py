@@ -11,7 +11,7 @@ import pytest
 
 from bench.project.merging import Other, contradicting, merge_all
 from bench.schema.moment import show_as_known_at
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import table
 from tests.program import quick
 from tests.test_facts import fact

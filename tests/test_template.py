@@ -10,7 +10,8 @@ import pytest
 
 from bench.schema.connect import connect_memory
 from bench.schema.migrate import bring_up_to_date
-from bench.schema.warehouse import Rows, Warehouse, in_memory, open_write
+from bench.schema.opening import in_memory, open_write
+from bench.schema.warehouse import Rows, Warehouse
 
 # Views by their columns: DuckDB prints the columns of EXCLUDE in another order each time.
 CATALOGUE = (

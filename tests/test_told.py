@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from bench.project.facts_file import FIELDS
 from bench.schema.errors import BenchError
 from bench.schema.generated import expand
+from bench.schema.opening import in_memory
 from bench.schema.sql import sql_files
 from bench.schema.tellable import parse_told, tellable
-from bench.schema.warehouse import in_memory
 from bench.terminal.source import parse_overrides
 from tests.making import log
 from tests.program import quick, told

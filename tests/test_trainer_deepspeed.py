@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.trainer import spawn
 from bench.trainer.options import parse
 from tests.program import bench, quick

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.terminal.live import clock
 from bench.trainer import spawn
 from bench.trainer.grid import GridError

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.schema import turn
+from bench.schema.opening import open_read, open_write
 from bench.schema.turn import Turn
-from bench.schema.warehouse import open_read, open_write
 
 FOREVER_S = 60.0
 
@@ -59,7 +59,7 @@ def test_a_writer_steps_forward_when_a_reader_has_the_file(file: Path) -> None:
     def write() -> None:
         open_write(file, FOREVER_S).close()
 
-    code = f"import sys; from pathlib import Path; from bench.schema.warehouse import open_read\n\
+    code = f"import sys; from pathlib import Path; from bench.schema.opening import open_read\n\
 w = open_read(Path({str(file)!r}), 5); print('open', flush=True); sys.stdin.read(); w.close()"
     reader = subprocess.Popen(
         [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

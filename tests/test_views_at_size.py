@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.pipeline import ingest
+from bench.schema.opening import open_read, open_write
 from bench.schema.reference import public_columns
-from bench.schema.warehouse import open_read, open_write
 
 COPIES = 60
 LIMIT_S = 300  # of all views together: each is read in some seconds on a busy machine
@@ -19,7 +19,7 @@ IDS = ("load_id", "run_id", "table_id", "source_id", "uri", "sha256", "part_id",
 CHILD = """
 import sys
 from pathlib import Path
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 with open_read(Path(sys.argv[1])) as warehouse:
     for view in sys.argv[2:]:
         print(view, flush=True)

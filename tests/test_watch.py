@@ -15,7 +15,7 @@ import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.growing import shown
 from tests.making import iteration, log

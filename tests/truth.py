@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.scoring import Golden, as_reported
 from tests.truth_stored import Stored, kept, same
 

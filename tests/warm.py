@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-IMPORTED = ["bench.ingest.pipeline", "bench.schema.store", "bench.schema.warehouse", __name__]
+IMPORTED = ["bench.ingest.pipeline", "bench.schema.store", "bench.schema.opening", __name__]
 
 
 def forked() -> ForkServerContext:
@@ -61,9 +61,9 @@ def read(ready: Connection, files: Path, db: Path) -> None:
 
 def hold(ready: Connection, opening: str, db: Path, seconds: float) -> None:
     """Have a warehouse open for a while."""
-    from bench.schema import warehouse
+    from bench.schema import opening as ways
 
-    held = getattr(warehouse, opening)(db)
+    held = getattr(ways, opening)(db)
     ready.send("ready")
     time.sleep(seconds)
     held.close()

@@ -112,16 +112,8 @@ GPT2_VOCABULARY = 50257
 
 # What may be changed of a preset by hand.
 SIZES = (
-    "layers",
-    "hidden",
-    "heads",
-    "seq_len",
-    "vocab",
-    "kv_heads",
-    "ffn_hidden",
-    "experts",
-    "top_k",
-)
+    "layers", "hidden", "heads", "seq_len", "vocab", "kv_heads", "ffn_hidden", "experts", "top_k",
+)  # fmt: skip
 
 
 def _llama(

@@ -11,32 +11,12 @@ from importlib.resources import files
 from typing import Any
 
 from .fields import fields as declared_fields
+from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
 from .heading_words import meaning_of, quantities_in, translated, without_window
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
 LONGEST = 2000  # characters of a heading, cell or line; what is longer was not written to be read
-_UNIT = re.compile(r"[\(\[]\s*+(?:in\s++)?+((?>[^)\]]*[^)\]\s]))\s*+[\)\]]\s*$")
-_TIME_UNITS = {
-    "us": "us",
-    "µs": "us",
-    "μs": "us",
-    "microseconds": "us",
-    "ms": "ms",
-    "msec": "ms",
-    "s": "s",
-    "sec": "s",
-    "secs": "s",
-    "seconds": "s",
-    "min": "min",
-    "mins": "min",
-    "minutes": "min",
-    "milliseconds": "ms",
-    "h": "h",
-    "hr": "h",
-    "hrs": "h",
-    "hours": "h",
-}
 # `ms/iter`; `ms/iter @ step 10`
 _TIME_A_STEP = re.compile(
     r"\s*(?P<unit>m?s|secs?|seconds?|msecs?|milliseconds?|us|µs|mins?|minutes?)\s*(?:/|per)\s*"
@@ -44,7 +24,6 @@ _TIME_A_STEP = re.compile(
     re.I,
 )
 _AT_STEP = re.compile(r"(?<!\s)\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
-_PER_STEP = re.compile(r"(?<!\s)\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
 _WORDS = {
     "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
     "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples", "tok": "tokens",
@@ -66,8 +45,6 @@ _RESULTS = frozenset({"time", "throughput", "rate"})
 _SHARES = frozenset({"mfu", "hfu"})
 _NO_RATES = frozenset({"mem", "mem_reserved", "days"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
-_SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
-_MEMORY_UNITS = {"mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "tb": "TB"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +123,13 @@ def _read(heading: str, whole_too: bool = True) -> Column | None:
     whole = _named(plain)
     if whole:
         return _with_unit(columns()[whole], plain)
-    name = _named(_UNIT.sub("", plain))
+    name = _named(IN_BRACKETS.sub("", plain))
     if name is None and _SNAKE.search(plain):
         return _read(_SNAKE.sub(r" (\1)", plain), whole_too)
     if name is None:
         return (_led(plain) or _by_words(plain)) if whole_too else None
     column = columns()[name]
-    if column.role == "batch" and _in_tokens(plain):
+    if column.role == "batch" and is_in_tokens(plain):
         return None
     known = _with_unit(column, plain)
     return _qualified(column, plain) if known is column else known
@@ -189,7 +166,7 @@ def _led(heading: str) -> Column | None:
 
 def _qualified(column: Column, heading: str) -> Column | None:
     """`TFLOPs (aggregate)`, `Step time (mean)`; None where the word makes it another quantity."""
-    found = _UNIT.search(heading)
+    found = IN_BRACKETS.search(heading)
     if not found or column.type not in _RESULTS:
         return column
     scope = _scopes().get(found[1].strip().casefold())
@@ -216,8 +193,8 @@ def _is_result(heading: str) -> bool:
     known = columns()
     if any(known[name].role == "result" for name in quantities_in(heading) if name in known):
         return True
-    parts = (_UNIT.sub("", heading), re.split(r"[,(\[]", heading)[0], heading.rpartition("/")[0])
-    for text in parts:
+    before = re.split(r"[,(\[]", heading)[0]
+    for text in (IN_BRACKETS.sub("", heading), before, heading.rpartition("/")[0]):
         name = _named(text) if text.strip() else None
         if name and columns()[name].role == "result":
             return True
@@ -238,34 +215,14 @@ def is_benchmark(headings: Sequence[str]) -> bool:
 
 def batch_in_tokens(heading: str) -> bool:
     """`GlobalBatchSize (T)`: a batch in tokens is another quantity than one in sequences."""
-    name = _named(_UNIT.sub("", heading))
-    return name is not None and columns()[name].role == "batch" and _in_tokens(heading)
-
-
-def _in_tokens(heading: str) -> bool:
-    found = _UNIT.search(heading)
-    return bool(found and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", found[1].strip(), re.I))
+    name = _named(IN_BRACKETS.sub("", heading))
+    return name is not None and columns()[name].role == "batch" and is_in_tokens(heading)
 
 
 def _with_unit(column: Column, heading: str) -> Column:
-    found = _UNIT.search(heading)
-    unit = found[1].strip().lower() if found else ""
-    if column.type == "time":
-        unit = _PER_STEP.sub("", unit)
-    table = {
-        "time": _TIME_UNITS,
-        "throughput": _TIME_UNITS,
-        "memory": _MEMORY_UNITS,
-        "percent": {"%": "%"},
-        "power": {"w": "W", "kw": "kW", "watts": "W"},
-        "energy": {"wh": "Wh", "kwh": "kWh", "mwh": "MWh", "j": "J", "kj": "kJ", "mj": "MJ"},
-        "label": _SIZE_UNITS,
-    }
-    printed = table.get(column.type, {}).get(unit)
+    printed = unit_of(heading, column.type)
     if column.name == "speed" and printed == "h":  # no step takes hours: a training does
         return replace(columns()["train_time"], unit=printed)
-    if printed is None and column.type == "memory" and heading.split():
-        printed = _MEMORY_UNITS.get(heading.split()[-1].lower())  # `Peak memory GB`
     return column if printed is None else replace(column, unit=printed)
 
 

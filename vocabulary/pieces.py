@@ -72,17 +72,3 @@ def _format(piece: Piece) -> str:
     if piece[0] == "set":
         return f"{piece[1]}={piece[2]}"
     return str(piece[1])
-
-
-def numbers_and_words(text: str) -> list[Piece]:
-    """Free text as numbers and the words between them."""
-    pieces: list[Piece] = []
-    end = 0
-    for found in _NUMBER.finditer(text):
-        if found.start() > end:
-            pieces.append(["word", text[end : found.start()]])
-        pieces.append(number_piece(found[0]))
-        end = found.end()
-    if end < len(text):
-        pieces.append(["word", text[end:]])
-    return pieces

@@ -16,7 +16,6 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-RELEASE = "8.30.1"
 _FILE = "secret_rules.toml"
 # A rule that asks for a name in front of the token, or for anything in between, is not used: our
 # own names do that. Nor is one that takes a hash or an id for a token, or our own do better.

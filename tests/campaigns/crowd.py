@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.schema.check import check
 from bench.schema.errors import Locked
-from bench.schema.warehouse import open_read, open_write
+from bench.schema.opening import open_read, open_write
 from tests.making import log
 from tests.warm import Child
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.schema.check import check
 from bench.schema.errors import BenchError
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import folder, log
 
 BENCH = [sys.executable, "-P", "-m", "bench"]

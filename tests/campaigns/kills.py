@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench.schema.check import check
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import folder, log
 from tests.test_releases import RELEASES, unpacked
 

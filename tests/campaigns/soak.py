@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from bench.ingest.pipeline import ingest
-from bench.schema.warehouse import open_read
+from bench.schema.opening import open_read
 from tests.making import iteration
 
 BENCH = [sys.executable, "-P", "-m", "bench"]
