@@ -72,6 +72,8 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     """
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
+    if (alike := row.get("alike")) is not None:
+        return (alike,)
     # A machine may change between the days of one table; logs say what changed themselves.
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
     own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
