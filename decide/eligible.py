@@ -47,9 +47,7 @@ def candidates(warehouse: Warehouse, query: Query) -> Candidates:
     rows = load(warehouse)
     if not rows:
         raise _nothing(warehouse)
-    find_near(warehouse)
-    uris = "SELECT DISTINCT uri FROM every SEMI JOIN near USING (run_id) ORDER BY uri"
-    doubted = doubts(warehouse, [uri for (uri,) in warehouse.rows(uris)])
+    doubted = doubts_near(warehouse)
     return Candidates(rows, doubted, spreads(repeats(warehouse, doubted)))
 
 
@@ -68,9 +66,9 @@ def _nothing(warehouse: Warehouse) -> BenchError:
     return error
 
 
-def find_near(warehouse: Warehouse) -> None:
-    """Fill the temporary table `near`: the runs of `selected`, and those of `every` that tell how
-    much jobs of theirs may vary."""
+def doubts_near(warehouse: Warehouse) -> dict[str, str]:
+    """What the audit says against the runs of `near`, a temporary table that is filled with those
+    of `selected` and those of `every` that tell how much jobs of theirs may vary."""
     devices = [name for (name,) in warehouse.rows("SELECT DISTINCT device FROM every") if name]
     asked = {
         system_of(name)
@@ -79,23 +77,27 @@ def find_near(warehouse: Warehouse) -> None:
     }
     machines = [name for name in devices if system_of(name) in asked]
     warehouse.rows(statements()["near"], {"machines": machines})
+    uris = "SELECT DISTINCT uri FROM every SEMI JOIN near USING (run_id) ORDER BY uri"
+    return doubts(warehouse, [uri for (uri,) in warehouse.rows(uris)])
 
 
 def repeats(warehouse: Warehouse, doubted: Mapping[str, str]) -> list[Row]:
     """The sound runs of `near` of one configuration with another; `alike` says with which."""
     near = "(FROM every SEMI JOIN near USING (run_id))"
     name_systems(warehouse, near)
-    said = own_settings(warehouse, near).said()
-    for table, of in (("said", said), ("doubted", doubted)):
-        warehouse.rows(
-            f"""CREATE OR REPLACE TEMP TABLE {table} AS
-                SELECT unnest(?::VARCHAR[]) AS run_id, unnest(?::VARCHAR[]) AS {table}""",
-            [[*of], [*of.values()]],
-        )
+    fill(warehouse, "said", own_settings(warehouse, near).said())
+    fill(warehouse, "doubted", doubted)
     made = statements()
     sound = made["sound"].replace("{worked_out}", worked_out(near)).replace("{here}", near)
     query = made["repeats"].replace("{sound}", sound).replace("{identity}", made["identity"])
     return cast("list[Row]", warehouse.dicts(query))
+
+
+def fill(warehouse: Warehouse, table: str, texts: Mapping[str, str]) -> None:
+    """Fill a temporary table with texts by run id, in a column of its name."""
+    query = f"""CREATE OR REPLACE TEMP TABLE {table} AS
+        SELECT unnest(?::VARCHAR[]) AS run_id, unnest(?::VARCHAR[]) AS {table}"""
+    warehouse.rows(query, [[*texts], [*texts.values()]])
 
 
 def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:

@@ -72,19 +72,19 @@ def worked_out(runs: str) -> str:
     return statements()["worked_out"].replace("{runs}", runs)
 
 
-def load(warehouse: Warehouse) -> list[Row]:
-    """The runs of the temporary table `selected`, each with its system, flags, versions, hosts,
-    and the columns of its table that are settings unknown to us.
+def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
+    """The runs of a relation, mostly the temporary table `selected`, each with its system, flags,
+    versions, hosts, and the columns of its table that are settings unknown to us.
 
     What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
     is better, of one `measure` alone. `rate` is tokens/s, the sequences/s of a job that states no
     sequence length, or the TFLOP/s of one that prints those alone. `batch` are the sequences of a
     step, as stated or multiplied out.
     """
-    name_systems(warehouse, "selected")
-    query = statements()["load"].replace("{worked_out}", worked_out("selected"))
+    name_systems(warehouse, runs)
+    query = statements()["load"].replace("{worked_out}", worked_out(runs))
     rows = warehouse.dicts(query)
-    own, stated = own_settings(warehouse, "selected"), powers(warehouse)
+    own, stated = own_settings(warehouse, runs), powers(warehouse)
     for row in rows:
         run = row["run"]
         row |= own.of(run)

@@ -83,3 +83,58 @@ CASE WHEN origin = 'row' THEN coalesce(epoch, '') END, CASE WHEN origin = 'row' 
 CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::VARCHAR) IS NOT NULL
         AND coalesce(nullif(tokens_per_step, 0), nullif(gbs, 0), nullif(device_batch, 0)) IS NOT NULL)
     THEN struct_pack(source := source, job_ids := coalesce(job_ids, [])) END
+
+-- name: weigh
+-- The runs asked for as far as groups are made of them; Python sees those alone that a page shows.
+CREATE OR REPLACE TEMP TABLE weighed AS
+SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, job_ids, date, epoch, dtype_printed,
+    said, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
+FROM ({worked_out}) LEFT JOIN said USING (run_id)
+
+-- name: fastest
+-- The runs of the configurations that may be the first $most of their model and system, and how many there are in all.
+-- What medians over the segments of logs come to, is worked out later: those of logs all count.
+WITH configured AS (
+    SELECT list(run_id) AS runs, first(size ORDER BY uri, line, run_id) AS model_size, any_value(system) AS machine,
+        bool_or(origin <> 'row') AS of_logs,
+        coalesce(CASE WHEN count(step_time_s) = count(*) AND count(tokens_per_step) = count(*)
+            AND min(tokens_per_step) = max(tokens_per_step) THEN min(tokens_per_step) / nullif(median(step_time_s), 0) END,
+            median(tokens_per_s)) AS speed
+    FROM weighed WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote' AND tokens_per_s IS NOT NULL
+    GROUP BY {identity}
+), placed AS (
+    SELECT *, row_number() OVER (PARTITION BY model_size, machine, of_logs ORDER BY speed DESC) AS place FROM configured
+), barred AS (
+    SELECT *, min(speed) FILTER (place <= $most) OVER (PARTITION BY model_size, machine, of_logs) AS bar FROM placed
+)
+SELECT unnest(runs), (SELECT count(*) FROM configured) FROM barred WHERE of_logs OR speed >= bar * (1 - 1e-9)
+
+-- name: scaled
+CREATE OR REPLACE TEMP TABLE scaled AS
+SELECT *, CASE WHEN origin = 'row' THEN uri END AS document,
+    coalesce(nullif(batch, 0), nullif(device_batch, 0)) IS NOT NULL AS known
+FROM ({sound}) WHERE rate IS NOT NULL
+
+-- name: longest
+-- The sets of runs, of two sizes or more, of which the $most of most sizes may be: kind, number, run. Sets with several
+-- days are taken apart later: all of them count.
+WITH sets AS (
+    {kinds}
+), sized AS (
+    SELECT *, CASE WHEN by_nodes THEN node_counts ELSE device_counts END AS sizes,
+        row_number() OVER (ORDER BY list_position(['strong', 'weak', 'unknown'], kind), first) AS number FROM sets
+)
+SELECT kind, number, unnest(runs) FROM sized WHERE sizes > 1
+QUALIFY several_days OR row_number() OVER (PARTITION BY several_days ORDER BY sizes DESC, number) <= $most
+ORDER BY number
+
+-- name: scaling_set
+SELECT {kind} AS kind, list(run_id) AS runs, min({'uri': uri, 'line': line, 'run': run_id}) AS first,
+    coalesce(bool_and(nodes <> 0), false) AND count(nodes) = count(*)
+        AND count(DISTINCT coalesce(device_count, 0) / nullif(nodes, 0)) = 1 AS by_nodes,
+    count(DISTINCT nullif(nodes, 0)) AS node_counts, count(DISTINCT nullif(device_count, 0)) AS device_counts,
+    count(DISTINCT coalesce(date, '')) > 1 AS several_days
+FROM scaled WHERE coalesce(nullif(nodes, 0), nullif(device_count, 0)) IS NOT NULL AND {where}
+GROUP BY document, epoch, measure, {batch}, said, {columns},
+    CASE WHEN layers IS NULL OR hidden IS NULL THEN size END, CASE WHEN layers IS NULL OR hidden IS NULL THEN model END
+HAVING count(*) > 1

@@ -95,12 +95,7 @@ def select_of_every(warehouse: Warehouse, query: Query) -> None:
 
     `where` may name whatever a run of the whole warehouse has; raises BenchError as `select`.
     """
-    materialize_pages(warehouse)
-    warehouse.rows("CREATE OR REPLACE TEMP VIEW every AS FROM results")
-    if _find_other_settings(warehouse, "every"):
-        warehouse.rows(f"""CREATE OR REPLACE TEMP VIEW every AS
-            SELECT * EXCLUDE (more) REPLACE ({_WITH_MORE} AS settings)
-            FROM results LEFT JOIN more_settings USING (run_id)""")
+    show_every(warehouse)
     found = _conditions(warehouse, query)[1]
     if query.where is not None:
         found.append((f"({condition(warehouse, query.where, 'every')})", []))
@@ -108,6 +103,16 @@ def select_of_every(warehouse: Warehouse, query: Query) -> None:
         _, tables = benchmark_tables(warehouse, query.table.file, query.table.number)
         found.append(("list_contains(?::VARCHAR[], table_id)", [[t["table_id"] for t in tables]]))
     _fill(warehouse, "SELECT * FROM every AS selected", found)
+
+
+def show_every(warehouse: Warehouse) -> None:
+    """Make the temporary view `every`: all runs, as `selected` has those asked for."""
+    materialize_pages(warehouse)
+    warehouse.rows("CREATE OR REPLACE TEMP VIEW every AS FROM results")
+    if _find_other_settings(warehouse, "every"):
+        warehouse.rows(f"""CREATE OR REPLACE TEMP VIEW every AS
+            SELECT * EXCLUDE (more) REPLACE ({_WITH_MORE} AS settings)
+            FROM results LEFT JOIN more_settings USING (run_id)""")
 
 
 def _fill(
