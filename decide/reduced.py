@@ -6,9 +6,10 @@ runs as ever, by `ranking` and `curves_among`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..schema.warehouse import Warehouse
+from .budget import Budget
 from .eligible import doubts_near, fill
 from .rows import (
     CONFIGURATION,
@@ -37,6 +38,7 @@ class Reduced:
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
+        self.configured = False
         name_systems(warehouse, "selected")
         self.own = own_settings(warehouse, "selected")
         fill(warehouse, "said", self.own.said())
@@ -52,10 +54,23 @@ class Reduced:
     def fastest(self, most: int) -> tuple[list[Row], int]:
         """The runs of configurations that may be the first `most` of their model and system, and
         how many configurations there are in all."""
-        made = statements()
-        query = made["fastest"].replace("{identity}", made["identity"])
-        found = self.warehouse.rows(query, {"most": most})
+        self._configure()
+        found = self.warehouse.rows(statements()["fastest"], {"most": most})
         return self._load([run for run, _ in found]), found[0][1] if found else 0
+
+    def repeated(self, plan: Budget, limits: Sequence[tuple[float, float]]) -> list[Row]:
+        """The runs of repeated configurations whose device-days may lie within limits."""
+        self._configure()
+        query = statements()["repeated"]
+        given = [{"low": low, "high": high, **plan.parameters} for low, high in limits]
+        return self._load([run for one in given for (run,) in self.warehouse.rows(query, one)])
+
+    def _configure(self) -> None:
+        if not self.configured:
+            made = statements()
+            query = made["configured"].replace("{identity}", made["identity"])
+            self.warehouse.rows(query)
+            self.configured = True
 
     def longest(self, most: int) -> list[Candidate] | None:
         """The curves that may be the `most` of most sizes, in their order; None where threads

@@ -91,23 +91,32 @@ SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detai
     said, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
 FROM ({worked_out}) LEFT JOIN said USING (run_id)
 
--- name: fastest
--- The runs of the configurations that may be the first $most of their model and system, and how many there are in all.
--- What medians over the segments of logs come to, is worked out later: those of logs all count.
-WITH configured AS (
-    SELECT list(run_id) AS runs, first(size ORDER BY uri, line, run_id) AS model_size, any_value(system) AS machine,
+-- name: configured
+-- The configurations that a page may rank. What medians over the segments of logs come to is worked out later: the speed
+-- of these is a guess.
+CREATE OR REPLACE TEMP TABLE configured AS
+    SELECT list(run_id) AS runs, count(*) AS many, coalesce(nullif(max(devices), 0), max(world_size)) AS device_count,
+        min(tokens_per_step) AS tokens_per_step, first(size ORDER BY uri, line, run_id) AS model_size, any_value(system) AS machine,
         bool_or(origin <> 'row') AS of_logs,
         coalesce(CASE WHEN count(step_time_s) = count(*) AND count(tokens_per_step) = count(*)
             AND min(tokens_per_step) = max(tokens_per_step) THEN min(tokens_per_step) / nullif(median(step_time_s), 0) END,
             median(tokens_per_s)) AS speed
     FROM weighed WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote' AND tokens_per_s IS NOT NULL
     GROUP BY {identity}
-), placed AS (
+
+-- name: fastest
+-- The runs of the configurations that may be the first $most of their model and system, and how many there are in all.
+WITH placed AS (
     SELECT *, row_number() OVER (PARTITION BY model_size, machine, of_logs ORDER BY speed DESC) AS place FROM configured
 ), barred AS (
     SELECT *, min(speed) FILTER (place <= $most) OVER (PARTITION BY model_size, machine, of_logs) AS bar FROM placed
 )
 SELECT unnest(runs), (SELECT count(*) FROM configured) FROM barred WHERE of_logs OR speed >= bar * (1 - 1e-9)
+
+-- name: repeated
+-- The runs of the configurations that several have, whose device-days may lie between $low and $high.
+SELECT unnest(runs) FROM configured WHERE many > 1 AND (of_logs OR coalesce(
+    coalesce($tokens, $steps * tokens_per_step) / speed / 86400 * device_count BETWEEN $low AND $high, true))
 
 -- name: scaled
 CREATE OR REPLACE TEMP TABLE scaled AS
