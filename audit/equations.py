@@ -13,7 +13,7 @@ from .finding import Finding, Place
 from .fixes import suggest_fixes, suggestion
 from .formula_fixes import number
 from .input import AuditInput, Document, Row, Table
-from .quantities import quantity_of
+from .quantities import MEASURED, quantity_of
 from .rule import Check, Rule
 from .same_configuration import groups
 from .topology import product_changes
@@ -92,7 +92,9 @@ class _Names(dict[str, Any]):
         if name in self.let:
             return self.let[name].value(self)
         found = quantity_of(self.table, self.row, name)
-        if found is None and self.strict:
+        if found is not None:
+            self[name] = found
+        elif self.strict:
             raise _Unknown
         return found
 
@@ -196,6 +198,8 @@ def _off(
     one: Equation, table: Table, let: Let, doubted: Doubted, measured: bool
 ) -> Iterator[tuple[str, _Names]]:
     """The rows of a table that violate an equation, each with its template."""
+    if not _can_be_tested(one, table, let):
+        return
     off, tested = [], 0
     for row in table.rows:
         names = _Names(
@@ -217,6 +221,18 @@ def _off(
         template = next((name for condition, name in one.templates if condition.value(names)), None)
         if template:
             yield template, names
+
+
+def _can_be_tested(one: Equation, table: Table, let: Let) -> bool:
+    """Whether some row has each of what an equation needs: most tables lack one for most."""
+    needed = (one.rows.conjuncts | one.holds.names) - let.keys()
+    return one.rows.columns <= {*table.columns} and all(
+        any(name in row.printed for row in table.rows)
+        if name in MEASURED
+        else any(getattr(row, name) is not None for row in table.rows)
+        for name in needed
+        if name in MEASURED or name in Row.__dataclass_fields__
+    )
 
 
 def _single(rule: Rule, one: Equation, template: str, names: _Names) -> Finding:

@@ -40,9 +40,12 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression."""
+    """A compiled expression, and what it cannot do without."""
 
     code: CodeType
+    conjuncts: frozenset[str]  # names that have to be true
+    columns: frozenset[str]  # what has to be `in columns`
+    names: frozenset[str]  # all that it looks up, whatever they are
 
     def value(self, names: Mapping[str, Any]) -> Any:
         """Evaluate it; names are looked up lazily. `names` must contain FUNCTIONS."""
@@ -52,8 +55,28 @@ class Expression:
 @cache
 def expression(text: str) -> Expression:
     """Compile an expression; `==`, `<=` and `>=` compare within the printed digits."""
-    tree = _Comparisons().visit(ast.parse(text, mode="eval"))
-    return Expression(compile(ast.fix_missing_locations(tree), text, "eval"))
+    parsed = ast.parse(text, mode="eval")
+    conjuncts, columns, names = _needs(parsed)
+    tree = _Comparisons().visit(parsed)
+    code = compile(ast.fix_missing_locations(tree), text, "eval")
+    return Expression(code, conjuncts, columns, names)
+
+
+def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    body = tree.body
+    both = isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And)
+    parts = body.values if both else [body]
+    columns = set()
+    for part in parts:
+        match part:
+            case ast.Compare(ast.Constant(str() as name), [ast.In()], [ast.Name("columns")]):
+                columns.add(name)
+    nodes = list(ast.walk(tree))
+    # What is short-circuited may never be looked up.
+    sure = not any(isinstance(one, (ast.BoolOp, ast.IfExp, ast.comprehension)) for one in nodes)
+    names = {one.id for one in nodes if isinstance(one, ast.Name)} if sure else set()
+    conjuncts = {part.id for part in parts if isinstance(part, ast.Name)}
+    return frozenset(conjuncts), frozenset(columns), frozenset(names)
 
 
 class _Comparisons(ast.NodeTransformer):

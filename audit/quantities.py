@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import log2
+from operator import attrgetter
 from typing import Any
 
 from ..vocabulary.hardware import device_of
@@ -32,11 +34,15 @@ def quantity_of(table: Table, row: Row, name: str) -> Any:
     if name in MEASURED:
         printed = row.printed.get(name)
         return printed.either if printed else None
-    found = _OF_ROWS.get(name)
-    if found is not None:
-        return found(row)
-    of_table = _OF_TABLES.get(name)
-    return of_table(table, row) if of_table else getattr(row, name)
+    return _reader(name)(table, row)
+
+
+@cache
+def _reader(name: str) -> Callable[[Table, Row], Any]:
+    if name in _OF_TABLES:
+        return _OF_TABLES[name]
+    of_row = _OF_ROWS.get(name) or attrgetter(name)
+    return lambda _, row: of_row(row)
 
 
 def _peak(row: Row) -> tuple[float, str]:

@@ -28,7 +28,7 @@ from .query import Query
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Decision, Row, load
 from .scaling import curve, scaling
-from .scaling_curves import curves_among
+from .scaling_curves import Candidate, curves_among
 from .selection import condition, select
 
 SAME = "the same on both sides"
@@ -41,9 +41,12 @@ def scaled(chosen: Candidates, most: int = 0) -> Decision:
 
 
 def curves(chosen: Candidates, most: int = 0) -> list[dict[str, Any]]:
-    """How the runs chosen scale, a summary each curve; of more than `most` those of most sizes
-    (0: all)."""
-    found = list(curves_among(chosen.eligible("rate").kept))
+    """How the runs chosen scale, a summary of `most` curves (0: of all)."""
+    return summaries(list(curves_among(chosen.eligible("rate").kept)), most)
+
+
+def summaries(found: Sequence[Candidate], most: int = 0) -> list[dict[str, Any]]:
+    """A summary each curve; of more than `most` those of most sizes (0: all)."""
     longest = sorted(found, key=lambda one: -one.sizes)[: most or None]
     return [curve(one.group()) for one in found if any(one is chosen for chosen in longest)]
 

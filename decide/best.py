@@ -99,6 +99,7 @@ def best(
         "shapes": _shapes(found, apart, labels),
         "ties": tied(found, order.column, spreads),
         "fronts": _fronts(found, apart),
+        "systems": len({row["system"] for row in found}),
         "front_models": bool(apart or labels),
         "boundary": of_other_regimes(rows),
         "kinds": {name: _values(found, name) for name in ("seq_len", "dtype")},

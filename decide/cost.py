@@ -8,7 +8,8 @@ network and cooling are in neither.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from statistics import median
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import Price, Prices
-from .provenance import Derivation, Row, device_hours_of, given
+from .provenance import Derivation, Row, devices_of, given
 
 COLUMNS = (
     "cost", "currency", "price_per_device_hour", "cost_per_100b_tokens", "energy_kwh",
@@ -63,7 +64,8 @@ def costed(row: Row, prices: Prices) -> dict[str, Any]:
         "energy_kwh": hours * power / 1000 if hours and power else None,
         "joules_per_token": power * devices / rate if power and devices and rate else None,
     }  # fmt: skip
-    derivations = {**row["derivations"], **_derivations(row, price, known)}
+    many = devices_of(row)
+    derivations = {**row["derivations"], **_derivations(many, price, known)}
     return {**row, **made, "derivations": derivations}
 
 
@@ -71,7 +73,7 @@ def _power(row: Row) -> tuple[float | None, str | None, str]:
     """W of a device, whether stated or rated, and who says so."""
     known = device_of(row["device"]) if row["device"] else None
     rated = known.power_w if known else None
-    stated = [one for run in row.get("members", (row,)) if (one := run["power_stated_w"])]
+    stated = [one for run in row.get("members") or (row,) if (one := run["power_stated_w"])]
     if stated and (rated is None or median(stated) <= _TOO_MUCH * rated):
         return median(stated), STATED, "power of a device, as its sources state it"
     if known is None or rated is None:
@@ -79,9 +81,10 @@ def _power(row: Row) -> tuple[float | None, str | None, str]:
     return rated, RATED, f"rated power of {known.name}, assumed: {known.power_source}"
 
 
-def _derivations(row: Row, price: Price | None, power: str) -> dict[str, Derivation]:
+@lru_cache(maxsize=256)
+def _derivations(many: str, price: Price | None, power: str) -> Mapping[str, Derivation]:
+    """How costs are made, of devices counted by the column `many`: alike for most rows."""
     unit = price.currency or "" if price else ""
-    many = next(iter(device_hours_of(row).inputs[1:]))
     return {
         "price_per_device_hour": Derivation(unit=unit, note=price.origin if price else ""),
         "cost": Derivation(

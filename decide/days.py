@@ -68,6 +68,7 @@ def days(
         "unequal": len({plan.budget.work(row) for row in found}) > 1,
         "ties": tied(found, plan.order, spreads),
         "boundary": of_other_regimes(rows),
+        "fitted": any(row["basis"] == "fit" for row in found),
         "ramp": plan.ramp,
         "schedule": stages,
         "unstated": unstated(found),

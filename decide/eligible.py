@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from ..audit.finding import Finding
 from ..audit.store import open_errors
@@ -13,22 +14,9 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .jobs import Spread, spreads
 from .query import Query
-from .rows import CONFIGURATION, Row, load, system_of
-from .selection import narrow, select
+from .rows import Row, load, name_systems, own_settings, statements, system_of, worked_out
+from .selection import select_of_every
 
-# Who differ in a column of these are no repeats of each other: all but those worked out later.
-_WORKED_OUT = {"system", "dp", "size", "model"}
-_ALIKE = ", ".join(name for name in CONFIGURATION if name not in _WORKED_OUT)
-# A group by its keys alone: a window would carry all columns of all runs along.
-_REPEATS = f"""
-    INSERT INTO selected
-    SELECT e.* FROM every e
-    WHERE run_id NOT IN (SELECT run_id FROM asked) AND run_id IN (
-        SELECT unnest(list(run_id)) FROM every
-        WHERE (origin = 'row' AND uri IN (SELECT uri FROM asked))
-           OR (coalesce(size, '') IN (SELECT coalesce(size, '') FROM asked)
-               AND (list_contains(?::VARCHAR[], device) OR (device IS NULL AND origin <> 'row')))
-        GROUP BY CASE WHEN origin = 'row' THEN uri END, {_ALIKE} HAVING count(*) > 1)"""
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 
 
@@ -55,47 +43,61 @@ class Candidates:
 
 def candidates(warehouse: Warehouse, query: Query) -> Candidates:
     """The runs asked for; raises BenchError when there are none."""
-    select(warehouse, Query())
-    [(every,)] = warehouse.rows("SELECT count(*) FROM selected")
-    if not every:
-        error = BenchError(
-            "no runs found", why="what was read holds no row and no log of one",
-            hint="bench ingest PATH, or name logs and tables",
-        )  # fmt: skip
-        error.exit_code = NOTHING_RECOGNISED
-        raise error
-    warehouse.rows("CREATE OR REPLACE TEMP TABLE every AS FROM selected")
-    narrow(warehouse, query)
-    near = with_repeats(warehouse)
-    wanted = {run for (run,) in warehouse.rows("SELECT run_id FROM selected")}
-    rows = [row for row in near if row["run"] in wanted]
+    select_of_every(warehouse, query)
+    rows = load(warehouse)
     if not rows:
-        raise BenchError(
+        raise _nothing(warehouse)
+    doubted = doubts_near(warehouse)
+    return Candidates(rows, doubted, spreads(repeats(warehouse, doubted)))
+
+
+def _nothing(warehouse: Warehouse) -> BenchError:
+    [(every,)] = warehouse.rows("SELECT count(*) FROM every")
+    if every:
+        return BenchError(
             "no run fits the filters", why=f"none of {counted(every, 'run')} does",
             hint="bench runs lists them; --where, --model and --table say which count",
         )  # fmt: skip
-    doubted = doubts(warehouse, sorted({row["uri"] for row in near}))
-    known = spreads(eligible(near, doubted, "pace").kept)
-    return Candidates(rows, doubted, known)
+    error = BenchError(
+        "no runs found", why="what was read holds no row and no log of one",
+        hint="bench ingest PATH, or name logs and tables",
+    )  # fmt: skip
+    error.exit_code = NOTHING_RECOGNISED
+    return error
 
 
-def with_repeats(warehouse: Warehouse) -> list[Row]:
-    """The runs of `selected`, and those of `every` that tell how much jobs of theirs may vary: of
-    the same documents, or of the same sizes on the same machines, where something is repeated."""
-    warehouse.rows("CREATE OR REPLACE TEMP TABLE asked AS FROM selected")
-    devices = [name for (name,) in warehouse.rows("SELECT DISTINCT device FROM every")]
+def doubts_near(warehouse: Warehouse) -> dict[str, str]:
+    """What the audit says against the runs of `near`, a temporary table that is filled with those
+    of `selected` and those of `every` that tell how much jobs of theirs may vary."""
+    devices = [name for (name,) in warehouse.rows("SELECT DISTINCT device FROM every") if name]
     asked = {
         system_of(name)
-        for (name,) in warehouse.rows("SELECT DISTINCT device FROM asked")
+        for (name,) in warehouse.rows("SELECT DISTINCT device FROM selected")
         if name is not None
     }
-    machines = [name for name in devices if name is not None and system_of(name) in asked]
-    warehouse.rows(_REPEATS, [machines])
-    rows = load(warehouse)
-    warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM asked")
-    warehouse.rows("DROP TABLE asked")
-    warehouse.rows("DROP TABLE every")
-    return rows
+    machines = [name for name in devices if system_of(name) in asked]
+    warehouse.rows(statements()["near"], {"machines": machines})
+    uris = "SELECT DISTINCT uri FROM every SEMI JOIN near USING (run_id) ORDER BY uri"
+    return doubts(warehouse, [uri for (uri,) in warehouse.rows(uris)])
+
+
+def repeats(warehouse: Warehouse, doubted: Mapping[str, str]) -> list[Row]:
+    """The sound runs of `near` of one configuration with another; `alike` says with which."""
+    near = "(FROM every SEMI JOIN near USING (run_id))"
+    name_systems(warehouse, near)
+    fill(warehouse, "said", own_settings(warehouse, near).said())
+    fill(warehouse, "doubted", doubted)
+    made = statements()
+    sound = made["sound"].replace("{worked_out}", worked_out(near)).replace("{here}", near)
+    query = made["repeats"].replace("{sound}", sound).replace("{identity}", made["identity"])
+    return cast("list[Row]", warehouse.dicts(query))
+
+
+def fill(warehouse: Warehouse, table: str, texts: Mapping[str, str]) -> None:
+    """Fill a temporary table with texts by run id, in a column of its name."""
+    query = f"""CREATE OR REPLACE TEMP TABLE {table} AS
+        SELECT unnest(?::VARCHAR[]) AS run_id, unnest(?::VARCHAR[]) AS {table}"""
+    warehouse.rows(query, [[*texts], [*texts.values()]])
 
 
 def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
@@ -122,7 +124,8 @@ def eligible(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Rows
     left: list[Row] = []
     for row in rows:
         reason = _reason(row, doubted, need, here)
-        (left if reason else kept).append({**row, "left_out": reason})
+        judged = row if reason == row["left_out"] else {**row, "left_out": reason}
+        (left if reason else kept).append(judged)
     return Rows(tuple(kept), tuple(left))
 
 

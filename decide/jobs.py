@@ -7,7 +7,7 @@ network, the day) is the same for all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum
@@ -72,6 +72,8 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     """
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
+    if (alike := row.get("alike")) is not None:
+        return (alike,)
     # A machine may change between the days of one table; logs say what changed themselves.
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
     own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
@@ -140,8 +142,8 @@ def by_job(rows: Iterable[Row], name: str) -> list[tuple[float, list[Row]]]:
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
     rows = tuple(rows)
-    if len(rows) == 1:  # as of most configurations
-        return [] if rows[0][name] is None else [rows[0][name]]
+    if all(row["origin"] == "row" for row in rows):  # a job each
+        return [value for row in rows if (value := row[name]) is not None]
     return [value for value, _ in by_job(rows, name)]
 
 
@@ -207,24 +209,33 @@ def clusters_text(rows: Sequence[Row]) -> str | None:
 def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
     """The spread between jobs by document, and by system and model where documents have none."""
     # Printed TFLOPs do not count: how they were rounded is not known.
-    timed = [(identity(row), row) for row in rows if row["pace"] and row["measure"] != "tflops"]
-    found: dict[str, Spread] = {}
-    for scope in ("uri", "system"):
-        sets: dict[str, dict[Hashable, list[Row]]] = {}
-        for key, row in timed:
-            if scope == "system" or row["origin"] == "row":
-                groups = sets.setdefault(scope_name(row, scope), {})
-                groups.setdefault((row["measure"], key), []).append(row)
-        for name, groups in sets.items():
-            if (one := _pooled(groups.values(), name)) is not None:
-                found[name] = one
+    groups: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        if row["pace"] and row["measure"] != "tflops":
+            groups.setdefault((row["measure"], identity(row)), []).append(row)
+    sets: dict[str, list[_Repeats]] = {}
+    for group in groups.values():
+        if not (whole := _repeated(group)):
+            continue
+        if group[0]["origin"] == "row":
+            sets.setdefault(group[0]["uri"], []).append(whole)
+        # Labels round: one configuration may bear two, which are two models here.
+        for name, part in _by(group, lambda row: scope_name(row, "system")).items():
+            one = whole if len(part) == len(group) else _repeated(part)
+            sets.setdefault(name, []).extend([one] if one else [])
+    return {name: one for name, of in sets.items() if (one := _spread(of, name))}
+
+
+def _by(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
     return found
 
 
 def spread_of(row: Row, known: Mapping[str, Spread]) -> Spread | None:
     """The spread known for a run: that of its document, else of its system and model."""
-    names = (scope_name(row, scope) for scope in ("uri", "system"))
-    return next((known[name] for name in names if name in known), None)
+    return known.get(row["uri"]) or known.get(scope_name(row, "system"))
 
 
 def scope_name(row: Row, scope: str) -> str:
@@ -243,45 +254,61 @@ def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:
         for row in rows:
             if row["measure"] != "tflops":
                 groups.setdefault((at, row["measure"], identity(row)), []).append(row)
-    return _pooled(groups.values(), scope)
+    return _spread([one for group in groups.values() if (one := _repeated(group))], scope)
 
 
-def _pooled(groups: Iterable[Sequence[Row]], scope: str) -> Spread | None:
+@dataclass(frozen=True, slots=True)
+class _Repeats:
+    """Jobs of one configuration: how they vary, and what their rounded times alone would."""
+
+    squares: float
+    dof: int
+    rounded: float
+    split: bool
+    places: tuple[str, ...]
+
+
+def _repeated(group: Sequence[Row]) -> _Repeats | None:
+    # Most runs have no repeat.
+    paces = per_job(group, "pace") if len(group) > 1 else ()
+    if len(paces) < 2:
+        return None
+    rounded = grain(group)
+    # Of logarithms, so that configurations of other speeds have one spread to pool.
+    logs = [math.log(pace) for pace in paces]
+    middle = fmean(logs)
+    squares = sum((one - middle) ** 2 for one in logs)
+    split = len(paces) > 3 and modes(paces, rounded) is not None
+    return _Repeats(squares, len(logs) - 1, rounded, split, tuple(row["where"] for row in group))
+
+
+def _spread(repeats: Sequence[_Repeats], scope: str) -> Spread | None:
     """The same over groups of jobs of one configuration each.
 
     Jobs in two clusters vary as all of them do, since nobody knows of which a single job is;
     rounded times vary at least as rounding does.
     """
-    squares, dof, least, split = 0.0, 0, 0.0, 0
-    places: list[str] = []
-    for group in groups:
-        # Most runs have no repeat.
-        paces = per_job(group, "pace") if len(group) > 1 else ()
-        if len(paces) > 1:
-            rounded = grain(group)
-            split += len(paces) > 3 and modes(paces, rounded) is not None
-            # Of logarithms, so that configurations of other speeds have one spread to pool.
-            logs = [math.log(pace) for pace in paces]
-            middle = fmean(logs)
-            squares += sum((one - middle) ** 2 for one in logs)
-            dof += len(logs) - 1
-            # Repeats that print the same digits would else claim no spread at all.
-            least = max(least, rounded)
-            places += [row["where"] for row in group]
-    if not dof:
+    if not repeats:
         return None
-    deviation = max(math.sqrt(squares / dof), least)
-    return Spread(deviation, dof, tuple(places), scope, split)
+    dof = sum(one.dof for one in repeats)
+    # Repeats that print the same digits would else claim no spread at all.
+    least = max(one.rounded for one in repeats)
+    deviation = max(math.sqrt(sum(one.squares for one in repeats) / dof), least)
+    places = tuple(place for one in repeats for place in one.places)
+    return Spread(deviation, dof, places, scope, sum(one.split for one in repeats))
 
 
 def combined(runs: Iterable[Row]) -> Row:
     """One row of runs: medians over their jobs, how many these are, their places and range."""
     group = jobs(runs)
     rows = [row for job in group for row in job]
-    made: dict[str, Any] = {**rows[0], "jobs": len(group)}
-    made["places"] = [row["where"] for row in rows]
-    made["runs"] = runs_of(rows)
-    made["members"] = tuple(rows)
+    made: dict[str, Any] = {
+        **rows[0],
+        "jobs": len(group),
+        "places": [row["where"] for row in rows],
+        "runs": [[row["run"] for row in job] for job in group],
+        "members": tuple(rows),
+    }
     if len(rows) > 1:
         values = {name: per_job(rows, name) for name in MEASURED}
         made |= {name: median(found) if found else None for name, found in values.items()}

@@ -18,7 +18,7 @@ _CELLS = """
     SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id, c.name,
         t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
-    LEFT JOIN selected s ON s.table_id = c.table_id AND s.row_number = c.row_number
+    LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
     WHERE (c.name IS NULL OR c.kind = 'words') AND t.number IS NOT NULL
         AND trim(t.headings[c.column_number]) <> ''
     ORDER BY t.table_id, c.column_number, c.row_number"""
@@ -61,12 +61,12 @@ _SET = _words("cap limit set target requested bucket buffer size workers threads
 _VERSIONS = _words("version cuda rocm nccl rccl driver cudnn python torch triton ratio dropout lr")
 
 
-def other_columns(warehouse: Warehouse) -> dict[str, dict[str, str]]:
-    """By run id, heading and cell of every column of its table that is a setting, though no known
-    one."""
+def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dict[str, str]]:
+    """By id of the runs of a relation, heading and cell of every column of its table that is a
+    setting, though no known one."""
     known = known_columns()
     columns: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for table, heading, raw, run, name, has_batch in warehouse.rows(_CELLS):
+    for table, heading, raw, run, name, has_batch in warehouse.rows(_CELLS.format(runs=runs)):
         if has_batch and batch_in_tokens(heading):
             continue  # the batch again, times the sequence length
         if name and known[name].role == "result":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -68,5 +69,9 @@ def devices_of(row: Row) -> str:
 
 def device_hours_of(row: Row) -> Derivation:
     """How device-hours are made of the days of a row."""
-    many = devices_of(row)
+    return _device_hours(devices_of(row))
+
+
+@cache
+def _device_hours(many: str) -> Derivation:
     return Derivation(expression=f"days x 24 x {many}", inputs=("days", many), unit="device-hours")

@@ -20,19 +20,21 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def ranking(rows: Iterable[Row], plan: Budget, most: int) -> list[dict[str, Any]]:
+def ranking(
+    rows: Iterable[Row], plan: Budget, most: int, timed: int | None = None
+) -> list[dict[str, Any]]:
     """The configurations of runs, repeats as one row, with days.
 
     `place` counts within a model and system, of which the first `most` come that take less than
-    SLOWEST times as long as the best (0: all); `timed` counts all of them. Days are of the budget,
-    the range that of the digits or of the jobs.
+    SLOWEST times as long as the best (0: all); `timed` counts all of them, as given where `rows`
+    are not all. Days are of the budget, the range that of the digits or of the jobs.
     """
     kept = [_with_days(row, plan) for row in by_configuration(filter(counts, rows))]
     kept.sort(key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"]))
     place: Counter[tuple[str | None, str]] = Counter()
     for row in kept:
         row["place"] = place[row["size"], row["system"]] = place[row["size"], row["system"]] + 1
-        row["timed"] = len(kept)
+        row["timed"] = len(kept) if timed is None else timed
     best = {(row["size"], row["system"]): row["tokens_per_s"] for row in reversed(kept)}
     return [
         row

@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from ..audit.memory import GB
 from ..ingest.environment import states
+from ..schema.generated import expand
+from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of
@@ -24,33 +27,16 @@ Row = Mapping[str, Any]
 CONFIGURATION = compared()
 # Those that answers name among the settings, where they are not as most runs have them.
 _UNSEEN = {one.name: one.neutral for one in fields().values() if one.among_settings}
+_of_unseen, _NOTHING = itemgetter(*_UNSEEN), (None,) * len(_UNSEEN)
 _columns = itemgetter(*CONFIGURATION)
+_NAMES = [CONFIGURATION.index(name) for name in ("size", "model")]
 NOT_STATED = "device not stated"
-# `source`: the file that a record tells of, else the one that is read.
-_QUERY = """
-    WITH marks AS (
-        SELECT run_id, max(value) AS source FROM facts
-        WHERE scope = 'record' AND field = 'source' GROUP BY run_id
-    ), sampled AS (
-        SELECT DISTINCT run_id FROM measured
-        WHERE metric IN ('samples_per_s', 'samples_per_s_per_device')
-    ), formats AS (
-        SELECT table_id, row_number,
-            string_agg(lower(trim(raw)), ' ' ORDER BY column_number) AS text
-        FROM cells WHERE name = 'dtype' GROUP BY ALL
-    )
-    SELECT s.* EXCLUDE (source_id, segment), f.text AS dtype_printed,
-        s.run_id AS run, s.uri || ':' || s.line AS "where",
-        coalesce(s.devices, s.world_size) AS device_count, coalesce(m.source, s.uri) AS source,
-        p.run_id IS NOT NULL AS sampled
-    FROM selected s LEFT JOIN marks m USING (run_id) LEFT JOIN sampled p USING (run_id)
-    LEFT JOIN formats f ON f.table_id = s.table_id AND f.row_number = s.row_number
-    ORDER BY s.uri, s.line, s.run_id"""
-_FLAGS = "SELECT run_id, name, value, kind FROM env_flags ORDER BY run_id, name"
+_FLAGS = """SELECT run_id, name, value, kind FROM env_flags
+            SEMI JOIN {runs} USING (run_id) ORDER BY run_id, name"""
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
             WHERE scope NOT IN ('heading', 'step', 'record') AND how = 'stated'
               AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
-              AND run_id IN (SELECT run_id FROM selected WHERE origin = 'log')
+              AND run_id IN (SELECT run_id FROM {runs} WHERE origin = 'log')
             ORDER BY run_id, field, value"""
 _VERSION = re.compile(r"\w+_(version|commit)")
 # Arguments that name a place, a job or the length of a training, and say nothing of its speed.
@@ -75,73 +61,94 @@ _IN_COLUMNS = frozenset(
 THREADS = "env OMP_NUM_THREADS"
 
 
-def load(warehouse: Warehouse) -> list[Row]:
-    """The runs of the temporary table `selected`, each with its system, flags, versions, hosts,
-    and the columns of its table that are settings unknown to us.
+@cache
+def statements() -> dict[str, str]:
+    """The statements of `rows.sql`, whose slots in braces are relations and conditions."""
+    return named_statements(expand((files(__package__) / "rows.sql").read_text("utf-8")))
+
+
+def worked_out(runs: str) -> str:
+    """A query of the runs of a relation, with what decisions work out of their columns."""
+    return statements()["worked_out"].replace("{runs}", runs)
+
+
+def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
+    """The runs of a relation, mostly the temporary table `selected`, each with its system, flags,
+    versions, hosts, and the columns of its table that are settings unknown to us.
 
     What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
     is better, of one `measure` alone. `rate` is tokens/s, the sequences/s of a job that states no
     sequence length, or the TFLOP/s of one that prints those alone. `batch` are the sequences of a
     step, as stated or multiplied out.
     """
-    env: dict[str, dict[str, str]] = {}
-    hosts: dict[str, str] = {}
-    versions: dict[str, dict[str, str]] = {}
-    arguments: dict[str, dict[str, str]] = {}
-    for run, name, value, kind in warehouse.rows(_FLAGS):
+    name_systems(warehouse, runs)
+    query = statements()["load"].replace("{worked_out}", worked_out(runs))
+    rows = warehouse.dicts(query)
+    own, stated = own_settings(warehouse, runs), powers(warehouse)
+    for row in rows:
+        run = row["run"]
+        row |= own.of(run)
+        row["settings"] = _settings(row)
+        row["memory_gb"] = gigabytes(row)
+        row["power_stated_w"] = stated.get(run)
+        row["derivations"] = _derivations(row, row["measure"])
+    return cast("list[Row]", rows)
+
+
+def name_systems(warehouse: Warehouse, runs: str) -> None:
+    """Fill the temporary table `systems`: the machine of each device of some runs."""
+    devices = [name for (name,) in warehouse.rows(f"SELECT DISTINCT device FROM {runs}") if name]
+    query = """CREATE OR REPLACE TEMP TABLE systems AS
+        SELECT unnest(?::VARCHAR[]) AS device, unnest(?::VARCHAR[]) AS system"""
+    warehouse.rows(query, [devices, [*map(system_of, devices)]])
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSettings:
+    """What runs state besides columns, by run and name."""
+
+    env: dict[str, dict[str, str]]
+    versions: dict[str, dict[str, str]]
+    arguments: dict[str, dict[str, str]]
+    others: dict[str, dict[str, str]]
+    hosts: dict[str, str]
+
+    def of(self, run: str) -> dict[str, Any]:
+        """The columns that one run gets."""
+        return {
+            "env": self.env.get(run, _NONE),
+            "versions": self.versions.get(run, _NONE),
+            "arguments": self.arguments.get(run, _NONE),
+            "others": self.others.get(run, _NONE),
+            "hosts": self.hosts.get(run),
+        }
+
+    def said(self) -> dict[str, str]:
+        """A text by run, equal for runs that have the same settings."""
+        of = (self.env, self.others, self.versions, self.arguments)
+        runs = dict.fromkeys(run for one in of for run in one)
+        return {run: repr([sorted(one.get(run, _NONE).items()) for one in of]) for run in runs}
+
+
+_NONE: dict[str, str] = {}
+
+
+def own_settings(warehouse: Warehouse, runs: str) -> OwnSettings:
+    """The flags, versions, arguments and unknown columns of the runs of a relation."""
+    found = OwnSettings({}, {}, {}, other_columns(warehouse, runs), {})
+    for run, name, value, kind in warehouse.rows(_FLAGS.format(runs=runs)):
         said = "none" if value is None else "set" if kind == "launcher" and not value else value
         if states(name) == "hosts":
-            hosts[run] = str(said)
+            found.hosts[run] = str(said)
         elif states(name) is None:
-            env.setdefault(run, {})[name] = str(said)
-    for run, name, value in warehouse.rows(_FACTS):
+            found.env.setdefault(run, {})[name] = str(said)
+    for run, name, value in warehouse.rows(_FACTS.format(runs=runs)):
         if _VERSION.fullmatch(name):
-            versions.setdefault(run, {})[name] = str(value)
+            found.versions.setdefault(run, {})[name] = str(value)
         elif name not in _IN_COLUMNS and not _ASIDE.fullmatch(name):
             # Lines of several processes run into each other: True.......
-            arguments.setdefault(run, {})[name] = str(value).rstrip(".")
-    others, stated = other_columns(warehouse), powers(warehouse)
-    return [
-        {
-            **row,
-            "settings": _settings(row),
-            "others": others.get(row["run"], {}),
-            "system": _system(row),
-            "env": env.get(row["run"], {}),
-            "hosts": hosts.get(row["run"]),
-            "versions": versions.get(row["run"], {}),
-            "arguments": arguments.get(row["run"], {}),
-            "memory_gb": gigabytes(row),
-            "power_stated_w": stated.get(row["run"]),
-            "batch": batch_of(row),
-            "steps_per_s": per_second(row),
-            **(pace := _pace(row, batch_of(row))),
-            "derivations": _derivations(row, pace["measure"]),
-        }
-        for row in map(_with_dp_of_devices, warehouse.dicts(_QUERY))
-    ]
-
-
-def per_second(row: Row) -> float | None:
-    """Steps a second: from the step time, else from tokens/s at a known batch."""
-    if row["step_time_s"]:
-        return 1 / float(row["step_time_s"])
-    known = row["tokens_per_s"] and row["tokens_per_step"]
-    return row["tokens_per_s"] / float(row["tokens_per_step"]) if known else None
-
-
-def _pace(row: Row, batch: float | None) -> dict[str, Any]:
-    """Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which."""
-    if row["tokens_per_s"]:
-        rate, measure = row["tokens_per_s"], "tokens_per_s"
-    elif row["step_time_s"]:
-        rate = batch / row["step_time_s"] if batch else None
-        return {"pace": row["step_time_s"], "rate": rate, "measure": "step_time_s"}
-    elif row["tflops"] and row["device_count"]:
-        rate, measure = row["tflops"] * row["device_count"], "tflops"
-    else:
-        return {"pace": None, "rate": None, "measure": None}
-    return {"pace": 1 / rate, "rate": rate, "measure": measure}
+            found.arguments.setdefault(run, {})[name] = str(value).rstrip(".")
+    return found
 
 
 def _derivations(row: Row, measure: str | None) -> Derivations:
@@ -179,11 +186,6 @@ def with_dp(row: Row) -> Row:
     return row if rest else {**row, "dp": dp}
 
 
-def _with_dp_of_devices(row: Row) -> Row:
-    """As `with_dp`, where the devices are no guess."""
-    return with_dp(row) if row["devices"] else row
-
-
 def batch_of(row: Row) -> float | None:
     """The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch
     a device x GA x devices."""
@@ -201,20 +203,13 @@ def batch_of(row: Row) -> float | None:
 
 def _settings(row: Row) -> str | None:
     """The settings of a run as one text, with what has no column of its own in answers."""
+    values = _of_unseen(row)
+    if values == _NOTHING:
+        return cast("str | None", row["settings"])
     # A setting as most have it would repeat in every row and tell nothing.
-    unseen = {name: row[name] for name, plain in _UNSEEN.items() if row[name] not in (None, plain)}
-    more = [f"{name}={value}" for name, value in unseen.items()]
+    named = zip(_UNSEEN.items(), values, strict=True)
+    more = [f"{name}={value}" for (name, plain), value in named if value not in (None, plain)]
     return ", ".join([*([row["settings"]] if row["settings"] else []), *more]) or None
-
-
-def _system(row: Row) -> str:
-    """What a run was on: its device, else its document. Logs that state none are of one machine.
-
-    The size of a slice of TPUs is no part of it.
-    """
-    if row["device"]:
-        return system_of(row["device"])
-    return str(row["uri"] if row["origin"] == "row" else NOT_STATED)
 
 
 @cache
@@ -241,10 +236,14 @@ def configuration(row: Row) -> dict[str, Any]:
 
 def configured(row: Row) -> tuple[Any, ...]:
     """The columns of a configuration, in their order."""
+    values = _columns(row)
     # Labels round: one shape may be called 1.3B and 1.4B.
-    shaped = row["layers"] is not None and row["hidden"] is not None
-    values: tuple[Any, ...] = _columns({**row, "size": None, "model": None} if shaped else row)
-    return values
+    if row["layers"] is None or row["hidden"] is None:
+        return cast("tuple[Any, ...]", values)
+    shaped = list(values)
+    for at in _NAMES:
+        shaped[at] = None
+    return tuple(shaped)
 
 
 def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:

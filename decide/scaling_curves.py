@@ -12,7 +12,7 @@ from .jobs import combined, grain
 from .provenance import Derivation, devices_of
 from .rows import CONFIGURATION, Row, configured, follows_ranks
 
-_FREE = (
+FREE = (
     "nodes",
     "devices",
     "world_size",
@@ -139,11 +139,16 @@ def curves_among(rows: Sequence[Row]) -> Iterator[Candidate]:
             if (row["nodes"] or row["device_count"]) and (key := _key(row, kind, free)) is not None:
                 sets.setdefault(key, []).append(row)
         for alike in sets.values():
-            unit = "nodes" if _grows_by_nodes(alike) else "device_count"
-            for members in _by_day([row for row in alike if row[unit]], unit):
-                found = Candidate(kind, unit, tuple(members))
-                if found.sizes > 1:
-                    yield found
+            yield from curves_of(kind, alike)
+
+
+def curves_of(kind: str, alike: Sequence[Row]) -> Iterator[Candidate]:
+    """The curves of runs that scale into each other."""
+    unit = "nodes" if _grows_by_nodes(alike) else "device_count"
+    for members in _by_day([row for row in alike if row[unit]], unit):
+        found = Candidate(kind, unit, tuple(members))
+        if found.sizes > 1:
+            yield found
 
 
 def _grows_by_nodes(rows: Sequence[Row]) -> bool:
@@ -160,7 +165,7 @@ def _free(rows: Sequence[Row]) -> tuple[str, ...]:
     # 1, 2, 4 and 8 devices of a node and 16 of two are one curve, unless as many were spread
     # over more nodes, too: then the layout is a thing of its own.
     one_layout = all(len(one) == 1 for one in nodes.values())
-    return (*_FREE, *follows_ranks(rows), *(("procs_per_node",) if one_layout else ()))
+    return (*FREE, *follows_ranks(rows), *(("procs_per_node",) if one_layout else ()))
 
 
 def _key(row: Row, kind: str, always: tuple[str, ...]) -> Hashable | None:

@@ -19,16 +19,16 @@ from .query import Query
 _ANY_OTHER = """
     SELECT 1 FROM cells c JOIN tables t USING (table_id)
     WHERE (c.name IS NULL OR c.kind = 'words') AND trim(t.headings[c.column_number]) <> ''
-      AND c.table_id IN (SELECT table_id FROM selected) LIMIT 1"""
-_MORE_SETTINGS = """
-    UPDATE selected SET settings = concat_ws(', ', settings, more)
-    FROM (SELECT unnest(?::VARCHAR[]) AS run, unnest(?::VARCHAR[]) AS more) WHERE run_id = run"""
+      AND c.table_id IN (SELECT table_id FROM {runs}) LIMIT 1"""
+_MORE_SETTINGS = """CREATE OR REPLACE TEMP TABLE more_settings AS
+    SELECT unnest(?::VARCHAR[]) AS run_id, unnest(?::VARCHAR[]) AS more"""
+_WITH_MORE = "concat_ws(', ', settings, more)"
 # The columns of a listing, which `--where` may name.
 LISTED = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run_id AS run,
                uri || ':' || line AS "where"
            FROM selected"""
 _FLAGS = """SELECT DISTINCT name FROM env_flags
-            WHERE run_id IN (SELECT run_id FROM selected) ORDER BY name"""
+            WHERE run_id IN (SELECT run_id FROM {runs}) ORDER BY name"""
 # A launcher's switch states no value: that it is set is all there is to tell.
 _VALUE = """(
     SELECT max(CASE WHEN f.value IS NULL THEN 'none'
@@ -43,7 +43,7 @@ _HEADINGS = f"""SELECT trim({_HEADING}) AS heading,
                          OR trim(c.raw) = '') AS numbers
             FROM cells c JOIN tables t USING (table_id)
             WHERE c.name IS NULL AND heading <> ''
-              AND c.table_id IN (SELECT table_id FROM selected) GROUP BY heading ORDER BY heading"""
+              AND c.table_id IN (SELECT table_id FROM {{runs}}) GROUP BY heading ORDER BY heading"""
 _NUMBER = "try_cast(replace(c.raw, ',', '') AS DOUBLE)"
 _CELL = f"""(
     SELECT max({{cell}})
@@ -69,12 +69,14 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
     """
     materialize_pages(warehouse)
     name, conditions = _conditions(warehouse, query)
-    where = " AND ".join(sql for sql, _ in conditions) or "true"
-    values = [value for _, values in conditions for value in values]
-    warehouse.rows(f"CREATE OR REPLACE TEMP TABLE selected AS FROM results WHERE {where}", values)
-    _add_other_settings(warehouse)
+    _fill(warehouse, "FROM results", conditions)
+    if _find_other_settings(warehouse, "selected"):
+        warehouse.rows(f"""UPDATE selected SET settings = {_WITH_MORE}
+                           FROM more_settings m WHERE m.run_id = selected.run_id""")
     if query.where is not None:
-        _delete_others(warehouse, condition(warehouse, query.where))
+        # NULL does not match: a run that does not state the column is not selected.
+        found = condition(warehouse, query.where)
+        warehouse.rows(f"DELETE FROM selected WHERE ({found}) IS NOT TRUE")
     [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
     # A page of one size is named after it, even if all sizes were requested. What a table has
     # measured of a model that it does not name is of another one, as far as anyone knows.
@@ -88,26 +90,37 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
     return Selected(name, runs)
 
 
-def narrow(warehouse: Warehouse, query: Query) -> None:
-    """Leave in `selected`, which holds all runs, those that a query asks for.
+def select_of_every(warehouse: Warehouse, query: Query) -> None:
+    """Fill `selected` with the runs that a query asks for of all, which `every` is a view of.
 
     `where` may name whatever a run of the whole warehouse has; raises BenchError as `select`.
     """
-    # Compiled while all runs are there: a flag that none of the narrower ones has is no error.
-    text = None if query.where is None else condition(warehouse, query.where)
-    for sql, values in _conditions(warehouse, query)[1]:
-        _delete_others(warehouse, sql, values)
-    if text:
-        _delete_others(warehouse, text)
+    show_every(warehouse)
+    found = _conditions(warehouse, query)[1]
+    if query.where is not None:
+        found.append((f"({condition(warehouse, query.where, 'every')})", []))
     if query.table:
-        _, found = benchmark_tables(warehouse, query.table.file, query.table.number)
-        ids = [one["table_id"] for one in found]
-        _delete_others(warehouse, "list_contains(?::VARCHAR[], table_id)", [ids])
+        _, tables = benchmark_tables(warehouse, query.table.file, query.table.number)
+        found.append(("list_contains(?::VARCHAR[], table_id)", [[t["table_id"] for t in tables]]))
+    _fill(warehouse, "SELECT * FROM every AS selected", found)
 
 
-def _delete_others(warehouse: Warehouse, condition: str, parameters: Sequence[object] = ()) -> None:
-    # NULL does not match: a run that does not state the column is not selected.
-    warehouse.rows(f"DELETE FROM selected WHERE ({condition}) IS NOT TRUE", list(parameters))
+def show_every(warehouse: Warehouse) -> None:
+    """Make the temporary view `every`: all runs, as `selected` has those asked for."""
+    materialize_pages(warehouse)
+    warehouse.rows("CREATE OR REPLACE TEMP VIEW every AS FROM results")
+    if _find_other_settings(warehouse, "every"):
+        warehouse.rows(f"""CREATE OR REPLACE TEMP VIEW every AS
+            SELECT * EXCLUDE (more) REPLACE ({_WITH_MORE} AS settings)
+            FROM results LEFT JOIN more_settings USING (run_id)""")
+
+
+def _fill(
+    warehouse: Warehouse, runs: str, conditions: Sequence[tuple[str, Sequence[object]]]
+) -> None:
+    where = " AND ".join(sql for sql, _ in conditions) or "true"
+    values = [value for _, values in conditions for value in values]
+    warehouse.rows(f"CREATE OR REPLACE TEMP TABLE selected AS {runs} WHERE {where}", values)
 
 
 def _conditions(
@@ -126,19 +139,20 @@ def _conditions(
     return name, found
 
 
-def _add_other_settings(warehouse: Warehouse) -> None:
-    """Settings that a table states in columns of its own, behind the environment flags."""
-    if not warehouse.rows(_ANY_OTHER):
-        return
+def _find_other_settings(warehouse: Warehouse, runs: str) -> bool:
+    """Fill the temporary table `more_settings`, for behind the environment flags: what tables state
+    in columns of their own. Whether there are any."""
+    if not warehouse.rows(_ANY_OTHER.format(runs=runs)):
+        return False
     from .other_columns import other_columns  # what headings mean takes longer to load
 
-    others = other_columns(warehouse)
-    if others:
-        printed = [
-            ", ".join(f"{name}={_whole(value)}" for name, value in one.items())
-            for one in others.values()
-        ]
-        warehouse.rows(_MORE_SETTINGS, [[*others], printed])
+    others = other_columns(warehouse, runs)
+    printed = [
+        ", ".join(f"{name}={_whole(value)}" for name, value in one.items())
+        for one in others.values()
+    ]
+    warehouse.rows(_MORE_SETTINGS, [[*others], printed])
+    return bool(others)
 
 
 def _whole(value: str) -> str:
@@ -180,20 +194,22 @@ def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
     return str(label), condition, values
 
 
-def listed_columns(warehouse: Warehouse) -> dict[str, str]:
-    """Name and DuckDB type of every column of a run listing; `selected` must be there."""
-    return {name: kind for name, kind, *_ in warehouse.rows(f"DESCRIBE {LISTED}")}
+def listed_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, str]:
+    """Name and DuckDB type of every column of a listing of the runs of a relation."""
+    described = LISTED.replace("FROM selected", f"FROM {runs}")
+    return {name: kind for name, kind, *_ in warehouse.rows(f"DESCRIBE {described}")}
 
 
-def condition(warehouse: Warehouse, text: str) -> str:
-    """The condition as SQL over the temporary table `selected`, which must be there."""
+def condition(warehouse: Warehouse, text: str, runs: str = "selected") -> str:
+    """The condition as SQL over what is called `selected` there; its names are what the runs of a
+    relation have."""
     from ..schema.where import compile_where  # most commands have no condition
 
-    known = listed_columns(warehouse)
+    known = listed_columns(warehouse, runs)
     kinds = {name: kind for name, kind in known.items() if name not in ("run", "where")}
     taken = {name.casefold() for name in known}
     values: dict[str, str] = {}
-    for name, kind, value in (*_flags(warehouse), *_headings(warehouse)):
+    for name, kind, value in (*_flags(warehouse, runs), *_headings(warehouse, runs)):
         if name.casefold() not in taken:
             taken.add(name.casefold())
             kinds[name] = kind
@@ -202,15 +218,15 @@ def condition(warehouse: Warehouse, text: str) -> str:
     return compile_where(text, kinds, values)
 
 
-def _flags(warehouse: Warehouse) -> list[tuple[str, str, str]]:
-    return [(name, "VARCHAR", _VALUE) for (name,) in warehouse.rows(_FLAGS)]
+def _flags(warehouse: Warehouse, runs: str) -> list[tuple[str, str, str]]:
+    return [(name, "VARCHAR", _VALUE) for (name,) in warehouse.rows(_FLAGS.format(runs=runs))]
 
 
-def _headings(warehouse: Warehouse) -> list[tuple[str, str, str]]:
+def _headings(warehouse: Warehouse, runs: str) -> list[tuple[str, str, str]]:
     """Headings that mean nothing to us, with the type and value of their cells."""
     return [
         (name, "DOUBLE", _CELL.replace("{cell}", _NUMBER))
         if numbers
         else (name, "VARCHAR", _CELL.replace("{cell}", _TEXT))
-        for name, numbers in warehouse.rows(_HEADINGS)
+        for name, numbers in warehouse.rows(_HEADINGS.replace("{runs}", runs))
     ]

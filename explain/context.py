@@ -75,7 +75,8 @@ def explain_context(
     select(warehouse, query)
     budget = planned(warehouse, query)
     # All runs of the model, whatever the query: a derivation may depend on any of them.
-    select(warehouse, Query(model=query.model))
+    if (query.where, query.document, query.since) != (None, None, None):
+        select(warehouse, Query(model=query.model))
     materialize_if_cheap(warehouse, *OF_SOURCES)
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model)

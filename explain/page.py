@@ -11,7 +11,7 @@ from typing import Any
 from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
 from ..decide.budget import A_SECOND, SECONDS_A_DAY
 from ..decide.ranking import ranking
-from ..decide.rows import load
+from ..decide.reduced import Reduced
 from ..reports.answers_of_page import implied_seconds
 from ..reports.page import MOST, statements
 from ..vocabulary.format import days_words, percent, significant
@@ -100,9 +100,12 @@ def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _ranked(here: ExplainContext) -> tuple[int, int]:
     """Runs in the ranking as it is shown, and all of them."""
-    rows = load(here.warehouse)
-    shown, every = (len(ranking(rows, here.budget, most)) for most in (MOST, 0))
-    return shown, every
+    rows, every = _reduced(here).fastest(MOST)
+    return len(ranking(rows, here.budget, MOST)), every
+
+
+def _reduced(here: ExplainContext) -> Reduced:
+    return here.once("reduced", lambda: Reduced(here.warehouse))
 
 
 def _budget(here: ExplainContext, number: Number) -> Iterator[Match]:
@@ -164,7 +167,8 @@ def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _pooled(here: ExplainContext, number: Number) -> Iterator[Match]:
     """Device-days of repeats, which are of no single run."""
-    for row in here.once("pooled", lambda: ranking(load(here.warehouse), here.budget, 0)):
+    rows = _reduced(here).repeated(here.budget, number.limits())
+    for row in ranking(rows, here.budget, 0):
         if row["jobs"] > 1 and number.stands_in(significant(row["device_days"], 3)):
             how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
             days = Node("days", row["days"], "days")

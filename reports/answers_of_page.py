@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..decide.answers import curves, effects
+from ..decide.answers import curves, effects, summaries
 from ..decide.budget import Budget
 from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
 from ..decide.ranking import ranking
+from ..decide.reduced import Reduced
 from ..project.short import Names
 from ..schema.warehouse import Warehouse
 
@@ -36,18 +37,29 @@ class Asked:
         """The runs of the page, for what is decided by them."""
         return candidates(self.warehouse, self.query)
 
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The same runs, of which those alone are looked at that the page shows."""
+        return Reduced(self.warehouse)
+
     def ranked(self) -> list[dict[str, Any]]:
         """The configurations, the fastest first, with days."""
-        return ranking(self.chosen.rows, self.plan, self.most)
+        if not self.most:
+            return ranking(self.chosen.rows, self.plan, 0)
+        rows, timed = self.reduced.fastest(self.most)
+        return ranking(rows, self.plan, self.most, timed)
 
     def effects(self) -> list[str]:
         """What each flag and the recompute do, a sentence each."""
-        found = effects(self.chosen)
+        found = effects(self.chosen) if self.reduced.may_differ else []
         return self._said("_effects.j2", {"decisions": found})
 
     def scaling(self) -> list[str]:
         """How far each group of runs scales, a sentence each."""
-        return self._said("_scaling.j2", {"groups": curves(self.chosen, self.most and _MOST)})
+        found = self.reduced.longest(_MOST) if self.most else None
+        most = self.most and _MOST
+        groups = curves(self.chosen, most) if found is None else summaries(found, most)
+        return self._said("_scaling.j2", {"groups": groups})
 
     def seconds(self) -> dict[str, float]:
         """By run id the step time that its printed TFLOPs tell, where it states none."""

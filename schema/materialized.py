@@ -91,9 +91,7 @@ def materialize_pages(warehouse: Warehouse) -> None:
     """What pages read: the views of runs, and those that they are made of where they are cheap."""
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *_READ_OF_SOURCES)
-    materialize(warehouse, *OF_PAGES)
-    if warehouse.read_only and views_are_stored(warehouse):
-        materialize(warehouse, "results")
+    materialize(warehouse, *OF_PAGES, "results")
 
 
 def is_small(warehouse: Warehouse) -> bool:

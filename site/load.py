@@ -17,7 +17,7 @@ from ..decide.jobs import spreads
 from ..decide.query import Query
 from ..decide.ran import Ran, ran
 from ..decide.rows import Decision, Row, load
-from ..decide.selection import narrow, select
+from ..decide.selection import select, select_of_every
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
@@ -217,7 +217,7 @@ def read_content(
 def _wanted(warehouse: Warehouse, query: Query, rows: Sequence[Row]) -> set[str]:
     if (query.model, query.where, query.document, query.since) == (None,) * 4:
         return {row["run"] for row in rows}
-    narrow(warehouse, query)
+    select_of_every(warehouse, query)
     return {run for (run,) in warehouse.rows("SELECT run_id FROM selected")}
 
 

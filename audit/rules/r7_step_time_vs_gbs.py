@@ -97,8 +97,9 @@ def _speed(row: Row) -> float | None:
 
 def _odd(table: Table, first: Row, second: Row) -> bool:
     """Whether the first of two is further from the speed of the table."""
-    speeds = [speed for row in table.rows if (speed := _speed(row))]
-    middle, one, two = median(speeds), _speed(first), _speed(second)
+    if "speed" not in table.counted:  # rows are many, and so are pairs of them
+        table.counted["speed"] = median(speed for row in table.rows if (speed := _speed(row)))
+    middle, one, two = table.counted["speed"], _speed(first), _speed(second)
     return bool(one and two and abs(one - middle) >= abs(two - middle))
 
 

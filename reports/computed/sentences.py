@@ -74,6 +74,7 @@ def _environment() -> jinja2.Environment:
         "devices": answer.devices_words,
         "time": answer.time_words,
         "clusters": clusters_text,
+        "shares_of_peaks": _shares_of_peaks,
         "text": text_of,
         "labels": _labels,
         "level_words": level_words,
@@ -104,6 +105,18 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The sizes or labels of models, the smallest first."""
     found = {row["size"] or "models without a size" for row in rows}
     return sorted(found, key=order)
+
+
+def _shares_of_peaks(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
+    """A row of each peak that MFU is computed of, how many rows have one, for how many the number
+    format is a guess, and the rows whose MFU is as printed."""
+    # Filters of templates take ten times as long a row.
+    shares = [row for row in rows if row["mfu"] is not None]
+    known = [row for row in shares if row["mfu_from"] == "computed"]
+    peaks = {str(row["peak_name"]).lower(): row for row in reversed(known)}
+    guessed = sum(bool(row["peak_assumed"]) for row in known)
+    printed = [row for row in shares if row["mfu_from"] == "printed"]
+    return [*reversed(peaks.values())], len(known), guessed, printed
 
 
 def _statuses(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,0 +1,116 @@
+"""What pages take of many thousand runs, reduced in SQL: the rows that they show, and no others.
+
+SQL tells which configurations and curves may come first; what they come to is worked out of their
+runs as ever, by `ranking` and `curves_among`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..schema.warehouse import Warehouse
+from .budget import Budget
+from .eligible import doubts_near, fill
+from .rows import (
+    CONFIGURATION,
+    THREADS,
+    Row,
+    load,
+    name_systems,
+    own_settings,
+    statements,
+    worked_out,
+)
+from .scaling_curves import FREE, Candidate, curves_of
+from .selection import show_every
+
+_LABELS = ("size", "model")  # of which a shape says all
+# What a curve of each kind needs, and the batch that its runs have in common.
+_KINDS = {
+    "strong": ("batch <> 0", "batch"),
+    "weak": ("known AND device_count <> 0", "nullif(batch, 0) / device_count"),
+    "unknown": ("NOT known", "batch"),
+}
+
+
+class Reduced:
+    """The runs of the temporary table `selected`."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self.warehouse = warehouse
+        self.configured = False
+        name_systems(warehouse, "selected")
+        self.own = own_settings(warehouse, "selected")
+        fill(warehouse, "said", self.own.said())
+        weigh = statements()["weigh"].replace("{worked_out}", worked_out("selected"))
+        warehouse.rows(weigh)
+
+    @property
+    def may_differ(self) -> bool:
+        """Whether runs may differ in a flag or in the recompute."""
+        query = "SELECT count(DISTINCT coalesce(recompute, '')) FROM weighed"
+        return bool(self.own.env) or self.warehouse.rows(query)[0][0] > 1
+
+    def fastest(self, most: int) -> tuple[list[Row], int]:
+        """The runs of configurations that may be the first `most` of their model and system, and
+        how many configurations there are in all."""
+        self._configure()
+        found = self.warehouse.rows(statements()["fastest"], {"most": most})
+        return self._load([run for run, _ in found]), found[0][1] if found else 0
+
+    def repeated(self, plan: Budget, limits: Sequence[tuple[float, float]]) -> list[Row]:
+        """The runs of repeated configurations whose device-days may lie within limits."""
+        self._configure()
+        query = statements()["repeated"]
+        given = [{"low": low, "high": high, **plan.parameters} for low, high in limits]
+        return self._load([run for one in given for (run,) in self.warehouse.rows(query, one)])
+
+    def _configure(self) -> None:
+        if not self.configured:
+            made = statements()
+            query = made["configured"].replace("{identity}", made["identity"])
+            self.warehouse.rows(query)
+            self.configured = True
+
+    def longest(self, most: int) -> list[Candidate] | None:
+        """The curves that may be the `most` of most sizes, in their order; None where threads
+        follow the ranks, which takes a look at each run."""
+        if any(THREADS in (f"env {name}" for name in flags) for flags in self.own.env.values()):
+            return None
+        show_every(self.warehouse)
+        fill(self.warehouse, "doubted", doubts_near(self.warehouse))
+        made = statements()
+        sound = made["sound"].replace("({worked_out})", "weighed").replace("{here}", "weighed")
+        self.warehouse.rows(made["scaled"].replace("{sound}", sound))
+        longest = made["longest"].replace("{kinds}", " UNION ALL ".join(self._kinds()))
+        found = self.warehouse.rows(longest, {"most": most})
+        rows = {row["run"]: row for row in self._load([run for _, _, run in found])}
+        place = {run: at for at, run in enumerate(rows)}
+        sets: dict[tuple[int, str], list[str]] = {}
+        for kind, number, run in found:
+            sets.setdefault((number, kind), []).append(run)
+        return [
+            curve
+            for (_, kind), runs in sets.items()
+            for curve in curves_of(kind, [rows[run] for run in sorted(runs, key=place.__getitem__)])
+        ]
+
+    def _kinds(self) -> Iterator[str]:
+        """A query of the sets of each kind."""
+        query = """SELECT coalesce(max(n), 1) FROM (
+            SELECT count(DISTINCT coalesce(nodes, -1)) AS n FROM scaled GROUP BY device_count)"""
+        one_layout = self.warehouse.rows(query)[0][0] == 1
+        for kind, (where, batch) in _KINDS.items():
+            free = {*FREE, *_LABELS, "gbs", *(["procs_per_node"] if one_layout else [])}
+            free |= {"device_batch"} if kind == "strong" else set()
+            columns = ", ".join(name for name in CONFIGURATION if name not in free)
+            slots = {"kind": f"'{kind}'", "where": where, "batch": batch, "columns": columns}
+            part = statements()["scaling_set"]
+            for name, text in slots.items():
+                part = part.replace(f"{{{name}}}", text)
+            yield part
+
+    def _load(self, runs: list[str]) -> list[Row]:
+        query = "CREATE OR REPLACE TEMP TABLE few AS SELECT DISTINCT unnest(?::VARCHAR[]) AS run_id"
+        self.warehouse.rows(query, [runs])
+        return load(self.warehouse, "(FROM selected SEMI JOIN few USING (run_id))")

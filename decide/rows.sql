@@ -1,0 +1,149 @@
+-- name: worked_out
+-- Runs with what decisions work out of their columns. `systems` names the machine of each device.
+SELECT w.* EXCLUDE (each), CASE WHEN step_time_s <> 0 THEN 1 / step_time_s
+        WHEN tokens_per_s <> 0 AND tokens_per_step <> 0 THEN tokens_per_s / tokens_per_step END AS steps_per_s,
+    CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s ELSE each END AS rate,
+    -- Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which.
+    CASE WHEN tokens_per_s <> 0 THEN 1 / tokens_per_s WHEN step_time_s <> 0 THEN step_time_s ELSE 1 / each END AS pace,
+    CASE WHEN tokens_per_s <> 0 THEN 'tokens_per_s' WHEN step_time_s <> 0 THEN 'step_time_s'
+        WHEN each IS NOT NULL THEN 'tflops' END AS measure
+FROM (
+    SELECT *, CASE WHEN tflops <> 0 AND device_count <> 0 THEN tflops * device_count END AS each,
+        -- The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch a device.
+        CASE WHEN gbs IS NOT NULL THEN gbs::DOUBLE
+            WHEN tokens_per_step <> 0 AND seq_len <> 0 THEN tokens_per_step / seq_len
+            WHEN mbs <> 0 AND grad_accum <> 0 AND dp <> 0 THEN (mbs::HUGEINT * grad_accum * dp)::DOUBLE
+            WHEN device_batch <> 0 AND device_count <> 0
+            THEN device_batch * coalesce(nullif(grad_accum, 0), 1) * device_count END AS batch
+    FROM (
+        SELECT s.* REPLACE (coalesce(y.system, CASE WHEN origin = 'row' THEN uri ELSE 'device not stated' END) AS system,
+                -- What TP, PP and CP leave of the processes, where the devices are no guess.
+                CASE WHEN dp IS NOT NULL OR coalesce(devices, 0) = 0 OR coalesce(world_size, 0) = 0 THEN dp
+                    WHEN world_size % nullif(tp::HUGEINT * pp * coalesce(nullif(cp, 0), 1), 0) = 0
+                    THEN (world_size // (tp::HUGEINT * pp * coalesce(nullif(cp, 0), 1)))::INTEGER
+                END AS dp),
+            coalesce(devices, world_size) AS device_count, coalesce(m.source, uri) AS source, f.text AS dtype_printed
+        FROM {runs} s
+        LEFT JOIN systems y ON y.device = s.device
+        LEFT JOIN (
+            SELECT run_id, max(value) AS source FROM facts WHERE scope = 'record' AND field = 'source' GROUP BY run_id
+        ) m ON m.run_id = s.run_id
+        LEFT JOIN (
+            SELECT table_id, row_number, string_agg(lower(trim(raw)), ' ' ORDER BY column_number) AS text
+            FROM cells WHERE name = 'dtype' GROUP BY ALL
+        ) f ON f.table_id = s.table_id AND f.row_number = s.row_number)) w
+
+-- name: load
+SELECT w.* EXCLUDE (source_id, segment), run_id AS run, uri || ':' || line AS "where", p.run_id IS NOT NULL AS sampled
+FROM ({worked_out}) w LEFT JOIN (
+    SELECT DISTINCT run_id FROM measured WHERE metric IN ('samples_per_s', 'samples_per_s_per_device')
+) p USING (run_id)
+ORDER BY uri, line, run_id
+
+-- name: near
+-- The runs asked for, and those of all that tell how much jobs of theirs may vary: of the same documents, or of the
+-- same sizes on the same $machines, where something is repeated. Who differs in a column is no repeat.
+CREATE OR REPLACE TEMP TABLE near AS
+SELECT run_id FROM selected
+UNION
+-- A group by its keys alone: a window would carry all columns of all runs along.
+SELECT unnest(list(run_id)) FROM every
+WHERE (origin = 'row' AND uri IN (SELECT uri FROM selected))
+    OR (coalesce(size, '') IN (SELECT coalesce(size, '') FROM selected)
+        AND (list_contains($machines::VARCHAR[], device) OR (device IS NULL AND origin <> 'row')))
+GROUP BY CASE WHEN origin = 'row' THEN uri END, {{compared, but system, dp, size, model}} HAVING count(*) > 1
+
+-- name: sound
+-- The runs that count: measured, ended well, not doubted; of copies those whose first is not here.
+SELECT w.* FROM ({worked_out}) w
+WHERE kind = 'measured' AND origin <> 'quote' AND (status IN ('ok', 'ended', 'running') OR usable)
+    AND run_id NOT IN (SELECT run_id FROM doubted)
+    AND (coalesce(left_out, '') = '' OR (left_out = 'copy' AND coalesce(regexp_extract(
+        left_out_detail, 'same configuration and digits as (\S.*?:\d+)(?:;|$)', 1), '') NOT IN (
+            SELECT uri || ':' || line FROM {here})))
+
+-- name: repeats
+-- Of the sound runs near, those of one configuration with another, alike by number: what spreads are made of.
+SELECT alike, unnest(run) FROM (
+    SELECT alike, unnest(members) AS run FROM (
+        SELECT row_number() OVER () AS alike, list(struct_pack(
+            run := run_id, uri := uri, line := line, "where" := uri || ':' || line, origin := origin, size := size,
+            system := system, measure := measure, pace := pace, source := source, job_ids := job_ids, basis := basis,
+            step_time_s := step_time_s, step_time_low := step_time_low, step_time_high := step_time_high)) AS members
+        FROM ({sound}) s LEFT JOIN said USING (run_id)
+        WHERE pace <> 0 AND measure <> 'tflops'
+        GROUP BY measure, {identity} HAVING count(*) > 1))
+ORDER BY run.uri, run.line, run.run
+
+-- name: identity
+{{compared, but size, model}}, CASE WHEN layers IS NULL OR hidden IS NULL THEN size END,
+CASE WHEN layers IS NULL OR hidden IS NULL THEN model END, said,
+CASE WHEN origin = 'row' THEN uri END, CASE WHEN origin = 'row' THEN date END,
+CASE WHEN origin = 'row' THEN coalesce(epoch, '') END, CASE WHEN origin = 'row' THEN coalesce(dtype_printed, '') END,
+CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::VARCHAR) IS NOT NULL
+        AND coalesce(nullif(tokens_per_step, 0), nullif(gbs, 0), nullif(device_batch, 0)) IS NOT NULL)
+    THEN struct_pack(source := source, job_ids := coalesce(job_ids, [])) END
+
+-- name: weigh
+-- The runs asked for as far as groups are made of them; Python sees those alone that a page shows.
+CREATE OR REPLACE TEMP TABLE weighed AS
+SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, job_ids, date, epoch, dtype_printed,
+    said, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
+FROM ({worked_out}) LEFT JOIN said USING (run_id)
+
+-- name: configured
+-- The configurations that a page may rank. What medians over the segments of logs come to is worked out later: the speed
+-- of these is a guess.
+CREATE OR REPLACE TEMP TABLE configured AS
+    SELECT list(run_id) AS runs, count(*) AS many, coalesce(nullif(max(devices), 0), max(world_size)) AS device_count,
+        min(tokens_per_step) AS tokens_per_step, first(size ORDER BY uri, line, run_id) AS model_size, any_value(system) AS machine,
+        bool_or(origin <> 'row') AS of_logs,
+        coalesce(CASE WHEN count(step_time_s) = count(*) AND count(tokens_per_step) = count(*)
+            AND min(tokens_per_step) = max(tokens_per_step) THEN min(tokens_per_step) / nullif(median(step_time_s), 0) END,
+            median(tokens_per_s)) AS speed
+    FROM weighed WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote' AND tokens_per_s IS NOT NULL
+    GROUP BY {identity}
+
+-- name: fastest
+-- The runs of the configurations that may be the first $most of their model and system, and how many there are in all.
+WITH placed AS (
+    SELECT *, row_number() OVER (PARTITION BY model_size, machine, of_logs ORDER BY speed DESC) AS place FROM configured
+), barred AS (
+    SELECT *, min(speed) FILTER (place <= $most) OVER (PARTITION BY model_size, machine, of_logs) AS bar FROM placed
+)
+SELECT unnest(runs), (SELECT count(*) FROM configured) FROM barred WHERE of_logs OR speed >= bar * (1 - 1e-9)
+
+-- name: repeated
+-- The runs of the configurations that several have, whose device-days may lie between $low and $high.
+SELECT unnest(runs) FROM configured WHERE many > 1 AND (of_logs OR coalesce(
+    coalesce($tokens, $steps * tokens_per_step) / speed / 86400 * device_count BETWEEN $low AND $high, true))
+
+-- name: scaled
+CREATE OR REPLACE TEMP TABLE scaled AS
+SELECT *, CASE WHEN origin = 'row' THEN uri END AS document,
+    coalesce(nullif(batch, 0), nullif(device_batch, 0)) IS NOT NULL AS known
+FROM ({sound}) WHERE rate IS NOT NULL
+
+-- name: longest
+-- The sets of runs, of two sizes or more, of which the $most of most sizes may be: kind, number, run. Sets with several
+-- days are taken apart later: all of them count.
+WITH sets AS (
+    {kinds}
+), sized AS (
+    SELECT *, CASE WHEN by_nodes THEN node_counts ELSE device_counts END AS sizes,
+        row_number() OVER (ORDER BY list_position(['strong', 'weak', 'unknown'], kind), first) AS number FROM sets
+)
+SELECT kind, number, unnest(runs) FROM sized WHERE sizes > 1
+QUALIFY several_days OR row_number() OVER (PARTITION BY several_days ORDER BY sizes DESC, number) <= $most
+ORDER BY number
+
+-- name: scaling_set
+SELECT {kind} AS kind, list(run_id) AS runs, min({'uri': uri, 'line': line, 'run': run_id}) AS first,
+    coalesce(bool_and(nodes <> 0), false) AND count(nodes) = count(*)
+        AND count(DISTINCT coalesce(device_count, 0) / nullif(nodes, 0)) = 1 AS by_nodes,
+    count(DISTINCT nullif(nodes, 0)) AS node_counts, count(DISTINCT nullif(device_count, 0)) AS device_counts,
+    count(DISTINCT coalesce(date, '')) > 1 AS several_days
+FROM scaled WHERE coalesce(nullif(nodes, 0), nullif(device_count, 0)) IS NOT NULL AND {where}
+GROUP BY document, epoch, measure, {batch}, said, {columns},
+    CASE WHEN layers IS NULL OR hidden IS NULL THEN size END, CASE WHEN layers IS NULL OR hidden IS NULL THEN model END
+HAVING count(*) > 1
