@@ -53,6 +53,7 @@ from .reach import unanimous
 from .said_batches import SaidBatches
 from .sections import Document, FoundTable, Quote, Section, struck
 from .stated_units import as_stated
+from .subjects import of_subject
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
@@ -249,7 +250,7 @@ class _Reader:
             replace(
                 fact, group=group, of_all_rows=everywhere, only_size=fact.only_size or self.of_size
             )
-            for fact in read.section
+            for fact in of_subject(read.section, line.text)
         ]
         if read.configuration and is_caption(line.text):
             self.caption += facts
@@ -261,7 +262,7 @@ class _Reader:
             section.listed += facts if read.configuration else []
         if section.tables and read.configuration and BULLET.match(line.text):
             section.tail += facts
-        self.mentions += read.mentions
+        self.mentions += of_subject(read.mentions, line.text)
         if facts and reaches_back(line.text):
             for found in self.previous:
                 found.facts[:0] = [

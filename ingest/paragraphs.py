@@ -21,6 +21,7 @@ from .markdown import Heading, TextLine
 from .own_tool import is_named_in
 from .prose import lead_facts
 from .prose import unanimous as said_once
+from .subjects import of_subject
 
 # Marks of lists, with the box of a task.
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -139,9 +140,10 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
     for text, line in sentences(lines):
         if (only and not only.search(text)) or _NOT_SAID.search(text):
             continue
-        if len(text.split()) > _FEW_WORDS and not _OF_RUNS.search(text):
+        told = _OF_RUNS.search(text) or configuration(text, line)
+        if len(text.split()) > _FEW_WORDS and not told:
             continue
-        facts += _of_sentence(text, line)
+        facts += of_subject(_of_sentence(text, line), text)
     group = lines[0].line if lines else 0
     if not any(BULLET.match(one.text) for one in lines):  # another sentence may say otherwise
         whole = " ".join(one.text.strip() for one in lines)
@@ -156,7 +158,7 @@ def below_table(lines: Sequence[TextLine]) -> list[Fact]:
         return []
     only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
     facts = [one for one in stated_in(lines, only=only) if one.field != "size" or only is None]
-    return [one for one in said_once(facts) if one.only_size is None]
+    return [one for one in said_once(facts) if one.only_size is None and one.only_named is None]
 
 
 def spoken_of(table: Table) -> frozenset[str]:

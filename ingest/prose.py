@@ -238,10 +238,14 @@ def sizes_named(text: str, line: int) -> list[Fact]:
 def unanimous(facts: Iterable[Fact]) -> list[Fact]:
     """The facts of those fields that are said in one way alone."""
     every = list(facts)
-    values: dict[str, set[str | None]] = {}
+    values: dict[tuple[str, str | None], set[str | None]] = {}
     for fact in every:
-        values.setdefault(fact.field, set()).add(_plain(fact))
-    return [fact for fact in every if len(values[fact.field]) == 1 and fact.value is not None]
+        values.setdefault((fact.field, fact.only_named), set()).add(_plain(fact))
+    return [
+        fact
+        for fact in every
+        if len(values[fact.field, fact.only_named]) == 1 and fact.value is not None
+    ]
 
 
 def _plain(fact: Fact) -> str | None:

@@ -151,7 +151,7 @@ class RowReader:
         context: TableContext,
     ) -> PublishedRow:
         by_name = _by_name(cells, columns)
-        around, refused = context.of(numbers_of(by_name))
+        around, refused = context.of(numbers_of(by_name), row.cells)
         for one in refused:
             self._tell(one, row.line)
         flags = tuple(flags_in(found.table.header.cells, columns, cells))
