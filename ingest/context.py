@@ -216,8 +216,11 @@ def _model_named(text: str) -> str | None:
 
 
 def sizes_in(text: str) -> Iterator[tuple[str, float]]:
-    """The sizes of models that a text names, each as written and in 1e9 parameters."""
-    rest = _TOKENS.sub(" ", text)
+    """The sizes of models that a text names, each as written and in 1e9 parameters.
+
+    Devices have names of the same form: `Ascend 910B`, `Atlas 800T A2`.
+    """
+    rest = device_pattern().sub(" ", _TOKENS.sub(" ", text))
     while found := find_size(rest):
         yield found
         rest = rest[rest.index(found[0]) + len(found[0]) :]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
-from .context import phrases_in
+from .context import phrases_in, sizes_in
 from .context_lines import configuration, is_caption, tells_result
 from .fact import Fact
 from .families import families_in
@@ -271,10 +271,7 @@ def _is_fragment(text: str) -> bool:
 
 
 def _sizes(text: str) -> Iterator[float]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BMT][ -]tokens?", " ", text)
-    while found := find_size(rest):
-        yield found[1]
-        rest = rest[rest.index(found[0]) + len(found[0]) :]
+    yield from (size for _, size in sizes_in(text))
 
 
 def told_above(lead: Sequence[TextLine]) -> list[TextLine]:

@@ -23,6 +23,7 @@ from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
+from .row_kinds import is_served, trains_adapters
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
@@ -91,6 +92,8 @@ class RowReader:
         for number, (row, (reading, _), one) in enumerate(
             zip(rows, runs, measured, strict=True), 1
         ):
+            if is_served(row.cells):
+                continue
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
 
     def _known(self, found: FoundTable) -> list[Column | None]:
@@ -172,6 +175,8 @@ class RowReader:
         more = any(_is_measured(*one) for one in headed)
         status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
         flags = flags_of(read.cells, columns, self.footnotes)
+        if trains_adapters(row.cells, found.table, [one.text for one in found.path]):
+            flags = sorted([*flags, "adapters"])
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")
         if said := found.withdrawn:

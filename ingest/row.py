@@ -35,6 +35,7 @@ _LABEL = re.compile(
     # what goes on and on is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
+_LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
 
@@ -182,7 +183,8 @@ class PublishedRow:
 
     def _own_label(self) -> str | None:
         """The one model that begins a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
-        read = filter(None, map(_LABEL.match, self.words.split("; ")))
+        words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
+        read = filter(None, map(_LABEL.match, words.split("; ")))
         found = {one["label"] or one["name"] for one in read}
         return found.pop() if len(found) == 1 else None
 
