@@ -8,12 +8,20 @@ from collections.abc import Mapping, Sequence
 from ..vocabulary.sizes import parse_size
 from .agreement import Refused, agreeing
 from .fact import Fact
+from .families import families_in
 from .reach import resolve, stated
 from .row import AROUND, Around
 from .sections import FoundTable
 from .subjects import names, of_table
 
+_FIRST_ROWS = 40  # of a table that is looked through for names
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
+
+
+def _of_one_model(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]:
+    """Without the name of a model where the rows name theirs."""
+    named = any(families_in(cell) for cells in rows[:_FIRST_ROWS] for cell in cells)
+    return [one for one in facts if not (named and one.field == "model_name")]
 
 
 class TableContext:
@@ -31,7 +39,8 @@ class TableContext:
         columns: frozenset[str],
         rows: Sequence[Mapping[str, float]],
     ) -> None:
-        self._facts_found = of_table(found.facts, [row.cells for row in found.table.rows])
+        cells = [row.cells for row in found.table.rows]
+        self._facts_found = of_table(_of_one_model(found.facts, cells), cells)
         self._found, self._everywhere = found, everywhere
         self._names = AROUND - columns
         if not _COUNTED & columns:

@@ -17,6 +17,7 @@ from ..vocabulary.sizes import find_size
 from ..vocabulary.spelling import meant
 from .cast import integer
 from .fact import Fact
+from .families import model_in
 from .frameworks import frameworks_heading
 from .nouns import in_series, named_numbers
 
@@ -73,6 +74,8 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     elif len(sizes) == 1:
         label = next(sizes_in(text))[0]
         facts.append(Fact("size", label, text.strip(), line, scope))
+    if name := model_in(text):
+        facts.append(Fact("model_name", name, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
 
 

@@ -16,6 +16,14 @@ _FAMILY = re.compile(
     r"|Baichuan|InternLM"
     r"|Pythia|MPT|StarCoder|DLRM|Mamba|RWKV|Grok|Nemotron)(?![a-z])"
 )
+# `bert-large-uncased`, `GPT-2`, `Llama 3`: a family alone is no model.
+_MODEL = re.compile(
+    r"(?<![\w./-])(?:[\w.]{1,20}/)?(?P<name>[A-Za-z]{0,8}(?:%s)(?:[ -]?v?\d{1,2}(?:\.\d{1,2})?(?![\w.]*\d))?"
+    r"(?:-[A-Za-z][A-Za-z0-9.]{0,15}){0,4})(?![\w/-]|\.\w)"
+    r"(?![`*]{0,2}(?:'s)?\s(?:style|like|tokeni[sz]er|vocab\w*|BPE|papers?|authors?|dataset|recipe|architecture))"
+    % _FAMILY.pattern.split("(?P<name>", 1)[1].rsplit(")(?![a-z])", 1)[0]
+)
+_KINDS = frozenset(("base", "small", "medium", "large", "xl", "xxl", "tiny", "mini", "huge", "uncased", "cased"))
 _OF_A_MODEL = frozenset(("size", "params_b", "layers", "hidden", "heads", "kv_heads", "ffn_hidden"))
 
 
@@ -24,6 +32,16 @@ def families_in(text: str) -> frozenset[str]:
     return frozenset(
         re.sub(r"[\W_]", "", found["name"].lower()) for found in _FAMILY.finditer(text)
     )
+
+
+def model_in(text: str) -> str | None:
+    """The one model that a text names by family and version or variant, without a size."""
+    found = {
+        one["name"]
+        for one in _MODEL.finditer(text)
+        if re.search(r"\d", one["name"]) or _KINDS & set(one["name"].lower().split("-"))
+    }
+    return found.pop() if len(found) == 1 and len(families_in(text)) == 1 else None
 
 
 def without_other_families(

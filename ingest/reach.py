@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from .context import same_device
@@ -36,7 +36,7 @@ def resolve(
 def stated(
     facts: Sequence[Fact],
     everywhere: Sequence[Fact],
-    names: Iterable[str],
+    names: Collection[str],
     size: float | None,
     subjects: Set[str] = frozenset(),
 ) -> dict[str, Fact]:
@@ -44,6 +44,9 @@ def stated(
     reach = [*everywhere, *facts]
     found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size, subjects))}
     fuller = next((fact for fact in everywhere if fact.field == "device"), None)
+    if "size" in names and "size" not in found:  # a name says less than a size, wherever that stands
+        named = resolve(reach, "model_name", size, subjects)
+        found |= {"size": replace(named, field="size")} if named else {}
     near = found.get("device")
     if near and fuller and same_device(near.value or "", fuller.value or ""):
         found["device"] = max(near, fuller, key=lambda fact: len(fact.value or ""))

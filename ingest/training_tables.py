@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ..vocabulary.headings import Column, columns_of, is_benchmark
 
 _TRAINING = re.compile(
-    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
+    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|训练|微调",
     re.I,
