@@ -59,7 +59,8 @@ from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
 
 _GENERAL = re.compile(
-    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
+    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b"
+    r"|配置|环境|硬件|模型|设置|参数",
     re.I,
 )
 _OPENING = 2  # the document itself and its title
@@ -281,7 +282,7 @@ class _Reader:
             found.facts[:0] = devices
 
     def _table(self, table: Table) -> None:
-        number, given = None, table
+        number, given, settings = None, table, list[Fact]()
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in told_above(self.lead))
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
@@ -295,8 +296,10 @@ class _Reader:
         words = [names, *above]
         if is_training(table.header.cells, words, lead, self.subject) and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
-        elif not self.aside_line:
-            self.sections[-1].facts += set_up(given)
+        elif not self.aside_line and (settings := set_up(given)):
+            # A list in the form of a table: it is of the tables that follow.
+            self.sections[-1].facts += settings
+            self.sections[-1].listed += settings
         near = [*facts_above(self.lead), *self.caption]
         if turned is not given and turned.header.cells[:1] != given.header.cells[:1]:
             near += facts_of_corner(given)
@@ -313,7 +316,8 @@ class _Reader:
             fact for fact in near if fact.field == "recompute" and not continues
         ]
         self.document.tables.append(found)
-        self.sections[-1].tables.append(found)
+        if not settings:
+            self.sections[-1].tables.append(found)
         self.sections[-1].tail = []
         self.below = found if number is not None else None
         self.lead, self.caption = [], []

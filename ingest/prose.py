@@ -30,6 +30,12 @@ _REMARK = re.compile(
     r"\W*(?:notes?|remarks?|comments?|descriptions?|explanations?|meaning|details|备注|(?:特殊)?说明|描述|注释)\W*",
     re.I,
 )
+# The head of a column of names, which is none of them: `Parameter | Value`.
+_NAMES = re.compile(
+    r"\W*(?:parameters?|params?|settings?|options?|items?|keys?|names?|fields?|propert(?:y|ies)|hyper-?parameters?"
+    r"|参数|名称|项目|配置项?|指标|设置|超参数?|属性)\W*",
+    re.I,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OF_ALL = re.compile(
     r"\W{0,4}all\s+(?:(?:of\s+)?(?:the|these|our|below)\s+)?(?:\w+\s+)?"
@@ -138,7 +144,8 @@ def set_up(table: Table) -> list[Fact]:
     if not all(map(_REMARK.fullmatch, behind)) or _NO_VALUE.search(value):
         return []
     facts: list[Fact] = []
-    for row in (table.header, *table.rows):
+    headed = _NAMES.fullmatch(table.header.cells[0]) is not None
+    for row in (*(() if headed else (table.header,)), *table.rows):
         name, value = (*row.cells, "", "")[:_PAIR_OF_CELLS]
         column = column_of(name)
         if column is None or column.role not in _SET or not value:
