@@ -23,7 +23,7 @@ from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
-from .row_kinds import is_served, trains_adapters
+from .row_kinds import is_served, trains_adapters, words_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
@@ -158,7 +158,7 @@ class RowReader:
         for one in refused:
             self._tell(one, row.line)
         flags = tuple(flags_in(found.table.header.cells, columns, cells))
-        return PublishedRow(row.line, cells, by_name, around, flags, _words(cells, columns))
+        return PublishedRow(row.line, cells, by_name, around, flags, words_of(found.table.header.cells, cells, columns))
 
     def _add_run(
         self,
@@ -306,14 +306,6 @@ def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
     return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
 
 
-def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:
-    """What cells say under headings that name nothing, and behind the numbers of results."""
-    pairs = zip(cells, columns, strict=False)
-    return "; ".join(
-        (cell.text or "") if column else cell.raw
-        for cell, column in pairs
-        if column is None or column.role == "result"
-    )
 
 
 def _without_secrets(table: Table) -> Table:

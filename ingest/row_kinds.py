@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ..vocabulary.cell import Cell
+from ..vocabulary.cell_words import switched
+from ..vocabulary.headings import Column
 from .grid import Table
 
 # A cell of nothing but these says that its row trained nothing.
@@ -36,3 +39,19 @@ def trains_adapters(cells: Sequence[str], table: Table, headings: Sequence[str])
         if _ADAPTERS.search(heading) or _EITHER.search(heading):
             return not _EITHER.search(heading)
     return False
+
+
+def words_of(
+    headings: Sequence[str], cells: Sequence[Cell], columns: Sequence[Column | None]
+) -> str:
+    """What cells say under headings that name nothing, and behind the numbers of results.
+
+    A yes says its heading: `bf16` over `T`.
+    """
+    said = []
+    for at, (cell, column) in enumerate(zip(cells, columns, strict=False)):
+        if column is None:
+            said.append(headings[at] if switched(cell.raw) and at < len(headings) else cell.raw)
+        elif column.role == "result":
+            said.append(cell.text or "")
+    return "; ".join(said)
