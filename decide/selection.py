@@ -18,7 +18,8 @@ from .query import Query
 
 _ANY_OTHER = """
     SELECT 1 FROM cells c JOIN tables t USING (table_id)
-    WHERE (c.name IS NULL OR c.kind = 'words') AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
+    WHERE (c.name IS NULL OR c.kind = 'words')
+      AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
       AND c.table_id IN (SELECT table_id FROM selected) LIMIT 1"""
 _MORE_SETTINGS = """
     UPDATE selected SET settings = concat_ws(', ', settings, more)

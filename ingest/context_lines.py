@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.sizes import find_size
+from .clauses import facts_by_subject, without_subjects
 from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts
 from .explained import explained
 from .fact import Fact
@@ -95,6 +96,7 @@ def line_facts(text: str, line: int) -> LineFacts:
     """
     facts = configuration(text, line) or explained(text, line)
     if facts:
+        facts = without_subjects(facts, facts_by_subject(text, line))
         return LineFacts(facts, [], facts, facts)
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")
     of_nodes = is_launch(text) or bool(_OF_NODES.search(text))

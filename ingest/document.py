@@ -51,18 +51,13 @@ from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .said_batches import SaidBatches
-from .sections import Document, FoundTable, Quote, Section, struck
+from .sections import Document, FoundTable, Quote, Section, is_general, struck
 from .stated_units import as_stated
 from .subjects import of_subject
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
 
-_GENERAL = re.compile(
-    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b"
-    r"|配置|环境|硬件|模型|设置|参数",
-    re.I,
-)
 _OPENING = 2  # the document itself and its title
 
 
@@ -136,9 +131,7 @@ class _Reader:
         while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
             self._close()
         aside = self.sections[-1].aside or is_aside(text, "headings")
-        general = self.sections[-1].general or (
-            bool(_GENERAL.search(heading.text)) and not facts and heading.level > 1
-        )
+        general = self.sections[-1].general or (is_general(heading) and not facts)
         if not aside:
             self.mentions += facts
         said = {fact.field for fact in facts}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
+from .clauses import facts_by_subject, without_subjects
 from .context import phrases_in, sizes_in
 from .context_lines import configuration, is_caption, tells_result
 from .fact import Fact
@@ -64,6 +65,7 @@ _RAN_IN = re.compile(
 # `Table 1: ...`, a line set in italics or small, one in brackets, `Note:`
 _CAPTION = re.compile(
     r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d|^\s*(?:\*(?!\*)[^*]|_[^_])|^\s*\(|^\s*<(?:sub|small|i|em|p)\b"
+    r"|^[^.(]{0,40}\b(?:our|this|the)\s(?:set-?up|hardware|machine|cluster|node)\s?\("
     r"|^\W{0,6}(?:notes?|settings?|set-?up|hardware|config(?:uration)?|environment|conditions)\s?:",
     re.I,
 )
@@ -143,12 +145,14 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
         told = _OF_RUNS.search(text) or configuration(text, line)
         if len(text.split()) > _FEW_WORDS and not told:
             continue
-        facts += of_subject(_of_sentence(text, line), text)
+        own = of_subject(_of_sentence(text, line), text)
+        facts += without_subjects(own, facts_by_subject(text, line))
     group = lines[0].line if lines else 0
     if not any(BULLET.match(one.text) for one in lines):  # another sentence may say otherwise
         whole = " ".join(one.text.strip() for one in lines)
         kept = {one.field for one in (*lead_facts(whole, group), *configuration(whole, group))}
-        facts = [one for one in facts if one.field in kept or one.field in _NAMES_OF]
+        kept |= {*_NAMES_OF, *(one.field for one in facts if one.only_named)}
+        facts = [one for one in facts if one.field in kept]
     return [replace(one, group=group) for one in facts]
 
 
@@ -158,7 +162,7 @@ def below_table(lines: Sequence[TextLine]) -> list[Fact]:
         return []
     only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
     facts = [one for one in stated_in(lines, only=only) if one.field != "size" or only is None]
-    return [one for one in said_once(facts) if one.only_size is None and one.only_named is None]
+    return [one for one in said_once(facts) if one.only_size is None]
 
 
 def spoken_of(table: Table) -> frozenset[str]:
@@ -300,4 +304,5 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
             said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
     text = " ".join(said).removeprefix("; ")
     found = lead_facts(text, lead[-1].line) if text else []
+    found = without_subjects(found, facts_by_subject(text, lead[-1].line) if text else [])
     return [fact for fact in found if fact.field not in set_there]

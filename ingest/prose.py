@@ -14,7 +14,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.sizes import find_size
-from ..vocabulary.slices import is_machine
+from ..vocabulary.slices import devices_in, is_machine
 from .context import devices_named, dtype_of, phrases_in, setting_field, typed_facts
 from .fact import Fact
 from .frameworks import frameworks_in
@@ -184,11 +184,12 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         behind = text[end:]
         if end == found.end() or _LIMIT.search(text[: found.start()]):
             continue
-        if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            name = text[found.end() : end].strip()
-            of_machines = is_machine(name) and not _UNIT_LAST.search(name)  # `64 DGX H100 GPUs`
-            field = "nodes" if of_machines else "devices"
-            yield Fact(field, found["n"], text.strip(), line, "line")
+        name = text[found.end() : end].strip()
+        if is_machine(name) and not _UNIT_LAST.search(name):  # `64 DGX H100 GPUs`
+            counts = _of_machines(int(found["n"]), name)
+            yield from (Fact(one, str(value), text.strip(), line, "line") for one, value in counts)
+        elif not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
+            yield Fact("devices", found["n"], text.strip(), line, "line")
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
@@ -198,6 +199,15 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
+
+
+def _of_machines(nodes: int, name: str) -> list[tuple[str, int]]:
+    """What a count of machines says; of devices where it is known how many one has."""
+    each = devices_in(name)
+    return [
+        ("nodes", nodes),
+        *([("devices_per_node", each), ("devices", nodes * each)] if each else []),
+    ]
 
 
 def _batch_of_one(text: str, line: int) -> Iterator[Fact]:

@@ -13,6 +13,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import Column, column_of, columns_of, unread_results
 from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
+from ..vocabulary.slices import says_machines
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
@@ -157,8 +158,9 @@ class RowReader:
         around, refused = context.of(numbers_of(by_name), row.cells)
         for one in refused:
             self._tell(one, row.line)
-        flags = tuple(flags_in(found.table.header.cells, columns, cells))
-        return PublishedRow(row.line, cells, by_name, around, flags, words_of(found.table.header.cells, cells, columns))
+        headings = found.table.header.cells
+        flags, words = tuple(flags_in(headings, columns, cells)), words_of(headings, cells, columns)
+        return PublishedRow(row.line, cells, by_name, around, flags, words)
 
     def _add_run(
         self,
@@ -175,6 +177,8 @@ class RowReader:
         more = any(_is_measured(*one) for one in headed)
         status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
         flags = flags_of(read.cells, columns, self.footnotes)
+        if (counted := read.around.facts.get("nodes")) and says_machines(counted.raw):
+            flags = sorted([*flags, "machines"])
         if trains_adapters(row.cells, found.table, [one.text for one in found.path]):
             flags = sorted([*flags, "adapters"])
         if found.path and is_aside(found.path[-1].text, "projected"):
@@ -304,8 +308,6 @@ def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
     if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
         return False
     return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
-
-
 
 
 def _without_secrets(table: Table) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import replace
 
 from .context import same_device
@@ -44,7 +44,7 @@ def stated(
     reach = [*everywhere, *facts]
     found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size, subjects))}
     fuller = next((fact for fact in everywhere if fact.field == "device"), None)
-    if "size" in names and "size" not in found:  # a name says less than a size, wherever that stands
+    if "size" in names and "size" not in found:  # which says more, wherever it stands
         named = resolve(reach, "model_name", size, subjects)
         found |= {"size": replace(named, field="size")} if named else {}
     near = found.get("device")

@@ -14,7 +14,7 @@ from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in
 from ..vocabulary.settings import Setting, clock_ghz, env_kind
 from ..vocabulary.sizes import active_size, parse_size
-from ..vocabulary.slices import counted_of, is_machine, slice_of
+from ..vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from .cast import LIMITS, integer
 from .context import INTEGERS, dtype_of, recipe_of
 from .fact import Fact
@@ -103,7 +103,8 @@ class PublishedRow:
         word = self.word("device") or ""
         said, part = counted_of(word), slice_of(word)
         if said:
-            return None if is_machine(said[1]) else said[0] or None
+            each = devices_in(said[1]) or 0 if is_machine(said[1]) else 1
+            return said[0] * each or None
         if part:
             return part[1] or None
         own = self._counted("devices")

@@ -26,7 +26,7 @@ def is_served(cells: Iterable[str]) -> bool:
 
 
 def trains_adapters(cells: Sequence[str], table: Table, headings: Sequence[str]) -> bool:
-    """Whether only adapters were trained: by the row, else by the nearest heading that speaks of it.
+    """Whether only adapters were trained: by the row, else by the nearest heading that says.
 
     Where other rows of its table say so, a row that does not trained something else.
     """

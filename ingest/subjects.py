@@ -46,7 +46,7 @@ def of_subject(facts: Iterable[Fact], text: str) -> list[Fact]:
 
 
 def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]:
-    """The facts, without subjects that no row names; of several of these no value is known.
+    """The facts; one whose subject no row names is of all rows, unless others say otherwise.
 
     `rows`: the cells of each row in words.
     """
@@ -63,6 +63,7 @@ def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]
         field for field, values in said.items()
         if len(values) > 1 and len(set().union(*values.values())) > 1
     }  # fmt: skip
+    apart |= {one.field for one in facts if one.only_named in named}
     return [
         replace(one, only_named=None) if one in foreign else one
         for one in facts

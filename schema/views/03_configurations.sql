@@ -146,7 +146,7 @@ WITH around AS (
         coalesce(s.procs_per_node, s.devices_per_node,
                  CASE WHEN s.devices % nullif(s.nodes, 0) = 0 THEN s.devices // nullif(s.nodes, 0) END, i.implied_per_node,
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
-                           AND n.table_id IS NULL AND NOT coalesce(regexp_matches(s.device, '(?i)\b[DH]GX\b'), false)
+                           AND n.table_id IS NULL AND NOT coalesce(list_contains(s.flags, 'machines'), false) AND NOT coalesce(regexp_matches(s.device, '(?i)\b[DH]GX\b'), false)
                       THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, rounded_count(s.vocab_label), v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AND rounded_count(s.vocab_label) IS NULL AS vocab_assumed,
