@@ -80,6 +80,12 @@ _COUNT = re.compile(
 )
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
+# `Single A100`, `on a single RTX 5090`, `One H100, bf16`
+_SINGLE = re.compile(
+    r"(?:(?:^|[,;:(]\s)(?:a\s)?|\b(?:on|using|with|of)\s(?:a|just|only)\s)(?:single|one)\s(?:(?:NVIDIA|AMD|Intel)\s)?",
+    re.I,
+)
+_OF_NODES = re.compile(r"\s*(?:nodes?|hosts?|machines?|servers?|instances?|slices?)\b", re.I)
 _NODES = re.compile(r"(?<![\w.,/])(?P<n>\d{1,5})[ -]nodes?\b", re.I)
 # `8 nodes x 8 H100`, `2 nodes with 8 GPUs each`, `8x8 H100`
 _SQUARE = re.compile(
@@ -171,7 +177,7 @@ def _word(column: Column, value: str) -> str | None:
 def counted(text: str, line: int) -> Iterator[Fact]:
     """Counts of devices and nodes that a text names (`8x H100`), none of them a limit."""
     found_squares = _SQUARE.finditer(text)
-    squares = [one for one in found_squares if _end_of_devices(text, one.end()) > one.end()]
+    squares = [one for one in found_squares if _is_square(text, one)]
     for found in squares:
         said = {"nodes": found["nodes"], "devices_per_node": found["each"]}
         said["devices"] = str(int(found["nodes"]) * int(found["each"]))
@@ -194,11 +200,23 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
             yield Fact("devices", times["n"], text.strip(), line, "line")
+    for found in _SINGLE.finditer(text):
+        device = device_pattern().match(text, found.end())
+        end = _end_of_devices(text, found.end())
+        if device and not is_machine(device[0]) and not _OF_NODES.match(text, end):
+            yield Fact("devices", "1", text.strip(), line, "line")
     for found in _NODES.finditer(text):
         if found.start() not in taken and not _LIMIT.search(text[: found.start()]):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
+
+
+def _is_square(text: str, found: re.Match[str]) -> bool:
+    """Whether devices stand behind a square, or nothing behind one of nodes: `4 nodes × 8`."""
+    if _end_of_devices(text, found.end()) > found.end():
+        return True
+    return "node" in found[0].lower() and bool(re.match(r"\W*(?:$|[,;.)])", text[found.end() :]))
 
 
 def _of_machines(nodes: int, name: str) -> list[tuple[str, int]]:

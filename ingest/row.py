@@ -16,7 +16,7 @@ from ..vocabulary.settings import Setting, clock_ghz, env_kind
 from ..vocabulary.sizes import active_size, parse_size
 from ..vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from .cast import LIMITS, integer
-from .context import INTEGERS, dtype_of, recipe_of
+from .context import INTEGERS, dtype_of, formats_in, recipe_of
 from .fact import Fact
 from .prose import counted
 from .techniques import recompute_named
@@ -28,7 +28,7 @@ TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 AROUND = frozenset(field.name for field in stated_by("text"))
 # A number of parameters alone may be one of tokens, so words stand beside it.
 _LABEL = re.compile(
-    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9]))"
+    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
     r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
     r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
     r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
@@ -147,8 +147,11 @@ class PublishedRow:
     def dtype(self) -> str | None:
         """The number format that a cell names (`amp_bf16`, `FP8-CS (FP8-MX)`), else its words."""
         label = self.by_name.get("size")
-        own = "" if "dtype" in self.by_name else self.words
+        recipe = self.by_name.get("recipe")
+        own = "" if "dtype" in self.by_name else f"{self.words}; {recipe.raw if recipe else ''}"
         said = dtype_of(own)
+        if said is None and formats_in(own):
+            return None  # it names several, and the text around does not know which
         if said is None and label and "dtype" not in self.by_name:
             said = dtype_of(label.raw)
         word = said or self.word("dtype")
