@@ -23,7 +23,8 @@ _INFERENCE = re.compile(
 # Quantities that only a server has; the latency of a step is one of training.
 _SERVED = re.compile(
     r"(?<!step )(?<!iteration )\blatency\b|\bTTFT\b|\bTPOT\b|\bITL\b|\bprefill\b|\bdecod(?:e|ing)\b"
-    r"|\bprompts?\b|\brequests?\b|\bconcurren|\b(?:in|out)put (?:len|tok)|\bISL\b|\bOSL\b|\bQPS\b",
+    r"|\bprompts?\b|\brequests?\b|\bconcurren|\b(?:in|out)put (?:len|tok)|\bISL\b|\bOSL\b|\bQPS\b"
+    r"|\bacceptance rate\b",
     re.I,
 )
 _SAVES = re.compile(

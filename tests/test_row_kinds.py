@@ -70,6 +70,38 @@ def test_rows_of_inference_are_no_runs(tmp_path: Path) -> None:
     text = "# Training\n\n| Config | GPUs | Tokens/s | Phase |\n|---|---|---|---|\n"
     rows = "| 7B | 8 | 900 | Finetune |\n| 7B | 8 | 800 | Predict |\n"
     assert read(tmp_path, text + rows, "SELECT line FROM runs") == [(5,)]
+    served = "# Training\n\n| Size | Batch | Throughput (tok/s) | Acceptance Rate |\n|-|-|-|-|\n"
+    assert not read(tmp_path, f"{served}| 7B | 1 | 150 | 70% |\n", "SELECT line FROM runs")
+
+
+@pytest.mark.parametrize(
+    ("setup", "row", "dtype", "devices"),
+    [
+        ("Single RTX 5090, FP8 training", "BF16 (no FP8) | 175", "bf16", 1),
+        ("FP8 training", "BF16 vs FP8 | 175", None, None),
+        ("One H100, fp16, batch 60", "dense | 175", "fp16", 1),
+        ("Seq 4096, bf16, 4 nodes × 8", "dense | 175", "bf16", 32),
+    ],
+)
+def test_what_rows_and_fragments_say(
+    tmp_path: Path, setup: str, row: str, dtype: str | None, devices: int | None
+) -> None:
+    text = f"# Training of 7B\n\n{setup}:\n\n| Recipe | Tokens/s/GPU |\n|-|-|\n| {row} |\n"
+    found = read(tmp_path, text, "SELECT dtype, devices, model FROM configurations")
+    assert found == [(dtype, devices, "7B")]
+
+
+def test_active_parameters_are_no_size(tmp_path: Path) -> None:
+    text = "# Training\n\nMFU counts 6 x active params (21.5B) on 8x B300.\n\n"
+    rows = "| Run | Step time (s) | Tokens/s/GPU |\n|-|-|-|\n| a | 5.04 | 3253 |\n"
+    assert read(tmp_path, text + rows, "SELECT model FROM runs") == [(None,)]
+
+
+def test_memory_of_each_device(tmp_path: Path) -> None:
+    text = "# Training\n\n| Setup | GPUs | Samples/s | Memory (GB) |\n|-|-|-|-|\n"
+    text += "| ZeRO-2 | 4 | 9600 | 0.3 per GPU |\n"
+    query = "SELECT value FROM measurements WHERE metric = 'memory'"
+    assert read(tmp_path, text, query) == [(0.3,)]
 
 
 def test_a_table_with_tabs(tmp_path: Path) -> None:
