@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from ..vocabulary.experts import has_experts
 from .detect import testable, time_of
 from .input import Row, Table
 from .interval import Interval, largest_agreement
@@ -72,7 +73,7 @@ def token_share(row: Row) -> float | None:
     None if the row does not print them, or for mixtures of experts.
     """
     rate, tokens = row.tflops, tokens_of(row)
-    dense = (row.ep or 1) == 1 and "x" not in (row.model or "").casefold()
+    dense = (row.ep or 1) == 1 and not has_experts(row.model or "")
     if not (rate and rate.scope != "job" and tokens and row.params_b and dense) or row.invalid:
         return None
     return rate.value * 1e12 / tokens / (6e9 * row.params_b)

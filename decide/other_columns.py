@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ..ingest.variables import variable_of
 from ..schema.warehouse import Warehouse
+from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import batch_in_tokens, unread_results
 from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.sizes import giga_of, parse_size
@@ -20,7 +21,7 @@ _CELLS = """
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
     WHERE (c.name IS NULL OR c.kind = 'words') AND t.number IS NOT NULL
-        AND trim(t.headings[c.column_number]) <> ''
+        AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
 _MISSING = re.compile(r"-*|–|—|n/?a|\?+|tbd", re.I)
@@ -30,6 +31,13 @@ _NUMBER = re.compile(
     re.I,
 )
 
+# What the name of a row says of the machine is read elsewhere; the rest sets it apart.
+_OF_MACHINES = re.compile(
+    r"\b(?:nvidia|amd|intel|google|huawei)\b|(?<!\w)[x×*]\s?\d{1,6}\b|\b\d{1,6}\s?[x×*](?!\w)"
+    r"|\b\d{1,6}\s?(?:gpu|node|device|chip|card|host|npu|tpu)s?\b",
+    re.I,
+)
+_ROW = "row"
 _LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
 _DIFFERENCE = re.compile(r"[-+−]\s?\d[\d.,]*\s?%")  # from another column
 _BEGINS_WITH_NUMBER = re.compile(r"[~≈<>]?\s*\d")
@@ -71,7 +79,8 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
             continue  # the batch again, times the sequence length
         if name and known[name].role == "result":
             continue  # why there is none
-        columns.setdefault((table, heading), []).append((raw, run))
+        said = raw if heading else _name_apart(raw)
+        columns.setdefault((table, heading or _ROW), []).append((said, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
         if not is_setting(heading, [raw for raw, _ in cells]):
@@ -82,6 +91,12 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
             if run is not None and not _MISSING.fullmatch(value):
                 found.setdefault(run, {}).setdefault(name, value)
     return found
+
+
+def _name_apart(text: str) -> str:
+    """The name of a row without what it says of the machine: `(lora)` of `(lora) A100 x4`."""
+    rest = " ".join(_OF_MACHINES.sub(" ", device_pattern().sub(" ", text)).split())
+    return rest if re.search(r"[^\W\d_]{2}", rest) else ""
 
 
 def is_setting(heading: str, cells: Sequence[str]) -> bool:

@@ -18,7 +18,8 @@ from .query import Query
 
 _ANY_OTHER = """
     SELECT 1 FROM cells c JOIN tables t USING (table_id)
-    WHERE (c.name IS NULL OR c.kind = 'words') AND trim(t.headings[c.column_number]) <> ''
+    WHERE (c.name IS NULL OR c.kind = 'words')
+      AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
       AND c.table_id IN (SELECT table_id FROM {runs}) LIMIT 1"""
 _MORE_SETTINGS = """CREATE OR REPLACE TEMP TABLE more_settings AS
     SELECT unnest(?::VARCHAR[]) AS run_id, unnest(?::VARCHAR[]) AS more"""

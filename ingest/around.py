@@ -8,11 +8,20 @@ from collections.abc import Mapping, Sequence
 from ..vocabulary.sizes import parse_size
 from .agreement import Refused, agreeing
 from .fact import Fact
+from .families import families_in
 from .reach import resolve, stated
 from .row import AROUND, Around
 from .sections import FoundTable
+from .subjects import names, of_table
 
+_FIRST_ROWS = 40  # of a table that is looked through for names
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
+
+
+def _of_one_model(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]:
+    """Without the name of a model where the rows name theirs."""
+    named = any(families_in(cell) for cells in rows[:_FIRST_ROWS] for cell in cells)
+    return [one for one in facts if not (named and one.field == "model_name")]
 
 
 class TableContext:
@@ -30,34 +39,47 @@ class TableContext:
         columns: frozenset[str],
         rows: Sequence[Mapping[str, float]],
     ) -> None:
+        cells = [row.cells for row in found.table.rows]
+        self._facts_found = of_table(_of_one_model(found.facts, cells), cells)
         self._found, self._everywhere = found, everywhere
         self._names = AROUND - columns
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
-        self._reach = [*everywhere, *found.facts]
+        self._reach = [*everywhere, *self._facts_found]
+        self._subjects = {one.only_named for one in self._reach if one.only_named}
         # Of rows that name no size themselves; what is said of another model is not theirs.
         named = resolve(self._reach, "size", None) if "size" in self._names else None
         self._size = parse_size(named.value) if named and named.value else None
-        self._facts_of_size: dict[float | None, dict[str, Fact]] = {}
-        self._taken: dict[tuple[tuple[str, float], ...], tuple[Around, list[Refused]]] = {}
+        self._facts_of: dict[tuple[float | None, frozenset[str]], dict[str, Fact]] = {}
+        self._taken: dict[object, tuple[Around, list[Refused]]] = {}
         self._near = frozenset(filter(self._is_near, self._reach))
         self._of_table = self._agreed(rows)
 
-    def of(self, own: Mapping[str, float]) -> tuple[Around, list[Refused]]:
-        """What holds for a row with these numbers, and what it refuses: once for rows alike."""
-        key = tuple(sorted(own.items()))
+    def of(
+        self, own: Mapping[str, float], cells: Sequence[str] = ()
+    ) -> tuple[Around, list[Refused]]:
+        """What holds for a row with these numbers, and what it refuses: once for rows alike.
+
+        `cells`: its words, by which statements of some rows alone are known to be of it.
+        """
+        subjects = frozenset(one for one in self._subjects if names(cells, one))
+        key = (subjects, *sorted(own.items()))
         if key not in self._taken:
             trusted = self._of_table.get(own.get("size"), self._near)
-            taken, refused = agreeing(self._facts(own), self._reach, own, trusted)
+            taken, refused = agreeing(self._facts(own, subjects), self._reach, own, trusted)
             self._taken[key] = Around.of(taken), refused
         return self._taken[key]
 
-    def _facts(self, own: Mapping[str, float]) -> dict[str, Fact]:
+    def _facts(
+        self, own: Mapping[str, float], subjects: frozenset[str] = frozenset()
+    ) -> dict[str, Fact]:
         size = own.get("size", self._size)
-        if size not in self._facts_of_size:
-            found = stated(self._found.facts, self._everywhere, self._names, size)
-            self._facts_of_size[size] = found
-        return self._facts_of_size[size]
+        key = size, subjects
+        if key not in self._facts_of:
+            self._facts_of[key] = stated(
+                self._facts_found, self._everywhere, self._names, size, subjects
+            )
+        return self._facts_of[key]
 
     def _is_near(self, fact: Fact) -> bool:
         path = self._found.path

@@ -17,11 +17,14 @@ from ..vocabulary.sizes import find_size
 from ..vocabulary.spelling import meant
 from .cast import integer
 from .fact import Fact
+from .families import model_in
 from .frameworks import frameworks_heading
 from .nouns import in_series, named_numbers
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
 _COUNTED = frozenset(("mbs", "gbs", "seq_len"))
+_FORMAT = re.compile(r"(?:fp|bf|float|bfloat)(?:4|8|16|32)(?!\d)", re.I)
+_NO_FORMAT = re.compile(rf"\b(?:no|without|w/o|non)[ -]{_FORMAT.pattern}", re.I)
 _DTYPES = {"float8": "fp8", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _RECIPE = re.compile(
     r"(?<![A-Za-z0-9])(?:MXFP[48]|NVFP4|FP8[ -](?:CS|DS|MX|SC|blockwise|delayed|current|tensorwise"
@@ -41,6 +44,12 @@ _MODEL = re.compile(
 _TOKENS = re.compile(
     r"\b\d+(?:\.\d+)?\s?[BMT][ -]+tok(?:en)?s?\b"
     r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
+    re.I,
+)
+# Of experts, a token takes a part: `active params (21.6B)`, `3B active`.
+_ACTIVE = re.compile(
+    r"\b(?:active|activated)\s(?:param\w*)?\W{0,4}\d+(?:\.\d+)?\s?[BM]\b"
+    r"|\b\d+(?:\.\d+)?\s?[BM]\s(?:active|activated)\b",
     re.I,
 )
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
@@ -73,16 +82,21 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     elif len(sizes) == 1:
         label = next(sizes_in(text))[0]
         facts.append(Fact("size", label, text.strip(), line, scope))
+    if by_family := model_in(text):
+        facts.append(Fact("model_name", by_family, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
 
 
 def dtype_of(text: str) -> str | None:
-    """The one number format that a text names."""
-    found = {
-        word.lower() for word in re.findall(r"(?i)(?:fp|bf|float|bfloat)(?:4|8|16|32)(?!\d)", text)
-    }
-    names = {_DTYPES.get(word, word) for word in found}
+    """The one number format that a text names as used: `BF16 (no FP8)` is in bf16."""
+    names = formats_in(_NO_FORMAT.sub(" ", text))
     return names.pop() if len(names) == 1 else None
+
+
+def formats_in(text: str) -> set[str]:
+    """The number formats that a text names."""
+    found = {word.lower() for word in _FORMAT.findall(text)}
+    return {_DTYPES.get(word, word) for word in found}
 
 
 def recipe_of(text: str) -> str | None:
@@ -216,8 +230,11 @@ def _model_named(text: str) -> str | None:
 
 
 def sizes_in(text: str) -> Iterator[tuple[str, float]]:
-    """The sizes of models that a text names, each as written and in 1e9 parameters."""
-    rest = _TOKENS.sub(" ", text)
+    """The sizes of models that a text names, each as written and in 1e9 parameters.
+
+    Devices have names of the same form: `Ascend 910B`, `Atlas 800T A2`.
+    """
+    rest = device_pattern().sub(" ", _ACTIVE.sub(" ", _TOKENS.sub(" ", text)))
     while found := find_size(rest):
         yield found
         rest = rest[rest.index(found[0]) + len(found[0]) :]

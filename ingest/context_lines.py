@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.sizes import find_size
+from .clauses import facts_by_subject, without_subjects
 from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts
 from .explained import explained
 from .fact import Fact
 from .formula_lines import one_liner
+from .subjects import without_subject
 
 # `TP=8`, `TP: 8`, `TP is 8` and `TP 8`: a value is one word.
 _KEY_VALUE = re.compile(
@@ -35,7 +37,7 @@ _NEXT = re.compile(
 )
 _ASSIGNMENT = re.compile(r"^[\w.-]{1,60}\s?=\s?\S+$")  # of a name that is no field's
 _VALUE = re.compile(r"^[\d.e+-]+[kKmM]?$")  # a further value of the setting before it
-_BETWEEN = re.compile(r"[,;|()]|\s/\s|\.\s")
+_BETWEEN = re.compile(r"[,;|()⇒→]|[=-]>|\s/\s|\.\s")
 # `length: 8,192` is one number; `GBS: 256,512` may be two.
 _GROUPED = re.compile(r"((?:length|vocab\w*)\s?[:=]\s?\d{1,3}),(\d{3})(?![\d,])", re.I)
 _REMARK = re.compile(r"(?<!\s)\s?\([^()=\d]{1,120}\)$")  # `Length: 8,192 (without padding)`
@@ -94,6 +96,7 @@ def line_facts(text: str, line: int) -> LineFacts:
     """
     facts = configuration(text, line) or explained(text, line)
     if facts:
+        facts = without_subjects(facts, facts_by_subject(text, line))
         return LineFacts(facts, [], facts, facts)
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")
     of_nodes = is_launch(text) or bool(_OF_NODES.search(text))
@@ -163,7 +166,7 @@ def is_launch(text: str) -> bool:
 
 
 def _parts(text: str) -> Iterator[str]:
-    body = _LINK.sub(r"\1", _ABOVE.sub("", _BULLET.sub("", text)))
+    body = _LINK.sub(r"\1", _ABOVE.sub("", _BULLET.sub("", without_subject(text))))
     body = re.sub(r"(?<!\s)\s++#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
     body = _GROUPED.sub(r"\1\2", _REMARK.sub("", body))
     body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow

@@ -51,16 +51,13 @@ from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .said_batches import SaidBatches
-from .sections import Document, FoundTable, Quote, Section, struck
+from .sections import Document, FoundTable, Quote, Section, is_general, struck
 from .stated_units import as_stated
+from .subjects import of_subject
 from .training_tables import is_training, subject_of
 from .unfolded import UNNAMED, unfolded
 from .withdrawal import is_struck, withdraws
 
-_GENERAL = re.compile(
-    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b",
-    re.I,
-)
 _OPENING = 2  # the document itself and its title
 
 
@@ -134,9 +131,7 @@ class _Reader:
         while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
             self._close()
         aside = self.sections[-1].aside or is_aside(text, "headings")
-        general = self.sections[-1].general or (
-            bool(_GENERAL.search(heading.text)) and not facts and heading.level > 1
-        )
+        general = self.sections[-1].general or (is_general(heading) and not facts)
         if not aside:
             self.mentions += facts
         said = {fact.field for fact in facts}
@@ -248,7 +243,7 @@ class _Reader:
             replace(
                 fact, group=group, of_all_rows=everywhere, only_size=fact.only_size or self.of_size
             )
-            for fact in read.section
+            for fact in of_subject(read.section, line.text)
         ]
         if read.configuration and is_caption(line.text):
             self.caption += facts
@@ -260,7 +255,7 @@ class _Reader:
             section.listed += facts if read.configuration else []
         if section.tables and read.configuration and BULLET.match(line.text):
             section.tail += facts
-        self.mentions += read.mentions
+        self.mentions += of_subject(read.mentions, line.text)
         if facts and reaches_back(line.text):
             for found in self.previous:
                 found.facts[:0] = [
@@ -279,7 +274,7 @@ class _Reader:
             found.facts[:0] = devices
 
     def _table(self, table: Table) -> None:
-        number, given = None, table
+        number, given, settings = None, table, list[Fact]()
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in told_above(self.lead))
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
@@ -293,8 +288,10 @@ class _Reader:
         words = [names, *above]
         if is_training(table.header.cells, words, lead, self.subject) and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
-        elif not self.aside_line:
-            self.sections[-1].facts += set_up(given)
+        elif not self.aside_line and (settings := set_up(given)):
+            # A list in the form of a table: it is of the tables that follow.
+            self.sections[-1].facts += settings
+            self.sections[-1].listed += settings
         near = [*facts_above(self.lead), *self.caption]
         if turned is not given and turned.header.cells[:1] != given.header.cells[:1]:
             near += facts_of_corner(given)
@@ -311,7 +308,8 @@ class _Reader:
             fact for fact in near if fact.field == "recompute" and not continues
         ]
         self.document.tables.append(found)
-        self.sections[-1].tables.append(found)
+        if not settings:
+            self.sections[-1].tables.append(found)
         self.sections[-1].tail = []
         self.below = found if number is not None else None
         self.lead, self.caption = [], []

@@ -13,6 +13,7 @@ from itertools import pairwise, takewhile
 from ..vocabulary.headings import columns_of
 from .csv_directive import OPENS, csv_table
 from .grid import Table, TableRow
+from .tabbed import tabbed_table
 
 _LONGEST = 2000  # lines of one table: what is not closed by then is none
 _WIDEST = 100  # columns that one cell of HTML may span
@@ -46,6 +47,8 @@ def drawn_table(lines: Sequence[str], at: int) -> Table | None:
         return _simple(lines, at)
     if _ITEM.match(line):
         return _list_table(lines, at)
+    if "\t" in line:
+        return tabbed_table(lines, at)
     if OPENS.match(line):
         return csv_table(lines, at)
     return _latex(lines, at) if _TABULAR.search(line) else None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Fact:
     """One stated fact; where `only_size` is set, for rows of that size (1e9 parameters) alone.
 
+    `only_named`: for rows that say so alone, where a table has such rows (`Eager: GA=1`);
     `group`: the first line of the statement that it is part of, a line or a block of lines;
     `of_all_rows`: the statement says that it holds for every row.
     """
@@ -19,5 +20,6 @@ class Fact:
     line: int
     scope: str
     only_size: float | None = None
+    only_named: str | None = None
     group: int = 0
     of_all_rows: bool = False

@@ -7,14 +7,25 @@ from collections.abc import Iterable, Sequence
 
 from .fact import Fact
 
-_FAMILY = re.compile(
-    r"(?<![A-Za-z])(?P<name>(?:Ro|De|Al|AL|Distil|Mega|Modern)?BERT|bert"
+_NAMES = (
+    r"(?:Ro|De|Al|AL|Distil|Mega|Modern)?BERT|bert"
     r"|GPT-?(?:J|Neo)|GPT|gpt|(?:Code)?[Ll][Ll]a[Mm][Aa]"
     r"|Qwen|qwen|Mistral|Mixtral|Gemma|gemma|DeepSeek|Falcon|BLOOM|OPT|(?:[Ff]lan-?|m)?T5|BART"
     r"|ViT|ResNet|resnet"
     r"|Swin|U-?Net|Stable Diffusion|SDXL|Whisper|wav2vec|CLIP|ELECTRA|XLNet|PaLM|(?:Chat)?GLM"
     r"|Baichuan|InternLM"
-    r"|Pythia|MPT|StarCoder|DLRM|Mamba|RWKV|Grok|Nemotron)(?![a-z])"
+    r"|Pythia|MPT|StarCoder|DLRM|Mamba|RWKV|Grok|Nemotron"
+)
+_FAMILY = re.compile(rf"(?<![A-Za-z])(?P<name>{_NAMES})(?![a-z])")
+# `bert-large-uncased`, `GPT-2`, `Llama 3`: a family alone is no model.
+_MODEL = re.compile(
+    rf"(?<![\w./-])(?:[\w.]{{1,20}}/)?(?P<name>[A-Za-z]{{0,8}}(?:{_NAMES})"
+    r"(?:[ -]?v?\d{1,2}(?:\.\d{1,2})?(?![\w.]*\d))?(?:-[A-Za-z][A-Za-z0-9.]{0,15}){0,4})"
+    r"(?![\w/-]|\.\w)(?![`*]{0,2}(?:'s)?\s(?:style|like|tokeni[sz]er|vocab\w*|BPE|papers?|authors?"
+    r"|dataset|recipe|architecture))"
+)
+_KINDS = frozenset(
+    ("base", "small", "medium", "large", "xl", "xxl", "tiny", "mini", "huge", "uncased", "cased")
 )
 _OF_A_MODEL = frozenset(("size", "params_b", "layers", "hidden", "heads", "kv_heads", "ffn_hidden"))
 
@@ -24,6 +35,16 @@ def families_in(text: str) -> frozenset[str]:
     return frozenset(
         re.sub(r"[\W_]", "", found["name"].lower()) for found in _FAMILY.finditer(text)
     )
+
+
+def model_in(text: str) -> str | None:
+    """The one model that a text names by family and version or variant, without a size."""
+    found = {
+        one["name"]
+        for one in _MODEL.finditer(text)
+        if re.search(r"\d", one["name"]) or _KINDS & set(one["name"].lower().split("-"))
+    }
+    return found.pop() if len(found) == 1 and len(families_in(text)) == 1 else None
 
 
 def without_other_families(

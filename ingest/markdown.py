@@ -30,7 +30,7 @@ _LAID_OUT = re.compile(
     r"\s*(?:</?(?:center|div|p|br|details|figure|small|span)\b[^<>]*>\s*)+", re.I
 )
 _FRONT = 60  # lines of the settings of a page that stand before its text
-_FRONT_LINE = re.compile(r"(?:[\w-]+\s*:.*|\s+\S.*|\s*-\s.*|#.*|\s*)")
+_SETTING = re.compile(r"[\w-]+\s*:(?:\s|$)")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
@@ -114,10 +114,12 @@ def _front(lines: Sequence[str]) -> set[int]:
     """The lines of settings that a site's generator takes off the front of a page, in YAML."""
     if not lines or lines[0].rstrip() != "---":
         return set()
+    if not any(_SETTING.match(line) for line in lines[1:3]):
+        return set()
     for number, line in enumerate(lines[1:_FRONT], 2):
         if line.rstrip() in ("---", "..."):
-            return set(range(1, number + 1)) if number > 2 else set()
-        if not _FRONT_LINE.fullmatch(line):
+            return set(range(1, number + 1))
+        if line.startswith("# "):
             break
     return set()
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
-from .context import phrases_in
+from .clauses import facts_by_subject, without_subjects
+from .context import phrases_in, sizes_in
 from .context_lines import configuration, is_caption, tells_result
 from .fact import Fact
 from .families import families_in
@@ -21,6 +22,7 @@ from .markdown import Heading, TextLine
 from .own_tool import is_named_in
 from .prose import lead_facts
 from .prose import unanimous as said_once
+from .subjects import of_subject
 
 # Marks of lists, with the box of a task.
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -63,6 +65,7 @@ _RAN_IN = re.compile(
 # `Table 1: ...`, a line set in italics or small, one in brackets, `Note:`
 _CAPTION = re.compile(
     r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d|^\s*(?:\*(?!\*)[^*]|_[^_])|^\s*\(|^\s*<(?:sub|small|i|em|p)\b"
+    r"|^[^.(]{0,40}\b(?:our|this|the)\s(?:set-?up|hardware|machine|cluster|node)\s?\("
     r"|^\W{0,6}(?:notes?|settings?|set-?up|hardware|config(?:uration)?|environment|conditions)\s?:",
     re.I,
 )
@@ -139,14 +142,17 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
     for text, line in sentences(lines):
         if (only and not only.search(text)) or _NOT_SAID.search(text):
             continue
-        if len(text.split()) > _FEW_WORDS and not _OF_RUNS.search(text):
+        told = _OF_RUNS.search(text) or configuration(text, line)
+        if len(text.split()) > _FEW_WORDS and not told:
             continue
-        facts += _of_sentence(text, line)
+        own = of_subject(_of_sentence(text, line), text)
+        facts += without_subjects(own, facts_by_subject(text, line))
     group = lines[0].line if lines else 0
     if not any(BULLET.match(one.text) for one in lines):  # another sentence may say otherwise
         whole = " ".join(one.text.strip() for one in lines)
         kept = {one.field for one in (*lead_facts(whole, group), *configuration(whole, group))}
-        facts = [one for one in facts if one.field in kept or one.field in _NAMES_OF]
+        kept |= {*_NAMES_OF, *(one.field for one in facts if one.only_named)}
+        facts = [one for one in facts if one.field in kept]
     return [replace(one, group=group) for one in facts]
 
 
@@ -269,10 +275,7 @@ def _is_fragment(text: str) -> bool:
 
 
 def _sizes(text: str) -> Iterator[float]:
-    rest = re.sub(r"\b\d+(?:\.\d+)?\s?[BMT][ -]tokens?", " ", text)
-    while found := find_size(rest):
-        yield found[1]
-        rest = rest[rest.index(found[0]) + len(found[0]) :]
+    yield from (size for _, size in sizes_in(text))
 
 
 def told_above(lead: Sequence[TextLine]) -> list[TextLine]:
@@ -301,4 +304,5 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
             said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
     text = " ".join(said).removeprefix("; ")
     found = lead_facts(text, lead[-1].line) if text else []
+    found = without_subjects(found, facts_by_subject(text, lead[-1].line) if text else [])
     return [fact for fact in found if fact.field not in set_there]

@@ -14,7 +14,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.sizes import find_size
-from ..vocabulary.slices import is_machine
+from ..vocabulary.slices import devices_in, is_machine
 from .context import devices_named, dtype_of, phrases_in, setting_field, typed_facts
 from .fact import Fact
 from .frameworks import frameworks_in
@@ -28,6 +28,12 @@ _PAIR_OF_CELLS = 2
 _NO_VALUE = re.compile(r"\b(?:defaults?|types?|required|range|options|choices)\b|默认|类型", re.I)
 _REMARK = re.compile(
     r"\W*(?:notes?|remarks?|comments?|descriptions?|explanations?|meaning|details|备注|(?:特殊)?说明|描述|注释)\W*",
+    re.I,
+)
+# The head of a column of names, which is none of them: `Parameter | Value`.
+_NAMES = re.compile(
+    r"\W*(?:parameters?|params?|settings?|options?|items?|keys?|names?|fields?|propert(?:y|ies)|hyper-?parameters?"
+    r"|参数|名称|项目|配置项?|指标|设置|超参数?|属性)\W*",
     re.I,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
@@ -74,6 +80,12 @@ _COUNT = re.compile(
 )
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
+# `Single A100`, `on a single RTX 5090`, `One H100, bf16`
+_SINGLE = re.compile(
+    r"(?:(?:^|[,;:(]\s)(?:a\s)?|\b(?:on|using|with|of)\s(?:a|just|only)\s)(?:single|one)\s(?:(?:NVIDIA|AMD|Intel)\s)?",
+    re.I,
+)
+_OF_NODES = re.compile(r"\s*(?:nodes?|hosts?|machines?|servers?|instances?|slices?)\b", re.I)
 _NODES = re.compile(r"(?<![\w.,/])(?P<n>\d{1,5})[ -]nodes?\b", re.I)
 # `8 nodes x 8 H100`, `2 nodes with 8 GPUs each`, `8x8 H100`
 _SQUARE = re.compile(
@@ -138,7 +150,8 @@ def set_up(table: Table) -> list[Fact]:
     if not all(map(_REMARK.fullmatch, behind)) or _NO_VALUE.search(value):
         return []
     facts: list[Fact] = []
-    for row in (table.header, *table.rows):
+    headed = _NAMES.fullmatch(table.header.cells[0]) is not None
+    for row in (*(() if headed else (table.header,)), *table.rows):
         name, value = (*row.cells, "", "")[:_PAIR_OF_CELLS]
         column = column_of(name)
         if column is None or column.role not in _SET or not value:
@@ -164,7 +177,7 @@ def _word(column: Column, value: str) -> str | None:
 def counted(text: str, line: int) -> Iterator[Fact]:
     """Counts of devices and nodes that a text names (`8x H100`), none of them a limit."""
     found_squares = _SQUARE.finditer(text)
-    squares = [one for one in found_squares if _end_of_devices(text, one.end()) > one.end()]
+    squares = [one for one in found_squares if _is_square(text, one)]
     for found in squares:
         said = {"nodes": found["nodes"], "devices_per_node": found["each"]}
         said["devices"] = str(int(found["nodes"]) * int(found["each"]))
@@ -177,20 +190,42 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         behind = text[end:]
         if end == found.end() or _LIMIT.search(text[: found.start()]):
             continue
-        if not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            name = text[found.end() : end].strip()
-            of_machines = is_machine(name) and not _UNIT_LAST.search(name)  # `64 DGX H100 GPUs`
-            field = "nodes" if of_machines else "devices"
-            yield Fact(field, found["n"], text.strip(), line, "line")
+        name = text[found.end() : end].strip()
+        if is_machine(name) and not _UNIT_LAST.search(name):  # `64 DGX H100 GPUs`
+            counts = _of_machines(int(found["n"]), name)
+            yield from (Fact(one, str(value), text.strip(), line, "line") for one, value in counts)
+        elif not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
+            yield Fact("devices", found["n"], text.strip(), line, "line")
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
             yield Fact("devices", times["n"], text.strip(), line, "line")
+    for found in _SINGLE.finditer(text):
+        device = device_pattern().match(text, found.end())
+        end = _end_of_devices(text, found.end())
+        if device and not is_machine(device[0]) and not _OF_NODES.match(text, end):
+            yield Fact("devices", "1", text.strip(), line, "line")
     for found in _NODES.finditer(text):
         if found.start() not in taken and not _LIMIT.search(text[: found.start()]):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
+
+
+def _is_square(text: str, found: re.Match[str]) -> bool:
+    """Whether devices stand behind a square, or nothing behind one of nodes: `4 nodes × 8`."""
+    if _end_of_devices(text, found.end()) > found.end():
+        return True
+    return "node" in found[0].lower() and bool(re.match(r"\W*(?:$|[,;.)])", text[found.end() :]))
+
+
+def _of_machines(nodes: int, name: str) -> list[tuple[str, int]]:
+    """What a count of machines says; of devices where it is known how many one has."""
+    each = devices_in(name)
+    return [
+        ("nodes", nodes),
+        *([("devices_per_node", each), ("devices", nodes * each)] if each else []),
+    ]
 
 
 def _batch_of_one(text: str, line: int) -> Iterator[Fact]:
@@ -238,10 +273,14 @@ def sizes_named(text: str, line: int) -> list[Fact]:
 def unanimous(facts: Iterable[Fact]) -> list[Fact]:
     """The facts of those fields that are said in one way alone."""
     every = list(facts)
-    values: dict[str, set[str | None]] = {}
+    values: dict[tuple[str, str | None], set[str | None]] = {}
     for fact in every:
-        values.setdefault(fact.field, set()).add(_plain(fact))
-    return [fact for fact in every if len(values[fact.field]) == 1 and fact.value is not None]
+        values.setdefault((fact.field, fact.only_named), set()).add(_plain(fact))
+    return [
+        fact
+        for fact in every
+        if len(values[fact.field, fact.only_named]) == 1 and fact.value is not None
+    ]
 
 
 def _plain(fact: Fact) -> str | None:

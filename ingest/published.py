@@ -13,6 +13,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import Column, column_of, columns_of, unread_results
 from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
+from ..vocabulary.slices import says_machines
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
@@ -23,6 +24,7 @@ from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
+from .row_kinds import is_served, trains_adapters, words_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
@@ -91,6 +93,8 @@ class RowReader:
         for number, (row, (reading, _), one) in enumerate(
             zip(rows, runs, measured, strict=True), 1
         ):
+            if is_served(row.cells):
+                continue
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
 
     def _known(self, found: FoundTable) -> list[Column | None]:
@@ -151,11 +155,12 @@ class RowReader:
         context: TableContext,
     ) -> PublishedRow:
         by_name = _by_name(cells, columns)
-        around, refused = context.of(numbers_of(by_name))
+        around, refused = context.of(numbers_of(by_name), row.cells)
         for one in refused:
             self._tell(one, row.line)
-        flags = tuple(flags_in(found.table.header.cells, columns, cells))
-        return PublishedRow(row.line, cells, by_name, around, flags, _words(cells, columns))
+        headings = found.table.header.cells
+        flags, words = tuple(flags_in(headings, columns, cells)), words_of(headings, cells, columns)
+        return PublishedRow(row.line, cells, by_name, around, flags, words)
 
     def _add_run(
         self,
@@ -172,6 +177,10 @@ class RowReader:
         more = any(_is_measured(*one) for one in headed)
         status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
         flags = flags_of(read.cells, columns, self.footnotes)
+        if (counted := read.around.facts.get("nodes")) and says_machines(counted.raw):
+            flags = sorted([*flags, "machines"])
+        if trains_adapters(row.cells, found.table, [one.text for one in found.path]):
+            flags = sorted([*flags, "adapters"])
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")
         if said := found.withdrawn:
@@ -299,16 +308,6 @@ def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
     if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
         return False
     return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
-
-
-def _words(cells: Sequence[Cell], columns: Sequence[Column | None]) -> str:
-    """What cells say under headings that name nothing, and behind the numbers of results."""
-    pairs = zip(cells, columns, strict=False)
-    return "; ".join(
-        (cell.text or "") if column else cell.raw
-        for cell, column in pairs
-        if column is None or column.role == "result"
-    )
 
 
 def _without_secrets(table: Table) -> Table:

@@ -7,10 +7,10 @@ are 6 to 12 a parameter. The rows of a table are of one kind; where none decides
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..vocabulary.experts import has_experts
 from ..vocabulary.hardware import peak_tflops
 from ..vocabulary.heading_words import says_of_all
 from .results import Result
@@ -20,7 +20,6 @@ RATE = "tokens_per_s"
 _CLOSE = 0.05  # of batch x length / step time
 # FLOPs of a token over parameters: 6, 8 with full recomputation, and attention; a label rounds.
 _LEAST, _MOST = 5.0, 14.0
-_EXPERTS = re.compile(r"moe|mixtral|\d\s?[x×]\s?\d|-?A\d+(?:\.\d+)?B", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def known_of(read: PublishedRow, values: Mapping[str, float]) -> Known | None:
     if tflops is None and peak and (share := values.get("mfu") or values.get("hfu")):
         tflops = share * peak
     most = peak if kind in ("bf16", "fp16") else None
-    dense = not _EXPERTS.search(read.model() or "")
+    dense = not has_experts(read.model() or "")
     size, each = read.params_b() if dense else None, values.get(f"{RATE}_per_device")
     return Known(devices, tokens, tflops, size, length, each, most)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import replace
 
 from .context import same_device
@@ -13,12 +13,19 @@ from .fact import Fact
 _EVERYWHERE = ("device", "devices_per_node", "seq_len")
 
 
-def resolve(facts: Sequence[Fact], name: str, size: float | None) -> Fact | None:
-    """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any)."""
+def resolve(
+    facts: Sequence[Fact], name: str, size: float | None, subjects: Set[str] = frozenset()
+) -> Fact | None:
+    """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any).
+
+    `subjects`: of the statements that are of some rows alone, those that are of this one.
+    """
     holding = [
         fact
         for fact in reversed(facts)
-        if fact.field == name and (fact.only_size is None or size is None or fact.only_size == size)
+        if fact.field == name
+        and (fact.only_size is None or size is None or fact.only_size == size)
+        and (fact.only_named is None or fact.only_named in subjects)
     ]
     if name == "recompute" and holding and holding[0].scope == "formula":
         # Words say what a formula only implies.
@@ -27,16 +34,23 @@ def resolve(facts: Sequence[Fact], name: str, size: float | None) -> Fact | None
 
 
 def stated(
-    facts: Sequence[Fact], everywhere: Sequence[Fact], names: Iterable[str], size: float | None
+    facts: Sequence[Fact],
+    everywhere: Sequence[Fact],
+    names: Collection[str],
+    size: float | None,
+    subjects: Set[str] = frozenset(),
 ) -> dict[str, Fact]:
     """The facts that hold for rows of `size`, by field; a fuller name of the same device wins."""
     reach = [*everywhere, *facts]
-    found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size))}
+    found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size, subjects))}
     fuller = next((fact for fact in everywhere if fact.field == "device"), None)
+    if "size" in names and "size" not in found:  # which says more, wherever it stands
+        named = resolve(reach, "model_name", size, subjects)
+        found |= {"size": replace(named, field="size")} if named else {}
     near = found.get("device")
     if near and fuller and same_device(near.value or "", fuller.value or ""):
         found["device"] = max(near, fuller, key=lambda fact: len(fact.value or ""))
-    _with_memory(found, resolve(facts, "device_memory", size))
+    _with_memory(found, resolve(facts, "device_memory", size, subjects))
     return found
 
 
@@ -61,7 +75,9 @@ def unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
             # Said of one model alone it is of its rows, however often.
             sizes = {fact.only_size for fact in stated}
             only = sizes.pop() if len(sizes) == 1 else None
-            yield replace(longest, scope="document", only_size=only)
+            named = {fact.only_named for fact in stated}
+            name_of = named.pop() if len(named) == 1 else None
+            yield replace(longest, scope="document", only_size=only, only_named=name_of)
 
 
 def _agree(name: str, value: str, longest: str) -> bool:

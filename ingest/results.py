@@ -20,7 +20,10 @@ _RATES = (
     *((word, "samples_per_s", "1/s") for word in ("sample", "seq", "sentence", "example")),
     ("tok", "tokens_per_s", "tokens/s"),
 )
-_MEMORY = re.compile(r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b")
+_MEMORY = re.compile(
+    r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b"
+    r"(?!\s(?:global|total|in total|aggregate|host|CPU|RAM))"
+)
 _OF_ALL = re.compile(r"\W*(?:agg\w*|total|sum|all|combined)\b", re.I)  # `1,180 (agg)`
 _A_DEVICE = re.compile(rf"/(?:{DEVICE})\Z", re.I)
 _SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself

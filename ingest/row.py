@@ -14,9 +14,9 @@ from ..vocabulary.hardware import device_pattern
 from ..vocabulary.parallelism import sizes_in
 from ..vocabulary.settings import Setting, clock_ghz, env_kind
 from ..vocabulary.sizes import active_size, parse_size
-from ..vocabulary.slices import counted_of, is_machine, slice_of
+from ..vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from .cast import LIMITS, integer
-from .context import INTEGERS, dtype_of, recipe_of
+from .context import INTEGERS, dtype_of, formats_in, recipe_of
 from .fact import Fact
 from .prose import counted
 from .techniques import recompute_named
@@ -28,13 +28,14 @@ TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 AROUND = frozenset(field.name for field in stated_by("text"))
 # A number of parameters alone may be one of tokens, so words stand beside it.
 _LABEL = re.compile(
-    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9]))"
+    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
     r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
     r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
     r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
     # what goes on and on is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
+_LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
 
@@ -102,7 +103,8 @@ class PublishedRow:
         word = self.word("device") or ""
         said, part = counted_of(word), slice_of(word)
         if said:
-            return None if is_machine(said[1]) else said[0] or None
+            each = devices_in(said[1]) or 0 if is_machine(said[1]) else 1
+            return said[0] * each or None
         if part:
             return part[1] or None
         own = self._counted("devices")
@@ -145,8 +147,11 @@ class PublishedRow:
     def dtype(self) -> str | None:
         """The number format that a cell names (`amp_bf16`, `FP8-CS (FP8-MX)`), else its words."""
         label = self.by_name.get("size")
-        own = "" if "dtype" in self.by_name else self.words
+        recipe = self.by_name.get("recipe")
+        own = "" if "dtype" in self.by_name else f"{self.words}; {recipe.raw if recipe else ''}"
         said = dtype_of(own)
+        if said is None and formats_in(own):
+            return None  # it names several, and the text around does not know which
         if said is None and label and "dtype" not in self.by_name:
             said = dtype_of(label.raw)
         word = said or self.word("dtype")
@@ -182,7 +187,8 @@ class PublishedRow:
 
     def _own_label(self) -> str | None:
         """The one model that begins a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
-        read = filter(None, map(_LABEL.match, self.words.split("; ")))
+        words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
+        read = filter(None, map(_LABEL.match, words.split("; ")))
         found = {one["label"] or one["name"] for one in read}
         return found.pop() if len(found) == 1 else None
 

@@ -14,6 +14,11 @@ from .paragraphs import agreed
 from .prose import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
 
+_GENERAL = re.compile(
+    r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b"
+    r"|配置|环境|硬件|模型|设置|参数",
+    re.I,
+)
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 
 
@@ -142,6 +147,11 @@ class Document:
         is_remark = heading is not None and _REMARKS.match(heading.text)
         if is_remark and not (facts or legend or line.code or "<" in line.text):
             self.statements.append(Statement(line.line, "comment", line.text.strip()))
+
+
+def is_general(heading: Heading) -> bool:
+    """Whether a heading below the title is one of what holds for the sections that follow."""
+    return bool(_GENERAL.search(heading.text)) and heading.level > 1
 
 
 def struck(sections: Sequence[Section]) -> TextLine | None:

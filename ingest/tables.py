@@ -11,6 +11,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import columns_of
 from ..vocabulary.secrets import redact_lines
 from .coverage import Coverage
+from .depths import without_whole_models
 from .document import read_document
 from .published import RowReader
 from .quotes import add_quote
@@ -21,6 +22,7 @@ from .status import Footnotes
 def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     """Every table, quoted log line and statement; secrets are gone before anything is read."""
     document = read_document(redact_lines(text))
+    without_whole_models(document.tables)
     rows = Rows()
     legends = {one.subject: one for one in reversed(document.legends)}
     if legends:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ..vocabulary.headings import Column, columns_of, is_benchmark
 
 _TRAINING = re.compile(
-    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
+    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|训练|微调",
     re.I,
@@ -23,7 +23,8 @@ _INFERENCE = re.compile(
 # Quantities that only a server has; the latency of a step is one of training.
 _SERVED = re.compile(
     r"(?<!step )(?<!iteration )\blatency\b|\bTTFT\b|\bTPOT\b|\bITL\b|\bprefill\b|\bdecod(?:e|ing)\b"
-    r"|\bprompts?\b|\brequests?\b|\bconcurren|\b(?:in|out)put (?:len|tok)|\bISL\b|\bOSL\b|\bQPS\b",
+    r"|\bprompts?\b|\brequests?\b|\bconcurren|\b(?:in|out)put (?:len|tok)|\bISL\b|\bOSL\b|\bQPS\b"
+    r"|\bacceptance rate\b",
     re.I,
 )
 _SAVES = re.compile(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
+from ..vocabulary.cell_words import switched
 from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import Column, column_of
 from ..vocabulary.headings import columns as known_columns
@@ -24,6 +25,7 @@ _BATCH_TIME = re.compile(
 _MARKS = re.compile(
     r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
 )
+_CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt)\W*", re.I)
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
     r"\W*+(?:(?:avg\.?|average|mean|median|平均)\s*+)?(?:lan?tency|延迟|时延)"
@@ -71,7 +73,7 @@ def decided(
     found, doubts = list(columns), []
     rows = _Rows(table, columns, accumulations)
     for at, heading in enumerate(map(_plain, table.header.cells)):
-        for settle in (_batch, _batch_time, _block, _latency):
+        for settle in (_batch, _batch_time, _block, _latency, _checkpointing):
             settled = settle(rows, at, heading)
             if settled is not None:
                 found[at] = settled.column
@@ -210,6 +212,15 @@ def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:
         if rate and time
     ]
     return _Settled(column) if _are_batches(batches) else None
+
+
+def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """`ckpt` over nothing but yes and no is whether activations are recomputed."""
+    if rows.columns[at] or "recompute" in rows.named or not _CKPT.fullmatch(heading):
+        return None
+    cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
+    told = bool(cells) and all(switched(cell) is not None for cell in cells)
+    return _Settled(known_columns()["recompute"]) if told else None
 
 
 def column_unit(heading: str) -> str | None:

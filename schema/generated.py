@@ -11,6 +11,7 @@ A slot within a line stands for names of fields, with commas between them and so
     {{metrics}}                        the joins of every metric, by run_id; each reads what has
                                        the name of a view there, which may be a CTE
 
+`{{experts}}` stands for the pattern of names of models with experts (vocabulary/experts.py).
 A line `{{device peaks}}` stands for a row of each device and number format of hardware.toml.
 
 What DuckDB gets: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
@@ -21,6 +22,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from ..vocabulary.experts import experts_pattern
 from ..vocabulary.fields import Field, compared, configuration, fields, stored
 from ..vocabulary.hardware import devices
 from .catalogue import metrics
@@ -32,14 +34,14 @@ _NAMES = re.compile(
 )
 
 _PEAKS = "{{device peaks}}"
+_EXPERTS = "{{experts}}"
 
 
 def declarations() -> str:
     """What the slots are filled from, as text: views change with it."""
     folder = files("bench.vocabulary")
-    return "".join(
-        folder.joinpath(name).read_text("utf-8") for name in ("fields.toml", "hardware.toml")
-    )
+    said = [folder.joinpath(name).read_text("utf-8") for name in ("fields.toml", "hardware.toml")]
+    return "".join([*said, experts_pattern()])
 
 
 def expand(text: str) -> str:
@@ -47,6 +49,7 @@ def expand(text: str) -> str:
     if METRICS in text:
         text = text.replace(METRICS, _joins())
     text = _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
+    text = text.replace(_EXPERTS, experts_pattern())
     return text.replace(_PEAKS, _device_peaks()) if _PEAKS in text else text
 
 

@@ -111,12 +111,22 @@ def test_settings_in_sentences(text: str, field: str, value: str | None) -> None
     assert {fact.field: fact.value for fact in lead_facts(text, 1)}.get(field) == value
 
 
-@pytest.mark.parametrize("text", ["48 x DGX A100", "48x DGX-H100", "48 HGX H100"])
-def test_machines_are_counted_as_such(text: str) -> None:
-    assert {fact.field: fact.value for fact in counted(text, 1)} == {"nodes": "48"}
+@pytest.mark.parametrize(
+    ("text", "devices"),
+    [
+        ("48 x DGX A100", {"devices_per_node": "8", "devices": "384"}),
+        ("48x DGX-H100", {"devices_per_node": "8", "devices": "384"}),
+        ("48 HGX H100", {}),  # a board has four or eight
+    ],
+)
+def test_machines_are_counted_as_such(text: str, devices: dict[str, str]) -> None:
+    found = {fact.field: fact.value for fact in counted(text, 1)}
+    assert found == {"nodes": "48", **devices}
 
 
-@pytest.mark.parametrize(("device", "processes"), [("4 x DGX A100", None), ("A100", 4)])
+@pytest.mark.parametrize(
+    ("device", "processes"), [("4 x DGX A100", 32), ("4 x HGX H100", None), ("A100", 4)]
+)
 def test_a_machine_of_several_devices_runs_no_single_process(
     tmp_path: Path, device: str, processes: int | None
 ) -> None:

@@ -61,6 +61,7 @@ _SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 _WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
+_OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE})|each)\s*", re.I)  # 0.5 per GPU
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
 # 49.7 hours ($5482)
@@ -182,7 +183,8 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
         return replace(worded, half=float(spread[1].replace(",", "")))
     plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
     remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
-    if opened or failure_of(rest) or plain or remark:
+    each = column.type == "memory" and _OF_EACH.fullmatch(rest)
+    if opened or failure_of(rest) or plain or remark or each:
         return worded
     if column.type == "memory" and (used := _used_of(worded, rest)):
         return used

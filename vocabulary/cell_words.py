@@ -24,6 +24,7 @@ _YES = {
     "yes": 1.0,
     "y": 1.0,
     "true": 1.0,
+    "t": 1.0,
     "on": 1.0,
     "full": 1.0,
     "✓": 1.0,
@@ -32,7 +33,13 @@ _YES = {
     "✔️": 1.0,
     "1": 1.0,
 }
-_NO = dict.fromkeys(("no", "n", "false", "off", "none", "✗", "✘", "❌", "0"), 0.0)
+_NO = dict.fromkeys(("no", "n", "false", "f", "off", "none", "✗", "✘", "❌", "0"), 0.0)
+
+
+def switched(text: str) -> bool | None:
+    """Whether a cell of nothing else says yes or no; None where it says anything else."""
+    value = {**_YES, **_NO}.get(text.strip("*`_ ").lower())
+    return None if value is None or text.strip().isdigit() else bool(value)
 
 
 def is_link(text: str) -> bool:

@@ -25,6 +25,10 @@ _BEFORE = re.compile(
     r"(?:\s(?:GPU|NPU|TPU|HPU|chip|card|device|accelerator)s?)?",
     re.I,
 )
+# https://www.nvidia.com/en-us/data-center/dgx-platform/; boards of HGX have four or eight
+_DGX = re.compile(r"DGX[ -]?(?:A100|H100|H200|B200|B300)(?!\w)", re.I)
+_OF_DGX = 8
+_NAMED_MACHINE = re.compile(r"(?<!\w)(?:(?:DGX|HGX)\b|\w+\.\w*(?:large|metal)\b)", re.I)
 _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|metal)\b", re.I)
 
 
@@ -56,6 +60,16 @@ def counted_of(text: str) -> tuple[int, str] | None:
     return int(before["count"].replace(",", "")) if exact else 0, re.sub(
         r"(?<=00)s$", "", before["name"]
     )
+
+
+def devices_in(name: str) -> int | None:
+    """The devices of one machine of a name, where all such machines have as many."""
+    return _OF_DGX if _DGX.match(name) else None
+
+
+def says_machines(text: str) -> bool:
+    """Whether a text names machines of several devices."""
+    return bool(_NAMED_MACHINE.search(text))
 
 
 def is_machine(name: str) -> bool:

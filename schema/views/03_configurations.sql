@@ -130,6 +130,13 @@ WITH around AS (
     SELECT DISTINCT table_id FROM multiplied
     WHERE nodes % nullif(coalesce(tp, 1)::HUGEINT * coalesce(pp, 1) * coalesce(cp, 1), 0) <> 0
         AND procs_per_node IS NULL AND devices_per_node IS NULL AND devices IS NULL
+), printed_work AS (
+    -- Of the rates that a row prints; of the job's tokens the devices have to be known.
+    SELECT run_id, per(any_value(value) FILTER (metric = 'tflops') * 1e12,
+               coalesce(any_value(value) FILTER (metric = 'tokens_per_s_per_device'),
+                        any_value(value) FILTER (metric = 'tokens_per_s' AND scope = 'job'))) AS flops_per_token,
+        NOT bool_or(metric = 'tokens_per_s_per_device') AS of_job
+    FROM measurements WHERE metric IN ('tflops', 'tokens_per_s', 'tokens_per_s_per_device') GROUP BY run_id
 ), filled AS (
     SELECT s.* EXCLUDE (nodes, devices, procs_per_node),
         s.nodes AS nodes_stated, s.devices AS devices_stated, s.procs_per_node AS procs_per_node_stated,
@@ -139,15 +146,18 @@ WITH around AS (
         coalesce(s.procs_per_node, s.devices_per_node,
                  CASE WHEN s.devices % nullif(s.nodes, 0) = 0 THEN s.devices // nullif(s.nodes, 0) END, i.implied_per_node,
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
-                           AND n.table_id IS NULL AND NOT coalesce(regexp_matches(s.device, '(?i)\b[DH]GX\b'), false)
+                           AND n.table_id IS NULL AND NOT coalesce(list_contains(s.flags, 'machines'), false) AND NOT coalesce(regexp_matches(s.device, '(?i)\b[DH]GX\b'), false)
                       THEN 1 END) AS procs_per_node,
         coalesce(s.vocab, rounded_count(s.vocab_label), v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AND rounded_count(s.vocab_label) IS NULL AS vocab_assumed,
-        -- `Mixtral-8x7B`, `Qwen3-30B-A3B` and `2.7B-MoE` are labels of mixtures of experts.
-        coalesce(s.experts, 1) <= 1 AND coalesce(s.ep, 1) <= 1
-            AND NOT coalesce(regexp_matches(s.model, '(?i)moe|mixtral|\d\s?x\s?\d+(\.\d+)?[BM]|-A\d+(\.\d+)?[BM]'), false) AS dense,
+        -- Experts by their number, their split, their label, or by FLOPs of a token that the row prints and
+        -- that are less than a quarter of what all parameters take.
+        coalesce(s.experts, 1) <= 1 AND coalesce(s.ep, 1) <= 1 AND s.active_b IS NULL
+            AND NOT coalesce(regexp_matches(s.model, '(?i){{experts}}'), false)
+            AND NOT coalesce(w.flops_per_token * CASE WHEN w.of_job THEN s.devices ELSE 1 END
+                             < 0.25 * 6 * coalesce(s.params_stated, s.params_b * 1e9), false) AS dense,
         NOT coalesce(s.swiglu, false) AND coalesce(s.ffn_hidden = 4 * s.hidden::BIGINT, true) AND dense AS plain_mlp
-    FROM multiplied s LEFT JOIN implied i ON i.table_id = s.table_id
+    FROM multiplied s LEFT JOIN implied i ON i.table_id = s.table_id LEFT JOIN printed_work w USING (run_id)
     LEFT JOIN not_one n ON n.table_id = s.table_id
 ), sized AS (
     SELECT f.*,

@@ -26,11 +26,11 @@ FROM (VALUES
 CREATE OR REPLACE VIEW utilization AS
 WITH counted AS (
     SELECT run_id, device, dtype, recompute, nodes, coalesce(devices, world_size) AS devices,
-        CASE WHEN plain_mlp THEN
+        CASE WHEN plain_mlp AND NOT coalesce(list_contains(flags, 'adapters'), false) THEN
             f7(per(1, seq_len), seq_len, nullif(layers, 0), nullif(hidden, 0), vocab_used,
                coalesce(nullif(heads, 0), 1), CASE WHEN heads > 0 THEN coalesce(kv_heads, heads) ELSE 1 END)
         END AS from_shape,
-        CASE WHEN dense THEN f5(coalesce(params_stated, params_b * 1e9), 1) END AS from_label
+        CASE WHEN dense AND NOT coalesce(list_contains(flags, 'adapters'), false) THEN f5(coalesce(params_stated, params_b * 1e9), 1) END AS from_label
     FROM configurations
 ), named AS (
     SELECT device, arg_min(name, place) AS name

@@ -1,0 +1,135 @@
+"""What rows are runs of: experts and adapters count no dense FLOPs, inference is no training."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.document import read_document
+from bench.ingest.pipeline import ingest_into
+from bench.schema.warehouse import in_memory
+from bench.vocabulary.experts import has_experts
+
+HEADINGS = ["Model", "GPUs", "GBS", "Seq len", "Step time (s)", "TFLOPs/GPU", "Tokens/s/GPU"]
+HEAD = f"| {' | '.join(HEADINGS)} |\n|{'---|' * len(HEADINGS)}\n"
+
+
+def read(tmp_path: Path, text: str, query: str) -> list[tuple[object, ...]]:
+    (tmp_path / "x.md").write_text(text)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "x.md"], tmp_path)
+        return list(warehouse.rows(query))
+
+
+@pytest.mark.parametrize(
+    ("row", "counted"),
+    [
+        ("GPT-OSS 120B | 64 | 512 | 4096 | 4.30 | 231 | 7626", False),
+        ("Qwen3-30B-A3B | 8 | 512 | 4096 | 21.8 | 277 | 12040", False),
+        # Nothing but its own numbers: 4B of 26B parameters.
+        ("model-26b | 64 | 2048 | 4096 | 5.53 | 593.59 | 23707", False),
+        ("Llama3 70B | 64 | 256 | 8192 | 12.2 | 1207 | 2687", True),
+    ],
+)
+def test_experts_count_no_dense_flops(tmp_path: Path, row: str, counted: bool) -> None:
+    found = read(tmp_path, f"# Training\n\n{HEAD}| {row} |\n", "SELECT flops FROM model_flops")
+    assert bool(found) is counted
+
+
+@pytest.mark.parametrize(
+    "name", ["mixtral-8x7b", "DeepSeek-V3", "Kimi K2", "Llama-4-Scout-17B-16E"]
+)
+def test_names_of_models_with_experts(name: str) -> None:
+    assert has_experts(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["Llama-3-8B", "DeepSeek-R1-Distill-Llama-8B", "gemma-2-9b", "GPT-3"]
+)
+def test_names_of_dense_models(name: str) -> None:
+    assert not has_experts(name)
+
+
+@pytest.mark.parametrize(
+    ("heading", "models", "counted"),
+    [
+        ("Finetuning (LoRA)", ("Llama3 70B", "Llama3 8B"), 0),
+        ("Finetuning", ("Llama3 70B (LoRA)", "Llama3 8B (LoRA)"), 0),
+        ("Finetuning", ("Llama3 70B", "Llama3 8B (LoRA)"), 1),
+        ("Finetuning", ("Llama3 70B", "Llama3 8B"), 2),
+    ],
+)
+def test_adapters_count_no_flops_of_all_weights(
+    tmp_path: Path, heading: str, models: tuple[str, str], counted: int
+) -> None:
+    rows = "".join(f"| {model} | 8 | 32 | 4096 | 26.9 |  |  |\n" for model in models)
+    found = read(tmp_path, f"# {heading}\n\n{HEAD}{rows}", "SELECT flops FROM model_flops")
+    assert len(found) == counted
+
+
+def test_rows_of_inference_are_no_runs(tmp_path: Path) -> None:
+    text = "# Training\n\n| Config | GPUs | Tokens/s | Phase |\n|---|---|---|---|\n"
+    rows = "| 7B | 8 | 900 | Finetune |\n| 7B | 8 | 800 | Predict |\n"
+    assert read(tmp_path, text + rows, "SELECT line FROM runs") == [(5,)]
+    served = "# Training\n\n| Size | Batch | Throughput (tok/s) | Acceptance Rate |\n|-|-|-|-|\n"
+    assert not read(tmp_path, f"{served}| 7B | 1 | 150 | 70% |\n", "SELECT line FROM runs")
+
+
+@pytest.mark.parametrize(
+    ("setup", "row", "dtype", "devices"),
+    [
+        ("Single RTX 5090, FP8 training", "BF16 (no FP8) | 175", "bf16", 1),
+        ("FP8 training", "BF16 vs FP8 | 175", None, None),
+        ("One H100, fp16, batch 60", "dense | 175", "fp16", 1),
+        ("Seq 4096, bf16, 4 nodes × 8", "dense | 175", "bf16", 32),
+    ],
+)
+def test_what_rows_and_fragments_say(
+    tmp_path: Path, setup: str, row: str, dtype: str | None, devices: int | None
+) -> None:
+    text = f"# Training of 7B\n\n{setup}:\n\n| Recipe | Tokens/s/GPU |\n|-|-|\n| {row} |\n"
+    found = read(tmp_path, text, "SELECT dtype, devices, model FROM configurations")
+    assert found == [(dtype, devices, "7B")]
+
+
+def test_active_parameters_are_no_size(tmp_path: Path) -> None:
+    text = "# Training\n\nMFU counts 6 x active params (21.5B) on 8x B300.\n\n"
+    rows = "| Run | Step time (s) | Tokens/s/GPU |\n|-|-|-|\n| a | 5.04 | 3253 |\n"
+    assert read(tmp_path, text + rows, "SELECT model FROM runs") == [(None,)]
+
+
+def test_memory_of_each_device(tmp_path: Path) -> None:
+    text = "# Training\n\n| Setup | GPUs | Samples/s | Memory (GB) |\n|-|-|-|-|\n"
+    text += "| ZeRO-2 | 4 | 9600 | 0.3 per GPU |\n"
+    query = "SELECT value FROM measurements WHERE metric = 'memory'"
+    assert read(tmp_path, text, query) == [(0.3,)]
+
+
+def test_a_table_with_tabs(tmp_path: Path) -> None:
+    rows = ["micro_bsz GA ckpt bf16 step_ms", "1 2 F T 477", "4 8 T F 5998"]
+    text = "Training on 8x A100\n\n" + "\n".join(rows).replace(" ", "\t")
+    found = read(
+        tmp_path, text, "SELECT mbs, grad_accum, recompute, dtype FROM configurations ORDER BY line"
+    )
+    assert found == [(1, 2, "none", "bf16"), (4, 8, "full", None)]
+
+
+def test_models_cut_to_fewer_layers_have_no_size_of_the_whole_one(tmp_path: Path) -> None:
+    table = "| Layers | GPUs | MBS | Step time (s) |\n|---|---|---|---|\n"
+    text = f"# Training of 80B\n\n## A\n\n{table}| 8 | 8 | 1 | 2.5 |\n\n## B\n\n{table}"
+    found = read(tmp_path, text + "| 48 | 8 | 1 | 9.5 |\n", "SELECT params_b FROM runs")
+    assert found == [(None,), (None,)]
+    found = read(tmp_path, text + "| 8 | 8 | 1 | 9.5 |\n", "SELECT model FROM runs")
+    assert found == [("80B",), ("80B",)]
+
+
+def test_settings_before_the_text_are_no_title() -> None:
+    text = "---\ntitle: >-\n  Old\n{{ x }}\n---\n\n# Training\n"
+    assert read_document(text).title == "Training"
+
+
+def test_a_list_of_settings_in_the_form_of_a_table(tmp_path: Path) -> None:
+    settings = "| 参数 | 值 |\n|---|---|\n| GPU 数量 | 8 |\n| 精度 | BF16 |\n"
+    text = f"# Test\n\n## 硬件配置\n\n{settings}\n## 结果\n\n"
+    rows = "| Model | MBS | Step time (s) |\n|---|---|---|\n| 8B | 1 | 2.5 |\n"
+    found = read(tmp_path, text + rows, "SELECT devices, dtype FROM configurations")
+    assert found == [(8, "bf16")]

@@ -1,0 +1,39 @@
+"""Models with mixtures of experts by their names: a token uses a part of their parameters."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+# How names say it of themselves: `2.7B-MoE`, `8x7B`, `30B-A3B`, `17B-16E`.
+_FORMS = (r"moe", r"\d\s?[x×]\s?\d+(?:\.\d+)?[BM]", r"[-_ ]A\d+(?:\.\d+)?[BM]", r"\d[BM]-\d+E")
+# Families whose names do not say it, each by its technical report or model card.
+_FAMILIES = (
+    r"mixtral",  # 2401.04088
+    r"deepseek[-_ ]?v[23]",  # 2405.04434, 2412.19437
+    r"gpt[-_ ]?oss",  # 2508.10925
+    r"kimi[-_ ]?k2",  # 2507.20534
+    r"qwen[-_ ]?3[-_ ]?(?:next|235b|30b|coder[-_ ]480b)",  # 2505.09388
+    r"llama[-_ ]?4",  # ai.meta.com/blog/llama-4-multimodal-intelligence
+    r"glm[-_ ]?4\.[567]",  # 2508.06471
+    r"grok[-_ ]?[12]",  # github.com/xai-org/grok-1
+    r"dbrx",  # github.com/databricks/dbrx
+    r"jamba",  # 2403.19887
+    r"moonlight",  # 2502.16982
+    r"switch[-_ ]?(?:transformer|base|large|xxl)",  # 2101.03961
+)
+
+
+def experts_pattern() -> str:
+    """One pattern for names of such models, which DuckDB reads as well; letters of any case."""
+    return "|".join((*_FORMS, *_FAMILIES))
+
+
+def has_experts(name: str) -> bool:
+    """Whether the name of a model says that it has experts."""
+    return bool(_pattern().search(name))
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(experts_pattern(), re.I)
