@@ -218,6 +218,8 @@ class Runs:
                 run.termination.report(record, line)
             elif dialect.reads in STATED:
                 self._state(run, dialect, record, line)
+            elif dialect.reads == "evaluation":  # of the model as it was made
+                run.evaluate(record, line)
             else:
                 continue
             numbers.add(line)
