@@ -150,6 +150,15 @@ class Late:
         return even_steps(around, half * per_epoch + SLACK, plan.every)
 
 
+def steps_in(seconds: object, rate: object) -> int | None:
+    """The steps that take so long at this rate, where its digits leave one whole number."""
+    if not isinstance(seconds, float) or not isinstance(rate, float):
+        return None
+    error = 0.5 * 10.0 ** -_decimals(rate)
+    low, high = math.ceil(seconds * (rate - error)), math.floor(seconds * (rate + error))
+    return low if 0 < low == high else None
+
+
 def even_steps(around: Sequence[float], error: float, every: int | None) -> list[int] | None:
     """The steps at even distances that lie within `error` of these places; None for none or many.
 

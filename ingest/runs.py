@@ -167,7 +167,7 @@ class Runs:
             case "timers":
                 run.figures.add_timers(record, line, run.steps.iteration)
             case "measurement":
-                run.figures.measure(record, line)
+                run.measure(record, line)
             case _:
                 run.add_event(record, line, str(record.fields["kind"]))
         return True

@@ -42,6 +42,21 @@ def test_as_many_losses_as_steps_are_those_of_the_steps() -> None:
     assert not any("loss" in row for row in rows(missing)), "a line is missing, but which?"
 
 
+def test_a_summary_tells_the_steps_of_losses_without_bars() -> None:
+    """240 steps of 3 epochs, a line in 10: 60.1 seconds at 3.993 steps a second."""
+    loss = "{{'loss': {n}.0, 'learning_rate': 1e-05, 'epoch': {epoch}}}"
+    told = [loss.format(n=n, epoch=round(n / 80, 2)) for n in range(10, 241, 10)]
+    end = (
+        "{{'train_runtime': 60.1, 'train_steps_per_second': {rate}, 'train_loss': 1, 'epoch': 3.0}}"
+    )
+    log = read(*told, end.format(rate=3.993))
+    assert [(r["iteration"], r["loss"]) for r in rows(log)] == [(n, n) for n in range(10, 241, 10)]
+    assert rows(log)[0]["more"] == {"epoch": "0.12", "step": "10, derived from the epoch"}
+    output = "TrainOutput(global_step=240, training_loss=1, metrics={'train_runtime': 60.0})"
+    assert rows(read(*told, end.format(rate=4.0), output)) == rows(log)
+    assert not rows(read(*told, end.format(rate=4.0))), "238 to 243 steps"
+
+
 def test_a_rate_of_two_digits_is_no_time() -> None:
     assert inverse("0.281") == 1 / 0.281
     assert inverse("0.0027") is inverse("12") is None
