@@ -109,7 +109,8 @@ def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
     """Add quoted log lines as rows, with the precision that such lines print."""
     query = """SELECT i.run_id, i.step_time_s, i.tflops, i.samples_per_s
                FROM iterations i JOIN runs r USING (run_id) SEMI JOIN audited USING (run_id)
-               WHERE r.origin = 'quote'"""
+               WHERE r.origin = 'quote'
+               QUALIFY count(*) OVER (PARTITION BY i.run_id) = 1"""
     for run_id, time, tflops, samples in warehouse.rows(query):
         row = by_id.get(run_id)
         for name, value in (("step_time_s", time), ("tflops", tflops), ("samples_per_s", samples)):

@@ -125,9 +125,13 @@ def hours(text: str) -> float | None:
 
 
 def inverse(text: str) -> float | None:
-    """One over a number: iterations a second to seconds an iteration."""
+    """One over a number: iterations a second to seconds an iteration.
+
+    Of one or two digits it is none: 0.0027 may be 364 or 377 seconds.
+    """
     value = double(text)
-    return 1 / value if value else None
+    digits = re.sub(r"\D", "", text.lower().partition("e")[0]).lstrip("0")
+    return 1 / value if value and len(digits) > 2 else None
 
 
 def teraflops(text: str) -> float | None:

@@ -14,6 +14,7 @@ from itertools import pairwise, product
 from math import exp, log
 from statistics import median
 
+from ..vocabulary.hardware import highest_peak
 from .equations import (
     COLUMNS,
     LEAST_STEPS,
@@ -31,11 +32,12 @@ EXACT = 0.08  # of a scope that is not the declared one: a claim of its own has 
 HALF = 0.64  # nearly a factor of two
 UNIT = 1000.0  # what a time is off by where ms are taken for s
 ALIKE, VARIED = 0.02, 0.05  # products of steps whose times are not alike
+TENSORS = 2.0  # times the highest peak of a device: what is above that no machine reaches
 UNKNOWN = 1.5  # against one known scope: what closes in no way explains less
 
 DECLARED = {
     "step_time_s": "step", "samples_per_s": "job", "tokens_per_s": "job",
-    "tokens_per_s_per_device": "device",
+    "tokens_per_s_per_device": "device", "tflops": "device",
 }  # fmt: skip
 _OF = {
     "interval": "all steps of a line taken for one", "job": "the job",
@@ -65,13 +67,23 @@ class Quantity:
 def quantities(first: FirstSteps, sizes: Sizes) -> list[Quantity]:
     """What is printed of time and speed, each with its scope."""
     table = Columns.of(first)
+    flops = list(_beyond_devices(table))
     printed = [column for column in COLUMNS if column in table.values]
     if not printed:
-        return []
+        return flops
     equations = list(equations_of(table, sizes))
     scopes = {c: _scopes(c, sizes, _length(table.keys)) for c in printed}
     found = _solve(printed, equations, scopes)
-    return [_told(column, found[column], scopes[column], equations) for column in printed]
+    return [_told(column, found[column], scopes[column], equations) for column in printed] + flops
+
+
+def _beyond_devices(table: Columns) -> Iterator[Quantity]:
+    """TFLOP/s that no device reaches, whatever they count."""
+    values = [value for value in table.column("tflops") if value]
+    highest = TENSORS * highest_peak()
+    if values and (middle := median(values)) > highest:
+        text = "TFLOP/s of a device <= twice the highest peak"
+        yield Quantity("tflops", None, text, middle / highest - 1, len(values))
 
 
 def proof(first: FirstSteps) -> str | None:
@@ -104,7 +116,7 @@ def left_out(found: Iterable[Quantity]) -> Iterator[str]:
     for one in found:
         if one.is_used:
             continue
-        word = WORDS[one.column]
+        word = WORDS.get(one.column, "TFLOP/s")
         if one.scope:
             why = f"it is that of {_OF.get(one.scope, f'a {one.scope}')}"
             yield f"{word} is left out of statistics: {why} ({one.equation})"

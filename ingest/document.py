@@ -139,7 +139,7 @@ class _Reader:
         section = Section(heading, general and not aside, aside, [*facts, *sizes])
         section.is_title = self.document.title == heading.text and len(self.sections) == 1
         if is_struck(text):
-            section.withdrawn = TextLine(heading.line, text, False)
+            section.withdrawn = TextLine(heading.line, text)
         self.sections.append(section)
 
     def _close(self) -> None:

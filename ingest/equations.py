@@ -32,7 +32,7 @@ WORDS = {
     "tokens_per_s_per_device": "tokens/s of a device",
 }  # fmt: skip
 _ASKED = frozenset((
-    *COLUMNS, "gbs", "seq_len", "consumed_samples", "consumed_tokens", "printed_at",
+    *COLUMNS, "gbs", "seq_len", "consumed_samples", "consumed_tokens", "printed_at", "tflops",
 ))  # fmt: skip
 Column = list[float | None]
 

@@ -3,7 +3,8 @@
 A trainer draws its bar at once and prints losses through a buffer. Where a loss stands alone
 between two neighbouring bars nothing was held back, and it belongs to the bar above. What came in
 one go tells its epoch alone: lines come at even distances, and mostly one distance and one start
-fit all of them. Where several do, or none, the losses have no step.
+fit all of them. Where several do, or none, the losses have no step. Where a training that is over
+has printed as many lines as it took steps, they are those of the steps, in order.
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ class Heard:
     record: Record
     line: int
     rank_prefix: str
+    place: int = 0  # among the lines heard, from 1
 
-    def numbered(self, step: int) -> Record:
+    def numbered(self, step: int, by: str) -> Record:
         """The line as one of this step, which says that it was derived."""
         if self.step is not None:
             return self.record
         more = self.record.fields.get("more")
-        told = {"step": f"{step}, derived from the epoch"}
+        told = {"step": f"{step}, derived from {by}"}
         fields = self.record.fields | {"more": (more if isinstance(more, dict) else {}) | told}
         return replace(self.record, fields=fields)
 
@@ -79,6 +81,7 @@ class Late:
     apart: list[Heard] = field(default_factory=list)  # those of which no bar tells the step
     is_direct: bool = False  # a line stood alone between neighbouring bars
     last_epoch: float | None = None  # as the end of the training tells it
+    heard: int = 0  # lines that are no copies
 
     @property
     def has_any(self) -> bool:
@@ -91,8 +94,9 @@ class Late:
         newest = self.apart + self.waiting if len(self.waiting) < COPIES_WITHIN else self.waiting
         if any(text == one.record.raw.strip() for one in newest[-COPIES_WITHIN:]):
             return False
+        self.heard += 1
         if len(self.apart) + len(self.waiting) < MOST_HEARD:
-            self.waiting.append(heard)
+            self.waiting.append(replace(heard, place=self.heard))
         return True
 
     def settle(self, steps: Steps, plan: Callable[[], Plan], following: object = None) -> None:
@@ -118,15 +122,22 @@ class Late:
         if numbers is None:
             steps.lost += sum("loss" in heard.record.fields for heard in self.apart)
             return None
+        by = "its place among as many lines as steps" if self._is_whole(plan) else "the epoch"
         placed = zip(numbers, self.apart, strict=True)
-        steps.supply([(number, one.numbered(number), one.line) for number, one in placed])
+        steps.supply([(number, one.numbered(number, by), one.line) for number, one in placed])
         return self.apart[0] if self.apart else None
+
+    def _is_whole(self, plan: Plan) -> bool:
+        """Whether the training is over, and has printed a line for each step."""
+        return self.last_epoch is not None and self.heard == plan.goal
 
     def _numbers(self, plan: Plan) -> list[int] | None:
         """A step for each line that stands apart, from its epoch; None where it does not tell."""
         printed = [heard.step for heard in self.apart if heard.step is not None]
         if len(printed) == len(self.apart):
             return printed
+        if self._is_whole(plan):
+            return [heard.place for heard in self.apart]
         epochs = [heard.epoch for heard in self.apart]
         known = [epoch for epoch in epochs if epoch is not None]
         half = 0.5 * 10.0 ** -max(map(_decimals, known), default=0)
@@ -137,6 +148,15 @@ class Late:
             return None
         around = [epoch * per_epoch for epoch in known]
         return even_steps(around, half * per_epoch + SLACK, plan.every)
+
+
+def steps_in(seconds: object, rate: object) -> int | None:
+    """The steps that take so long at this rate, where its digits leave one whole number."""
+    if not isinstance(seconds, float) or not isinstance(rate, float):
+        return None
+    error = 0.5 * 10.0 ** -_decimals(rate)
+    low, high = math.ceil(seconds * (rate - error)), math.floor(seconds * (rate + error))
+    return low if 0 < low == high else None
 
 
 def even_steps(around: Sequence[float], error: float, every: int | None) -> list[int] | None:

@@ -8,7 +8,7 @@ Tables of other markups are read by drawn.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -43,11 +43,16 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line outside tables; `code` inside a fence or an indented block."""
+    """A line outside tables; `block`: the first line of the code that it stands in, 0 for none."""
 
     line: int
     text: str
-    code: bool
+    block: int = 0
+
+    @property
+    def code(self) -> bool:
+        """Whether it stands in a fence or an indented block."""
+        return self.block > 0
 
 
 Block = Heading | TextLine | Table
@@ -93,7 +98,7 @@ def blocks(text: str) -> Iterator[Block]:
             continue
         alert = bool(_ALERT.match(lines[at])) or (alert and bool(_QUOTE.match(lines[at])))
         if lines[at].strip() and (number in code or not _LAID_OUT.fullmatch(lines[at])):
-            yield TextLine(number, _unquote(lines[at]) if alert else lines[at], number in code)
+            yield TextLine(number, _unquote(lines[at]) if alert else lines[at], code.get(number, 0))
         at += 1
 
 
@@ -125,7 +130,7 @@ def _front(lines: Sequence[str]) -> set[int]:
 
 
 def _table_at(
-    lines: Sequence[str], at: int, code: set[int], headings: dict[int, Heading]
+    lines: Sequence[str], at: int, code: Collection[int], headings: dict[int, Heading]
 ) -> Table | None:
     if at + 1 >= len(lines) or "|" not in lines[at] or not _is_separator(lines[at + 1]):
         return None
@@ -207,10 +212,13 @@ def _over_table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _structure(text: str) -> tuple[dict[int, Heading], set[int], set[int]]:
-    """Headings by line, lines of code, and lines of no interest (fence marks, comments)."""
+def _structure(text: str) -> tuple[dict[int, Heading], dict[int, int], set[int]]:
+    """Headings by line, lines of code with the first of their block, lines of no interest.
+
+    Of no interest are marks of fences and comments.
+    """
     headings: dict[int, Heading] = {}
-    code: set[int] = set()
+    code: dict[int, int] = {}
     hidden: set[int] = set()
     tokens = _parser().parse(text)
     for place, token in enumerate(tokens):
@@ -223,9 +231,9 @@ def _structure(text: str) -> tuple[dict[int, Heading], set[int], set[int]]:
             hidden.update(range(first + 2, last + 1))
         elif token.type == "fence":
             hidden.update({first + 1, last})
-            code.update(range(first + 2, last))
+            code |= dict.fromkeys(range(first + 2, last), first + 2)
         elif token.type == "code_block":
-            code.update(range(first + 1, last + 1))
+            code |= dict.fromkeys(range(first + 1, last + 1), first + 1)
         elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
             hidden.update(range(first + 1, last + 1))
         elif token.type == "html_block":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ..schema.rows import Rows, content_id
+from ..schema.rows import Row, Rows, content_id
 from ..vocabulary.fields import stated_by
 from ..vocabulary.sizes import parse_size
 from .cast import integer
@@ -73,14 +73,35 @@ def add_quote(
     return True
 
 
-def read_quoted(text: str) -> Record | None:
+def add_settings(
+    rows: Rows, run: Row, topology: Row | None, quote: Quote, everywhere: Sequence[Fact]
+) -> None:
+    """Give the run of a quoted log what the document says around it and the log itself does not."""
+    around = _around(quote.facts, everywhere)
+    run.setdefault("model", None)
+    own = run | (topology or {})
+    lent = {name: fact for name, fact in around.items()
+            if own.get("model" if name == "size" else name) is None}  # fmt: skip
+    value = {name: _typed(fact) for name, fact in lent.items()}
+    run |= {name: value[name] for name in (*MODEL, *_WORDS) if name in value}
+    if "size" in value:
+        run["model"] = value["size"]
+    settings = {name: value[name] for name in (*_TOPOLOGY, "gbs") if name in value}
+    if topology is not None:
+        topology |= settings
+    elif settings:
+        rows.add("topology", run_id=run["run_id"], **settings)
+    add_facts(rows, str(run["run_id"]), lent)
+
+
+def read_quoted(text: str, reads: Collection[str] = ("iteration",)) -> Record | None:
     """The record on a quoted line: format, fields by our columns, its text; None: no log line.
 
     Only a framework's own line of a step is quoted as a result.
     """
     _, text = peel(_MARKDOWN.sub("", text, count=1).rstrip().rstrip("`"))
     for dialect in dialects():
-        if dialect.reads != "iteration" or dialect.secondary:
+        if dialect.reads not in reads or dialect.secondary:
             continue
         if (record := dialect.read(text)) is not None:
             fields = {name: record.fields[name] for name in record.fields.keys() - _NO_COLUMNS}

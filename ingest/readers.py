@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .cast import double
-from .record import Field, Fields, Record, is_invalid
+from .record import Field, Fields, Record, is_inexact, is_invalid
 
 MOST_PAIRS = 200
 LONGEST = 1 << 16  # letters of an object
@@ -134,7 +134,7 @@ class Mapped:
             if typed is not None and spec is not None and spec.column:
                 fields.setdefault(spec.column, typed)
                 continue
-            if spec is not None and spec.column and is_invalid(text):
+            if spec is not None and spec.column and is_invalid(text, spec):
                 invalid += (key,)
             more[key] = text
         if readings:
@@ -163,8 +163,9 @@ def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields
             continue
         value = spec.cast(text.strip())
         if value is None:
-            invalid += (name,) if is_invalid(text.strip()) else ()
-            if text.strip().lower().lstrip("+-") in ("nan", "inf"):
+            invalid += (name,) if is_invalid(text.strip(), spec) else ()
+            inexact = is_inexact(text.strip(), spec)
+            if inexact or text.strip().lower().lstrip("+-") in ("nan", "inf"):
                 more[name] = text.strip()
         elif spec.memory:
             readings[spec.memory] = [value, spec.unit]

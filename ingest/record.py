@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .cast import CASTS, is_absent, shifted
+from .cast import CASTS, double, is_absent, shifted
 
 Fields = dict[str, object]
 # Of a step: its number, and what has no column of its own in the iterations.
@@ -64,6 +64,11 @@ def _scaled(value: object, shift: int) -> float | None:
     return shifted(repr(value), shift) if isinstance(value, float) else None
 
 
-def is_invalid(text: str) -> bool:
-    """Whether text that gave no value is damage, and not a printed nan, inf or None."""
-    return not is_absent(text)
+def is_invalid(text: str, spec: Field | None = None) -> bool:
+    """Whether text that gave no value is damage, and not nan, inf, None, or a rate too short."""
+    return not is_absent(text) and not is_inexact(text, spec)
+
+
+def is_inexact(text: str, spec: Field | None) -> bool:
+    """Whether a rate is printed with too few digits to tell a time."""
+    return spec is not None and spec.type == "inverse" and double(text) is not None

@@ -15,7 +15,7 @@ from .environment import Flags
 from .equations import sizes_of
 from .figures import Figures
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
-from .late import Heard, Late, Plan
+from .late import Heard, Late, Plan, steps_in
 from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
 from .steps import Steps, Stretch
@@ -42,6 +42,7 @@ class Run:
     train_iters: int | None = None
     first_epoch: int | None = None  # of bars that begin again each epoch
     beyond: bool = False  # there are more steps: what was stated are those of an epoch
+    done: int | None = None  # steps, as a summary of the training tells
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
     termination: TerminationTracker = field(default_factory=TerminationTracker)
@@ -109,7 +110,7 @@ class Run:
 
     def _plan(self) -> Plan:
         every = self.header.whole("logging_steps")
-        return Plan(self.goal, self.header.steps_per_epoch(), every)
+        return Plan(self.goal or self.done, self.header.steps_per_epoch(), every)
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
         """Steps read many at once; the one behind them is added, and tells how the run stands."""
@@ -213,9 +214,18 @@ class Run:
     def end(self, record: Record, line: int) -> None:
         """The run says that it ends as it should."""
         self.termination.end(line)
-        epoch = record.fields.get("epoch")
+        epoch, *summary = (
+            record.fields.get(name) for name in ("epoch", "train_runtime_s", "train_steps_per_s")
+        )
+        self.done = self.done or steps_in(*summary)
         self.late.last_epoch = epoch if isinstance(epoch, float) else self.late.last_epoch
         self.add_event(record, line, "end")
+
+    def measure(self, record: Record, line: int) -> None:
+        """A value of the whole run; one that tells its last step tells how many were done."""
+        step = record.fields.get("iteration")
+        self.done = step if isinstance(step, int) else self.done
+        self.figures.measure(record, line)
 
     def _clock(self, record: Record, line: int) -> None:
         """What a format times by the clock of two lines, such as MLPerf's time to train."""

@@ -167,7 +167,7 @@ class Runs:
             case "timers":
                 run.figures.add_timers(record, line, run.steps.iteration)
             case "measurement":
-                run.figures.measure(record, line)
+                run.measure(record, line)
             case _:
                 run.add_event(record, line, str(record.fields["kind"]))
         return True
@@ -218,6 +218,8 @@ class Runs:
                 run.termination.report(record, line)
             elif dialect.reads in STATED:
                 self._state(run, dialect, record, line)
+            elif dialect.reads == "evaluation":  # of the model as it was made
+                run.evaluate(record, line)
             else:
                 continue
             numbers.add(line)

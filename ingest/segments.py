@@ -175,7 +175,8 @@ class Segments:
         if readings:
             fields["memory"] = readings
         if more:
-            fields["more"] = more
+            of_groups = fields.get("more", {})
+            fields["more"] = (of_groups if isinstance(of_groups, dict) else {}) | more
         return fields, invalid
 
     def _losses(self, layout: Layout, values: list[str], more: dict[str, str]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -14,7 +13,7 @@ from .coverage import Coverage
 from .depths import without_whole_models
 from .document import read_document
 from .published import RowReader
-from .quotes import add_quote
+from .quoted_logs import add_quotes
 from .sections import Document, FoundTable
 from .status import Footnotes
 
@@ -33,10 +32,7 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     )
     for found in document.tables:
         reader.add(found, "markdown")
-    seen: Counter[str] = Counter()
-    quoted = sum(
-        add_quote(rows, quote, document.everywhere, source_id, seen) for quote in document.quotes
-    )
+    quoted = add_quotes(rows, document.quotes, document.everywhere, source_id)
     for statement in [*document.statements, *legends.values()]:
         rows.add("statements", **asdict(statement))
     return rows, _coverage(document, quoted)

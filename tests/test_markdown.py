@@ -107,7 +107,7 @@ def test_line_ends_of_windows() -> None:
     assert heading == Heading(1, 1, "h")
     assert isinstance(table, Table)
     assert table.rows[0].cells == ("1", "2")
-    assert line == TextLine(7, "text", False)
+    assert line == TextLine(7, "text")
 
 
 def test_in_a_quotation_and_in_a_list() -> None:

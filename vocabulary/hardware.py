@@ -73,6 +73,12 @@ def peak_tflops(text: str, dtype: str) -> float | None:
 
 
 @cache
+def highest_peak() -> float:
+    """The highest dense peak of any known device, in TFLOP/s of any dtype."""
+    return max(peak for device in devices() for peak in device.peak.values())
+
+
+@cache
 def device_pattern() -> re.Pattern[str]:
     """Finds a device in running text, with the memory size written behind it."""
     known = [name for device in devices() for name in device.names]
