@@ -12,7 +12,7 @@ from bench.schema.warehouse import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
-from tests import secret_list, secret_others
+from tests import secret_list, secret_others, secret_today
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
@@ -58,6 +58,34 @@ def test_no_secret_of_a_third_list_survives() -> None:
               if "\n" not in text]  # fmt: skip
     assert len(found) > 400 and all(one.secrets for one in found)
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
+@pytest.mark.parametrize("seed", [3, 77])
+def test_no_secret_of_services_of_today_survives(seed: int) -> None:
+    listed = list(secret_list.examples(seed, secret_today.TEXTS))
+    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
+    found += [Example("log", text, text, secrets, True) for text, secrets in listed
+              if "\n" not in text]  # fmt: skip
+    assert len(listed) + len(secret_today.LEFT) == 174
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model FLOPs a token: F7 where the shape is known, else F5",
+        "AuthError: token expired after 3600 s",
+        "auth: {'type': 'none', 'lr': 0.1}",
+        "https://colab.research.google.com/drive/1QX4yH3zRFF3Xiibf1aahETcSQ5nbcUMz",
+        "transformers.models.qwen2_moe.modeling_qwen2_moe.Qwen2MoeSparseMoeBlock",
+        "--world_info=eyJ3b3JrZXItMCI6IFswLCAxLCAyLCAzLCA0LCA1LCA2LCA3XX0=",
+        "void cutlass_80_tensorop_bf16_s16816gemm_bf16_128x256_32x3_tn_align8",
+        "squeue -u me -p a100-80gb-2h",
+        "<th>tokens</th><td>3512.5</td>",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact_text(text) == text and redact_lines(text) == text
 
 
 def test_nothing_of_real_logs_and_tables_is_taken_for_a_secret() -> None:
