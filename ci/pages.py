@@ -288,6 +288,8 @@ def matching(folder: Path, pattern: str) -> list[Path]:
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise BenchError(f"pages: {pattern!r} leads outside the directory of bench.toml",
                          hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip
+    if Path(pattern).parts.count("**") > 1:  # each more looks below every folder of the last
+        raise BenchError(f"pages: {pattern!r} has more than one **", hint="docs/**/*.md")
     found = sorted(folder.glob(pattern))
     if not found:
         what = "matches no file" if set("*?[") & set(pattern) else "does not exist"
