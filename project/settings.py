@@ -155,7 +155,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         file=file,
         db=located(found.db, file.parent) if found.db else None,
         templates=_inside(file, found.templates) if found.templates else None,
-        formats=_inside(file, found.formats) if found.formats else None,
+        formats=_formats(file, found.formats) if found.formats else None,
         facts=_inside(file, found.facts) if found.facts else None,
         sources=tuple(_inside(file, source) for source in found.sources),
         pages=tuple(found.pages),
@@ -294,6 +294,14 @@ def _inside(file: Path, value: str) -> Path:
     except BenchError as error:
         error.where = str(file)
         raise
+
+
+def _formats(file: Path, value: str) -> Path:
+    """A folder of formats: what is wrong in one is quoted, so none is a link that leads out."""
+    folder = _inside(file, value)
+    for each in sorted(folder.glob("*.toml")):
+        _inside(file, f"{value}/{each.name}")
+    return folder
 
 
 def _read(file: Path) -> str:

@@ -124,6 +124,46 @@ def test_a_template_takes_little(cloned: Path, what: str, monkeypatch: pytest.Mo
     assert "processor time" in done.err or what not in ("time", "power"), done.text
 
 
+def test_templates_take_little_together(cloned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "TIME_S", 2)
+    monkeypatch.setattr(confined, "USUAL_S", 0)
+    monkeypatch.setattr(confined, "MOST_S", 1)
+    monkeypatch.setattr(confined._Spent, "seconds", 0.0)
+    (cloned / "mine/days.md.j2").write_text(ENDLESS["time"])
+    (cloned / "bench.toml").write_text('templates = "mine"\n')
+    (cloned / "page.md").write_text(PAGE.format(options="from=sweep.md") * 3)
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.err.count("with those before it") == 2, done.text
+
+
+def test_templates_are_short_together(cloned: Path) -> None:
+    for n in range(9):
+        (cloned / f"mine/{n}.j2").write_text(" " * (1 << 20))
+    (cloned / "bench.toml").write_text('templates = "mine"\n')
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and "the templates are too large" in done.err, done.text
+
+
+@pytest.mark.parametrize("target", ["../../secret", "../.git/config", "/proc/self/environ"])
+def test_a_format_is_no_link_that_leads_out(cloned: Path, target: str) -> None:
+    (cloned / "formats").mkdir()
+    (cloned / "formats/mine.toml").symlink_to(target)
+    (cloned / "bench.toml").write_text('formats = "formats"\n')
+    done = quick(cloned, "ingest", "sweep.md")
+    assert done.code == 2 and "'formats/mine.toml' is outside" in done.err, done.text
+    assert SECRET not in done.text
+
+
+@pytest.mark.parametrize("line", ["runs sweep.md", "audit sweep.md", "best sweep.md"])
+def test_an_output_is_no_link_that_leads_out(cloned: Path, line: str) -> None:
+    for target in (cloned.parent / "secret", cloned / ".git/config"):
+        (cloned / "out.md").unlink(missing_ok=True)
+        (cloned / "out.md").symlink_to(target)
+        done = quick(cloned, *line.split(), "-o", "out.md")
+        assert target.read_text() == f"{SECRET}\n", done.text
+        assert done.code == 2 and "the link leads to" in done.err, done.text
+
+
 def test_who_renders_has_no_token_and_opens_nothing(
     cloned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
