@@ -14,7 +14,7 @@ from .region_page import NOT_RENDERED
 
 _MENTION = re.compile(r"@(?=\w)")
 _AT = re.compile(r"&(?=(?:#0*64|#[xX]0*40|commat);)")
-_LIVE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|{TAG}|{LINK}")
+_LIVE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|{TAG}|{LINK}|\](?=:)")
 _ORDER = re.compile(r"^([ \t>*+-]*+)/", re.M)
 COMMENT_LIMIT = 60_000  # bytes; GitHub takes 65,536 characters
 SUMMARY_LIMIT = 900_000  # bytes; GitHub takes 1 MiB

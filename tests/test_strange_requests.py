@@ -13,12 +13,14 @@ from bench.ci.comment import of_others
 from tests.hub import TOKEN, Hub
 from tests.program import quick
 from tests.reviewing import MARK, a_request, run
+from tests.test_hostile import inline
 from tests.test_precommit import load
 from tests.test_rowdiff import git
 
 LIVE = (
     "<img src=https://e.example/x.png>", "![x](https://e.example/x.png)", "[x](https://e.example)",
-    "[x][y]\n\n[y]: https://e.example", "https://e.example", "www.e.example",
+    "[x][y]\n\n[y]: https://e.example", "![y]\n\n[y]: https://e.example",
+    "https://e.example", "www.e.example",
     "`\n\n<img src=https://e.example>\n\n`", "`\\` <img src=x> `", "\\\\<img src=x>",
     "<details>", "<!-- bench:comment id=other -->", "/close", "> /close", "- /close",
     "\x1b]8;;x\x07", "a `b\n` <img src=x> `c", "<https://e.example>", "@org/team", "&#64;org/team",
@@ -35,6 +37,8 @@ def test_a_saved_comment_shows_and_commands_nothing(text: str) -> None:
     told = of_others(f"{MARK}\n{text}")
     assert told.startswith(MARK) and of_others(told) == told
     rest = told.removeprefix(MARK)
+    shown = {one.type for one in inline(told)}
+    assert not shown & {"html_inline", "image", "link_open", "html_block"}, told
     # Each mark that would be live is behind an odd number of backslashes.
     plain = re.sub(r"\\[!-/:-@\[-`{-~]", "", rest)
     assert not re.search(r"<[A-Za-z/!?]|\]\(|\]\[|https?://|www\.|@\w|&#|\x1b", plain), told
