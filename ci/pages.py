@@ -260,9 +260,7 @@ def _put(data: bytes, path: Path) -> None:
 
 def _is_source(page: Page, sources: Sources) -> bool:
     """Whether what the page is made from holds the page itself."""
-    uri = uri_of(page.path, sources.home)
-    query = "SELECT count(*) FROM sources WHERE uri = ?"
-    return any(warehouse.rows(query, [uri])[0][0] for warehouse in sources.in_memory())
+    return sources.has_read(uri_of(page.path, sources.home))
 
 
 def _bare(line: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ci import sources
 from bench.ci.comment import of_others
 from tests.hub import TOKEN, Hub
 from tests.program import quick
@@ -118,3 +119,22 @@ def test_no_command_of_a_job_renders_templates_of_a_fork(folder: Path, source: s
     assert ("rendered" in (folder / "README.md").read_text()) == (source == "o/r"), done.text
     assert ("1 region not checked" in done.err) == (source == "eve/r"), done.text
     assert (checked.code == 1) == (source == "o/r"), checked.text
+
+
+def test_a_page_keeps_few_warehouses_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is a source of itself, and settles."""
+    monkeypatch.setattr(sources, "MOST_OPEN", 1)
+    marker = "<!-- bench:begin report=runs from={} -->\n<!-- bench:end -->\n"
+    (folder / "README.md").write_text(
+        "".join(map(marker.format, ("sweep.md,README.md", "sweep.md", "sweep.md,sweep.md")))
+    )
+    opened: list[int] = []
+    read = sources.Sources._read
+    monkeypatch.setattr(
+        sources.Sources,
+        "_read",
+        lambda one, paths: opened.append(len(one._open)) or read(one, paths),
+    )
+    assert quick(folder, "report", "--update", "README.md").code == 0
+    assert quick(folder, "report", "--check", "README.md").code == 0
+    assert len(opened) >= 4 and max(opened) == 0
