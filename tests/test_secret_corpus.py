@@ -17,6 +17,7 @@ from tests.program import quick
 from tests.secret_corpus import Example, examples
 
 EVERY = list(examples())
+TODAY = list(secret_list.examples(texts=secret_today.TEXTS))
 DATA = Path(__file__).parent.parent / "data"
 STEP = (
     " iteration {:8d}/     500 | consumed samples: 512 | elapsed time per iteration (ms): 150.0 |"
@@ -109,12 +110,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failed = [f"Traceback (most recent call last):\n{line}" for line in by_area["log"]]
     for number, text in enumerate(failed):
         (top / f"failed{number}.log").write_text("\n".join([*steps, text, ""]))
+    today = [text for text, _ in TODAY]
+    for number, text in enumerate(today):
+        failed_so = f"Traceback (most recent call last):\nRuntimeError: {text}"
+        (top / f"today{number}.log").write_text("\n".join([*steps, text, failed_so, ""]))
+    (top / "today.yaml").write_text("\n".join(today) + "\n")
     (top / "run.sh").write_text("#!/bin/bash\n" + "\n".join(by_area["script"]) + "\n")
     (top / "environment.txt").write_text("\n".join(by_area["environment"]) + "\n")
     (top / "requirements.txt").write_text("\n".join(by_area["pip"]) + "\n")
     (top / "config.yaml").write_text("\n".join(by_area["wandb"] + by_area["hydra"]) + "\n")
     table = "| Nodes | TP | Sec/it | TFLOPs |\n| - | - | - | - |\n| 8 | 4 | 1.5 | 50.1 |\n"
-    page = [*by_area["markdown"], *by_area["sacct"], *by_area["script"]]
+    page = [*today, *by_area["markdown"], *by_area["sacct"], *by_area["script"]]
     (top / "README.md").write_text(f"# Runs\n\n{table}\n" + "\n\n".join(page) + "\n")
     return top
 
@@ -127,7 +133,8 @@ def leaky(folder: Path) -> Path:
 
 
 def survivors(text: str) -> set[str]:
-    return {secret for example in EVERY for secret in example.secrets if secret in text}
+    listed = [example.secrets for example in EVERY] + [secrets for _, secrets in TODAY]
+    return {secret for secrets in listed for secret in secrets if secret in text}
 
 
 def test_no_secret_reaches_the_file_or_the_records(leaky: Path, tmp_path: Path) -> None:

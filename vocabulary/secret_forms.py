@@ -216,8 +216,8 @@ FORMS = (
         across=True,
     ),
     # A value below its name, as YAML folds one.
-    _form(
-        "key token secret pass",
+    Form(
+        (": |", ": >"),
         rf"(?P<is>(?m:^)[ \t]{{0,99}}+(?:- )?{_NAME}:[ \t]{{1,9}}[|>][-+]?\s{{1,99}}+)"
         rf"(?P<value>{_UNREAD}\S+)",
         across=True,

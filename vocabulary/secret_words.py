@@ -14,7 +14,7 @@ _NUMBER = re.compile(
     r"[-+~<>(\[]?\d[\d.,:xTeE+-]*[A-Za-zµ%/*()\]]*\Z|[vV]?\d+(?:\.\w+){1,4}\Z|0x[\da-fA-F]+\Z"
 )
 _TURN = re.compile(rf"(?<=[A-Za-z])[\d{SIGNS}]|(?<=[\d{SIGNS}])[A-Za-z]|(?<=[a-z])[A-Z]")
-_RUN = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)[A-Za-z0-9]{20,400}(?![A-Za-z0-9])")
+_RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,400}(?![A-Za-z0-9])")
 # What services put before a token: fw_, lsv2_pt_, pcsk_6Xn2fQ_.
 _BEFORE = re.compile(r"(?<![\w.+/=-])[A-Za-z][A-Za-z0-9]{0,9}[_-](?:[A-Za-z0-9]{1,10}[_-]){0,2}\Z")
 _LONG = 30  # letters of a random word that nothing stands before
