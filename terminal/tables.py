@@ -11,7 +11,6 @@ from typing import TextIO
 
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.printable import typed
 from .messages import did_you_mean, info
 
 _PAGES = (".html", ".htm", ".xhtml")
@@ -147,6 +146,7 @@ def _followed(link: Path) -> Path:
     Who made the folder may have put it there. /dev/stdout is a link too, of the system.
     """
     from ..project.settings import inside
+    from ..vocabulary.printable import typed
 
     file = link.resolve()
     if link.absolute().parts[1] not in ("dev", "proc"):

@@ -13,7 +13,8 @@ import pytest
 
 from bench.project.short import Names
 from bench.reports import confined
-from bench.reports.templating import OwnTemplate
+from bench.reports.templating import OwnTemplate, rendered
+from bench.schema.errors import BenchError
 from tests.program import quick
 
 SECRET = "TOKEN-OF-THE-JOB"
@@ -122,6 +123,25 @@ def test_a_template_takes_little(cloned: Path, what: str, monkeypatch: pytest.Mo
     assert done.code == 2 and "the template of 'days'" in done.err, done.text
     assert (cloned / "page.md").read_text() == PAGE.format(options="from=sweep.md")
     assert "processor time" in done.err or what not in ("time", "power"), done.text
+
+
+ESCAPES = (
+    "{{ ''.__class__ }}", "{{ ''|attr('__class__') }}", "{{ '{0.__class__}'.format(42) }}",
+    "{{ '{x.__class__}'.format_map({'x': 1}) }}", "{{ names.__class__ }}", "{{ names|tojson }}",
+    "{{ names.path.__globals__ }}", "{{ names._short }}", "{{ self.__init__.__globals__ }}",
+    "{{ cycler.__init__ }}", "{{ joiner.__init__ }}", "{{ namespace.__init__ }}", "{{ lipsum }}",
+    "{{ range.__self__ }}", "{{ dict.__base__ }}", "{{ range(10**9)|list }}",
+    "{% import '/etc/passwd' as x %}", "{% include '../days.md.j2' %}", "{% extends '/x.j2' %}",
+    "{{ short.__globals__ }}", "{{ [].append.__self__ }}", "{{ days_table.__wrapped__ }}",
+    "{% for a in [''].__iter__ %}{% endfor %}", "{{ ''.join.__self__.__class__.mro() }}",
+    "{{ (1).__reduce_ex__(2) }}", "{{ [''.format]|map(attribute='__globals__')|first|list }}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_a_template_stays_in_its_sandbox(text: str) -> None:
+    with pytest.raises(BenchError, match="failed"):
+        rendered("days", Names([]), {}, {"days.md.j2": OwnTemplate(text, "")})
 
 
 def test_templates_take_little_together(cloned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
