@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from ..reports import rowdiff, rowtable
-from ..reports.escape import markdown_cell, visible
+from ..reports.escape import LINK, PUNCTUATION, TAG, markdown_cell, visible
 from ..vocabulary.format import counted
+from ..vocabulary.printable import typed
 from .pages import Page
 from .region_page import NOT_RENDERED
 
 _MENTION = re.compile(r"@(?=\w)")
 _AT = re.compile(r"&(?=(?:#0*64|#[xX]0*40|commat);)")
+_LIVE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|{TAG}|{LINK}|\](?=:)")
+_ORDER = re.compile(r"^([ \t>*+-]*+)/", re.M)
 COMMENT_LIMIT = 60_000  # bytes; GitHub takes 65,536 characters
 SUMMARY_LIMIT = 900_000  # bytes; GitHub takes 1 MiB
 
@@ -49,7 +51,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     text = harmless(visible("\n".join(lines))) + "\n"
     if stale or charts:  # a command to copy, as it is: nobody is called from within code
         names = sorted({page.name for page in pages if page.is_stale})
-        command = _code(visible(f"bench report --update {shlex.join(names)}"))
+        command = _code(visible(f"bench report --update {' '.join(map(typed, names))}"))
         text += f"\n{command} writes them anew.\n"
     return text
 
@@ -57,6 +59,17 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
 def harmless(text: str) -> str:
     """The text without mentions: nobody is called by what stands in a log or a table."""
     return _AT.sub("&amp;", _MENTION.sub("@\u200b", text))
+
+
+def of_others(text: str) -> str:
+    """A comment that somebody else has saved: text and tables, as ours are.
+
+    It has no link, no picture, no HTML but the marker that it begins with, and no line that is a
+    command to a robot. What looks like code may be none, so the same holds there.
+    """
+    begin, end, rest = text.partition("-->")
+    rest = _LIVE.sub(lambda found: found["kept"] or f"\\{found[0]}", visible(rest))
+    return harmless(begin + end + _ORDER.sub(r"\1\/", rest))
 
 
 def _size(text: str) -> int:

@@ -143,13 +143,13 @@ def post_saved(saved: Path) -> int:
     """Post what a process without rights has saved, to the pull request that it ran for.
 
     The file comes from whoever opened the pull request, and may say anything as text: it is posted
-    only to that pull request, under our marker, and mentions nobody.
+    only to that pull request, under our marker, and mentions, shows and commands nobody.
     """
     job = read_job(os.environ)
     number, body, settings, is_news = _saved(saved)
     if number is not None and number != job.pull_request:
         _require_same_commit(job, number, saved)
-    written = _comment(job, settings, text_of.harmless(body), number, is_news)
+    written = _comment(job, settings, text_of.of_others(body), number, is_news)
     return FINE if written or job.pull_request is not None else FOUND
 
 

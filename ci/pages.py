@@ -260,9 +260,7 @@ def _put(data: bytes, path: Path) -> None:
 
 def _is_source(page: Page, sources: Sources) -> bool:
     """Whether what the page is made from holds the page itself."""
-    uri = uri_of(page.path, sources.home)
-    query = "SELECT count(*) FROM sources WHERE uri = ?"
-    return any(warehouse.rows(query, [uri])[0][0] for warehouse in sources.in_memory())
+    return sources.has_read(uri_of(page.path, sources.home))
 
 
 def _bare(line: str) -> str:
@@ -288,6 +286,8 @@ def matching(folder: Path, pattern: str) -> list[Path]:
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise BenchError(f"pages: {pattern!r} leads outside the directory of bench.toml",
                          hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip
+    if Path(pattern).parts.count("**") > 1:  # each more looks below every folder of the last
+        raise BenchError(f"pages: {pattern!r} has more than one **", hint="docs/**/*.md")
     found = sorted(folder.glob(pattern))
     if not found:
         what = "matches no file" if set("*?[") & set(pattern) else "does not exist"

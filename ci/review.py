@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..project.settings import JobSettings, find_home, read_settings
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
 from ..terminal.messages import info
+from ..vocabulary.printable import typed
 from . import comment as text_of
 from .diffing import against
 from .pages import Page, examine, find_pages
@@ -98,7 +98,7 @@ def marks(found: Reviewed) -> Iterator[Mark]:
     home, cwd = find_home(Path.cwd()), Path.cwd()
     for page in found.pages:
         file = _from_top(cwd / page.path)
-        update = f"try: bench report --update {shlex.quote(page.name)}"
+        update = f"try: bench report --update {typed(page.name)}"
         for error in page.errors:
             line = re.search(r":(\d+)", error.where)
             message = f"{error.what}. {error.why} {error.hint}"

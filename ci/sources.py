@@ -14,6 +14,8 @@ from ..schema.opening import open_read
 from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of
 
+MOST_OPEN = 16  # warehouses: a page may ask for as many as it has regions
+
 
 @dataclass
 class Sources:
@@ -28,7 +30,8 @@ class Sources:
     lock_timeout: float = 5.0
     own_templates: bool = True  # whether those of the repository are rendered
     home: Path = field(default_factory=lambda: find_home(Path.cwd()))
-    _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)
+    _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)  # the latest last
+    _uris: set[str] = field(default_factory=set)  # of what was closed again
 
     def usual(self) -> Warehouse:
         """What a region is made from that names no source itself."""
@@ -42,16 +45,24 @@ class Sources:
 
     def of(self, paths: Sequence[Path]) -> Warehouse:
         """These paths as a warehouse in memory; none: the warehouse file."""
-        key = tuple(paths)
-        if key not in self._open:
-            self._open[key] = (
-                self._read(key) if key else open_read(find_db(self.db), self.lock_timeout)
-            )
-        return self._open[key]
+        key = tuple(dict.fromkeys(paths))
+        found = self._open.pop(key, None)
+        if found is None:
+            if len(self._open) >= MOST_OPEN:
+                self._close(next(iter(self._open)))
+            found = self._read(key) if key else open_read(find_db(self.db), self.lock_timeout)
+        self._open[key] = found
+        return found
+
+    def _close(self, key: tuple[Path, ...]) -> None:
+        warehouse = self._open.pop(key)
+        if key:
+            self._uris.update(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+        warehouse.close()
 
     def kept(self, paths: Sequence[Path]) -> Warehouse | None:
         """These paths, if they were read before."""
-        return self._open.get(tuple(paths))
+        return self._open.get(tuple(dict.fromkeys(paths)))
 
     def _read(self, paths: Sequence[Path]) -> Warehouse:
         if tuple(paths) != self.given:
@@ -60,15 +71,17 @@ class Sources:
         warn_of(checked.contradictions)
         return warehouse
 
-    def in_memory(self) -> list[Warehouse]:
-        """What was read from files, as they were then."""
-        return [warehouse for paths, warehouse in self._open.items() if paths]
+    def has_read(self, uri: str) -> bool:
+        """Whether a file was read, as it was then."""
+        query = "SELECT count(*) FROM sources WHERE uri = ?"
+        there = [warehouse for paths, warehouse in self._open.items() if paths]
+        return uri in self._uris or any(one.rows(query, [uri])[0][0] for one in there)
 
     def forget(self) -> None:
         """Close everything: the next region reads the files as they are then."""
-        for warehouse in self._open.values():
-            warehouse.close()
-        self._open.clear()
+        for key in [*self._open]:
+            self._close(key)
+        self._uris.clear()
 
     def __enter__(self) -> Sources:
         return self

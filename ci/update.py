@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,11 @@ from ..terminal.messages import info, warn
 from ..terminal.source import Source
 from ..terminal.tables import emit
 from ..vocabulary.format import counted
+from ..vocabulary.printable import typed
 from . import pages as p
+from .github import read_job
+from .gitlab import read_job as read_merge
+from .region_page import NOT_RENDERED
 from .sources import Sources
 
 
@@ -37,7 +42,9 @@ def update_or_check(
             hint="""<!-- bench:begin report=days model=1.3B where="tp = 4" -->""",
         )
     named = [Path(name) for name in arguments or ()]
-    with Sources(tuple(given or ()), source.db, source.lock_timeout) as sources:
+    # What a fork brings is not rendered, by whatever command its job calls.
+    own = not (read_job(os.environ).is_of_fork or read_merge(os.environ).is_of_fork)
+    with Sources(tuple(given or ()), source.db, source.lock_timeout, own) as sources:
         return (update if updating else check)(named, sources)
 
 
@@ -51,6 +58,7 @@ def update(named: Sequence[Path], sources: Sources) -> int:
     p.write(pages, sources)
     for line in done or [f"{_count(pages)} up to date"]:
         info(line)
+    _tell_unchecked(pages)
     return FINE
 
 
@@ -70,6 +78,7 @@ def check(named: Sequence[Path], sources: Sources) -> int:
     pages = p.examine(paths, sources)
     p.refuse_errors(pages)
     p.require_regions(pages, named)
+    _tell_unchecked(pages)
     stale = [page for page in pages if page.is_stale]
     emit("".join(p.difference(page) for page in stale))
     for page in stale:
@@ -79,10 +88,15 @@ def check(named: Sequence[Path], sources: Sources) -> int:
         for chart in page.stale_charts:
             info(f"{chart.file}: stale")
     if stale:
-        info(f"try: bench report --update {' '.join(page.name for page in stale)}")
+        info(f"try: bench report --update {' '.join(typed(page.name) for page in stale)}")
         return FOUND
     info(f"{_count(pages)} up to date")
     return FINE
+
+
+def _tell_unchecked(pages: Sequence[p.Page]) -> None:
+    if unchecked := sum(len(page.unchecked) for page in pages):
+        info(f"{counted(unchecked, 'region')} not checked: {NOT_RENDERED}")
 
 
 def _count(pages: Sequence[p.Page]) -> str:

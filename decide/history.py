@@ -10,6 +10,7 @@ from typing import Any
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
+from ..vocabulary.printable import typed
 from .lookup import find_run, matching
 from .query import Query
 from .rows import Decision, Row
@@ -153,7 +154,7 @@ def _rows_at(warehouse: Warehouse, uri: str, line: int) -> list[str]:
     raise BenchError(
         f"no row has stood on line {line} of {uri}",
         why=f"rows near it: {near}" if near else "it has no row now",
-        hint=f"bench history --document {uri}",
+        hint=f"bench history --document {typed(uri)}",
     )
 
 

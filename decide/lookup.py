@@ -13,6 +13,7 @@ from ..project.short import Names
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
+from ..vocabulary.printable import typed
 
 _LISTED = 20  # names of sources, and places, in a message
 _ID = 6  # letters from which the beginning of a run's id is one
@@ -114,10 +115,11 @@ def _only_run_of(warehouse: Warehouse, name: str) -> str:
         raise BenchError(f"{uri} holds no run", hint="bench doctor tells what no format reads")
     listed = ", ".join(f"{name}:{line}" for _, line in found[:12])
     more = f" and {len(found) - 12} more" if len(found) > 12 else ""
+    place = typed(f"{name}:{found[0][1]}")
     raise BenchError(
         f"{name!r} is {uri} with {counted(len(found), 'run')}",
         why=f"they are {listed}{more}",
-        hint=f"bench show {name}:{found[0][1]}, or bench report --document {name}",
+        hint=f"bench show {place}, or bench report --document {typed(name)}",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
 import lzma
 import os
@@ -15,6 +14,7 @@ from typing import BinaryIO, cast
 MOST_TIMES = 2000
 LEAST_BYTES = 64 << 20
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_GZIP, _PIECE = 31, 1 << 16  # zlib's window with gzip's headers; bytes
 LONGEST_MAGIC = max(map(len, MAGIC))
 
 
@@ -47,7 +47,7 @@ def unpacked(stream: BinaryIO, how: str, size: int, *, whole: bool = True) -> Bi
     """
     match how:
         case "gzip":
-            inner: object = gzip.GzipFile(fileobj=stream)
+            inner: object = _Gzip(stream)
         case "bzip2":
             inner = bz2.BZ2File(stream)
         case "xz":
@@ -59,6 +59,42 @@ def unpacked(stream: BinaryIO, how: str, size: int, *, whole: bool = True) -> Bi
     limit = max(size * MOST_TIMES, LEAST_BYTES)
     limited = _Limited(cast(io.BufferedReader, inner), limit, stream, whole=whole)
     return cast(BinaryIO, io.BufferedReader(limited, 1 << 20))
+
+
+class _Gzip:
+    """gzip's members one behind the other, with zeros in between.
+
+    Their headers are read by zlib: Python's own `gzip` takes a name in one letter by letter, of
+    which there may be 200 MiB.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._packed, self._between = stream, b"", True
+        self._member = zlib.decompressobj(_GZIP)
+
+    def read(self, size: int) -> bytes:
+        """Some bytes, at the end none; raises zlib.error, and EOFError where it breaks off."""
+        while True:
+            given = self._packed or self._stream.read(_PIECE)
+            self._packed = b""
+            if self._between:
+                if not given:
+                    return b""
+                if not (given := given.lstrip(b"\0")):
+                    continue
+                self._member, self._between = zlib.decompressobj(_GZIP), False
+            found = self._member.decompress(given, size)
+            self._between = self._member.eof
+            self._packed = self._member.unused_data or self._member.unconsumed_tail
+            if found:
+                return found
+            if not given:
+                raise EOFError("it breaks off")
+
+    read1 = read
+
+    def close(self) -> None:
+        """Nothing of its own is open."""
 
 
 class _Limited(io.RawIOBase):

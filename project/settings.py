@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 FILE = "bench.toml"
 DEFAULT_DB = "bench.duckdb"
+_LARGEST = 1 << 20  # bytes
+_MOST_ERRORS = 20  # that are looked up in the text
 _PATHS = re.compile(r"\s*\[\[paths\]\]")
 
 
@@ -145,13 +148,14 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
     try:
         found = Configuration.model_validate(values)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: _line(text, one["loc"]))
+        # They come in the order of the text, but for those of the model itself.
+        first = min(error.errors()[:_MOST_ERRORS], key=lambda one: _line(text, one["loc"]))
         raise _refused(file, text, first) from error
     return Settings(
         file=file,
         db=located(found.db, file.parent) if found.db else None,
         templates=_inside(file, found.templates) if found.templates else None,
-        formats=_inside(file, found.formats) if found.formats else None,
+        formats=_formats(file, found.formats) if found.formats else None,
         facts=_inside(file, found.facts) if found.facts else None,
         sources=tuple(_inside(file, source) for source in found.sources),
         pages=tuple(found.pages),
@@ -194,8 +198,9 @@ def _lengths(file: Path, text: str, budgets: Mapping[str, str]) -> dict[float, L
 
 
 def _aliases(file: Path, text: str, found: Mapping[str, str]) -> Mapping[str, str]:
+    names = Counter(found.values())
     for named, alias in found.items():
-        if list(found.values()).count(alias) > 1:
+        if names[alias] > 1:
             raise BenchError(
                 f"two aliases in {FILE} are {alias!r}", why="an alias names one source",
                 where=f"{file}:{_line(text, ('aliases', named))}", hint="rename one of them",
@@ -291,9 +296,17 @@ def _inside(file: Path, value: str) -> Path:
         raise
 
 
+def _formats(file: Path, value: str) -> Path:
+    """A folder of formats: what is wrong in one is quoted, so none is a link that leads out."""
+    folder = _inside(file, value)
+    for each in sorted(folder.glob("*.toml")):
+        _inside(file, f"{value}/{each.name}")
+    return folder
+
+
 def _read(file: Path) -> str:
     try:
-        return read_text(file)
+        return read_text(file, _LARGEST)
     except UnicodeDecodeError as error:
         raise BenchError(f"{FILE} is not UTF-8", why=str(error), where=str(file)) from error
     except OSError as error:

@@ -14,8 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..project.short import Names
@@ -23,6 +23,7 @@ from ..schema.errors import BenchError
 from .templating import OwnTemplate, ours, rendered
 
 TIME_S, WALL_S = 10, 60  # of processor, and on the clock of a busy machine
+MOST_S, USUAL_S = 60, 2  # of processor, for all that take longer than usual; for one, and a start
 MEMORY, OUTPUT = 1 << 30, 16 << 20  # bytes
 # How Python and its libraries are found; nothing else of the environment is passed on.
 KEPT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -35,9 +36,11 @@ def render(
     report: str, names: Names, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
 ) -> str:
     """The page as markdown; raises BenchError for a template that fails, or takes too much."""
+    if _Spent.seconds > MOST_S:
+        raise _beyond(report, f"{MOST_S} s of processor time with those before it")
     given = pickle.dumps((TIME_S, report, names, context, own))
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, _spending():
         try:
             done = subprocess.run(
                 [sys.executable, "-P", "-m", __name__], input=given, stdout=output,
@@ -58,6 +61,22 @@ def render(
     if "text" in answer:
         return str(answer["text"])
     raise BenchError(answer["what"], why=answer["why"], where=answer["where"], hint=answer["hint"])
+
+
+class _Spent:
+    """What templates have taken in this process beyond the usual: a page may have many regions."""
+
+    seconds = 0.0
+
+
+@contextmanager
+def _spending() -> Iterator[None]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    try:
+        yield
+    finally:
+        taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        _Spent.seconds += max(0.0, taken - USUAL_S)
 
 
 def _beyond(report: str, limit: str) -> BenchError:

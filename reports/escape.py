@@ -47,6 +47,8 @@ PLAIN_MINUS = re.compile(
 def markdown_cell(text: str | None) -> str:
     """Text for a cell of a markdown table, as it stood where that is harmless."""
     line = LINE_BREAK.sub(" ", _writable(text))
+    if line.lstrip().startswith("[") and "]:" in line:  # in a list it would define a link
+        line = line.replace("[", "\\[", 1)
     cell = PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line))
     # A last backslash could escape the pipe that closes the cell; two of them show as one.
     return LAST_BACKSLASHES.sub(lambda found: "&#92;" * ((len(found[0]) + 1) // 2), cell)
@@ -95,7 +97,10 @@ def _writable(text: str | None) -> str:
 
 
 def _inline(text: str, pattern: re.Pattern[str] = INLINE) -> str:
-    """The text without HTML, links and images; code spans stay as they are."""
+    """The text without HTML, links and images; code spans stay as they are.
+
+    Backticks that close nothing are plain: beside another text they would open or end its code.
+    """
     parts, at = [], 0
     while found := pattern.search(text, at):
         parts.append(text[at : found.start()])
@@ -103,7 +108,7 @@ def _inline(text: str, pattern: re.Pattern[str] = INLINE) -> str:
         if found["ticks"]:
             close = re.compile(f"(?<!`){found['ticks']}(?!`)").search(text, at)
             at = close.end() if close else at
-            parts.append(text[found.start() : at])
+            parts.append(text[found.start() : at] if close else "\\`" * len(found["ticks"]))
         else:
             parts.append(found["kept"] or f"\\{found[0]}")
     return "".join((*parts, text[at:]))

@@ -34,6 +34,7 @@ _TEMPLATE_ERRORS = (
     MemoryError, RecursionError,
 )  # fmt: skip
 SUFFIX, LARGEST = ".j2", 1 << 20  # of a file that is a template; bytes
+MOST_TEXT = 8 << 20  # bytes of all of them
 MOST_FILES = 2000  # below a folder of templates
 _NAMES = "names"  # in the context: the short names of the sources
 
@@ -77,6 +78,7 @@ def own_templates(folder: Path) -> dict[str, OwnTemplate]:
         raise BenchError("no such folder of templates", where=str(folder), hint="check --templates")
     real = folder.resolve()
     found: dict[str, OwnTemplate] = {}
+    size = 0
     for seen, file in enumerate(_files(folder)):
         if seen == MOST_FILES:
             raise BenchError("too many files beside the templates", why=f"more than {MOST_FILES}",
@@ -87,6 +89,10 @@ def own_templates(folder: Path) -> dict[str, OwnTemplate]:
         is_one = target.is_relative_to(real) and target.suffix == SUFFIX and target.is_file()
         if is_one and target.stat().st_size <= LARGEST:
             name = file.relative_to(folder).as_posix()
+            size += target.stat().st_size
+            if size > MOST_TEXT:
+                raise BenchError("the templates are too large", where=str(folder),
+                                 why=f"more than {MOST_TEXT:,} bytes")  # fmt: skip
             try:
                 found[name] = OwnTemplate(read_text(target, LARGEST), str(file))
             except UnicodeDecodeError as error:

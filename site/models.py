@@ -16,6 +16,7 @@ from ..decide.rows import Decision, Row
 from ..reports.computed.sentences import said, sentences
 from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
+from ..vocabulary.printable import typed
 from .effects import effects_data
 from .load import Content
 from .modelcharts import SETTINGS, charts
@@ -65,7 +66,7 @@ def model_page(
         "charts": [one.html for one in charts(content, rows, found, scaling, changed, plan, root)],
         "failed": failed_table(content, rows).html(root),
         "findings": findings_of(content, {row["run"] for row in rows}),
-        "command": f"bench report --model {name}",
+        "command": f"bench report --model {typed(name)}",
         "effects": effects_data(content, [row for one in changed for row in one.rows]),
     }
     return page, [table]

@@ -9,6 +9,7 @@ from ..decide.rows import Row
 from ..explain.tree import Node
 from ..reports.answer import configuration_words
 from ..vocabulary.format import number
+from ..vocabulary.printable import typed
 from .derivation import derivation, rounded
 from .facts import Details, Part, Stated, title_of
 from .load import NOT_STATED, Content
@@ -51,7 +52,7 @@ def run_page(
             (content.names.path(one["uri"]), one["rule"], content.source_href(one["uri"]))
             for one in of.beside.get(run, ())
         ],
-        "command": f"bench explain {content.place(row)}",
+        "command": f"bench explain {typed(content.place(row))}",
     }
 
 

@@ -137,7 +137,26 @@ def _target(output: Path, name: str) -> Path:
             where=str(output.parent),
             hint=f"mkdir -p {output.parent}",
         )
-    return output.resolve() if output.is_symlink() else output
+    return _followed(output) if output.is_symlink() else output
+
+
+def _followed(link: Path) -> Path:
+    """Where a link leads that `-o` names; raises BenchError where that is outside the repository.
+
+    Who made the folder may have put it there. /dev/stdout is a link too, of the system.
+    """
+    from ..project.settings import inside
+    from ..vocabulary.printable import typed
+
+    file = link.resolve()
+    if link.absolute().parts[1] not in ("dev", "proc"):
+        try:
+            inside(link.parent, link.name)
+        except BenchError as error:
+            error.why = f"the link leads to {file}"
+            error.hint = f"say so yourself: -o {typed(str(file))}"
+            raise
+    return file
 
 
 def parse_columns(text: str, columns: Sequence[str]) -> list[str]:

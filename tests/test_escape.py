@@ -110,6 +110,21 @@ def test_a_cell_that_stood_is_as_harmless(text: str) -> None:
     assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
 
 
+def test_an_item_of_a_list_defines_no_link() -> None:
+    for text in ("[y]: https://e.example", " [y]: e", "[y]:e", "\\[y]: e", "[a\n]: e"):
+        tokens = inline_tokens(MARKDOWN.parse(f"- {markdown_cell(text)}\n\n![y] [y] [a ]\n"))
+        assert {token.type for token in tokens} <= HARMLESS, text
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=3))
+@example(["a ` b", "`<img src=x>` c"])
+@example(["``", "`<b>`", "``"])
+def test_texts_beside_each_other_are_as_harmless(texts: list[str]) -> None:
+    for joined in (" ".join(map(markdown_cell, texts)), " and ".join(map(markdown_text, texts))):
+        found = {token.type for token in inline_tokens(MARKDOWN.parse(joined))}
+        assert found <= HARMLESS, joined
+
+
 @pytest.mark.parametrize("text", ["2&times;4, a&nbsp;b", "C:\\tmp\\", "a \\| b", "47.0 *"])
 def test_a_cell_stands_as_it_stood(text: str) -> None:
     assert stood_cell(text) == text

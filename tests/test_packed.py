@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from bench.ingest import packed
 from bench.ingest.names import family, is_log_name, is_packed_log
 from bench.ingest.pipeline import ingest
 from bench.schema.opening import open_read
@@ -203,3 +207,36 @@ def test_a_watched_log_that_is_packed(file: Path, db: Path, given: str, before: 
     assert {uri: number for uri, (_, number) in steps(db).items()} == {
         uri: number for uri, (_, number) in fresh(file).items()
     }
+
+
+def gzip_named(name: bytes, content: bytes) -> bytes:
+    plain = gzip.compress(content)
+    return plain[:3] + b"\x08" + plain[4:10] + name + b"\0" + plain[10:]
+
+
+def unzipped(data: bytes, *, whole: bool = True) -> bytes:
+    return packed.unpacked(io.BytesIO(data), "gzip", len(data), whole=whole).read()
+
+
+def test_a_long_name_in_a_header_is_passed_over_soon() -> None:
+    data = gzip_named(b"a" * (50 << 20), b"one\n")
+    began = time.process_time()
+    assert unzipped(data + b"\0\0" + data) == b"one\none\n"
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 3_000_000])
+def test_members_and_the_zeros_between_them_are_read_as_gzip_does(size: int) -> None:
+    one = random.Random(size).randbytes(size) + b"x" * size
+    for zeros in (0, 1, 1 << 17):
+        data = gzip.compress(one) + bytes(zeros) + gzip_named(b"n", one) + bytes(zeros)
+        assert unzipped(data) == gzip.decompress(data) == one * 2
+
+
+def test_what_gzip_refuses_is_damaged() -> None:
+    data = gzip.compress(b"content of a log\n" * 99)
+    flipped = data[:-8] + bytes([data[-8] ^ 1]) + data[-7:]
+    for broken in (data[:-1], data[:40], data + b"more", flipped, data[:10], data + data[:4]):
+        with pytest.raises(OSError, match="damaged"):
+            unzipped(broken)
+    assert unzipped(data[:-1], whole=False) == b"content of a log\n" * 99

@@ -12,11 +12,12 @@ from bench.schema.opening import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
-from tests import secret_list, secret_others
+from tests import secret_list, secret_others, secret_today
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
 EVERY = list(examples())
+TODAY = list(secret_list.examples(texts=secret_today.TEXTS))
 DATA = Path(__file__).parent.parent / "data"
 STEP = (
     " iteration {:8d}/     500 | consumed samples: 512 | elapsed time per iteration (ms): 150.0 |"
@@ -60,6 +61,34 @@ def test_no_secret_of_a_third_list_survives() -> None:
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
+@pytest.mark.parametrize("seed", [3, 77])
+def test_no_secret_of_services_of_today_survives(seed: int) -> None:
+    listed = list(secret_list.examples(seed, secret_today.TEXTS))
+    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
+    found += [Example("log", text, text, secrets, True) for text, secrets in listed
+              if "\n" not in text]  # fmt: skip
+    assert len(listed) + len(secret_today.LEFT) == 174
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model FLOPs a token: F7 where the shape is known, else F5",
+        "AuthError: token expired after 3600 s",
+        "auth: {'type': 'none', 'lr': 0.1}",
+        "https://colab.research.google.com/drive/1QX4yH3zRFF3Xiibf1aahETcSQ5nbcUMz",
+        "transformers.models.qwen2_moe.modeling_qwen2_moe.Qwen2MoeSparseMoeBlock",
+        "--world_info=eyJ3b3JrZXItMCI6IFswLCAxLCAyLCAzLCA0LCA1LCA2LCA3XX0=",
+        "void cutlass_80_tensorop_bf16_s16816gemm_bf16_128x256_32x3_tn_align8",
+        "squeue -u me -p a100-80gb-2h",
+        "<th>tokens</th><td>3512.5</td>",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact_text(text) == text and redact_lines(text) == text
+
+
 def test_nothing_of_real_logs_and_tables_is_taken_for_a_secret() -> None:
     for path in (*DATA.glob("logs/*.log"), *DATA.glob("tables/*.md")):
         text = path.read_text("utf-8", "replace")
@@ -81,12 +110,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failed = [f"Traceback (most recent call last):\n{line}" for line in by_area["log"]]
     for number, text in enumerate(failed):
         (top / f"failed{number}.log").write_text("\n".join([*steps, text, ""]))
+    today = [text for text, _ in TODAY]
+    for number, text in enumerate(today):
+        failed_so = f"Traceback (most recent call last):\nRuntimeError: {text}"
+        (top / f"today{number}.log").write_text("\n".join([*steps, text, failed_so, ""]))
+    (top / "today.yaml").write_text("\n".join(today) + "\n")
     (top / "run.sh").write_text("#!/bin/bash\n" + "\n".join(by_area["script"]) + "\n")
     (top / "environment.txt").write_text("\n".join(by_area["environment"]) + "\n")
     (top / "requirements.txt").write_text("\n".join(by_area["pip"]) + "\n")
     (top / "config.yaml").write_text("\n".join(by_area["wandb"] + by_area["hydra"]) + "\n")
     table = "| Nodes | TP | Sec/it | TFLOPs |\n| - | - | - | - |\n| 8 | 4 | 1.5 | 50.1 |\n"
-    page = [*by_area["markdown"], *by_area["sacct"], *by_area["script"]]
+    page = [*today, *by_area["markdown"], *by_area["sacct"], *by_area["script"]]
     (top / "README.md").write_text(f"# Runs\n\n{table}\n" + "\n\n".join(page) + "\n")
     return top
 
@@ -99,7 +133,8 @@ def leaky(folder: Path) -> Path:
 
 
 def survivors(text: str) -> set[str]:
-    return {secret for example in EVERY for secret in example.secrets if secret in text}
+    listed = [example.secrets for example in EVERY] + [secrets for _, secrets in TODAY]
+    return {secret for secrets in listed for secret in secrets if secret in text}
 
 
 def test_no_secret_reaches_the_file_or_the_records(leaky: Path, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from bench.project.short import Names
 from bench.reports import confined
-from bench.reports.templating import OwnTemplate
+from bench.reports.templating import OwnTemplate, rendered
+from bench.schema.errors import BenchError
 from tests.program import quick
 
 SECRET = "TOKEN-OF-THE-JOB"
@@ -122,6 +123,65 @@ def test_a_template_takes_little(cloned: Path, what: str, monkeypatch: pytest.Mo
     assert done.code == 2 and "the template of 'days'" in done.err, done.text
     assert (cloned / "page.md").read_text() == PAGE.format(options="from=sweep.md")
     assert "processor time" in done.err or what not in ("time", "power"), done.text
+
+
+ESCAPES = (
+    "{{ ''.__class__ }}", "{{ ''|attr('__class__') }}", "{{ '{0.__class__}'.format(42) }}",
+    "{{ '{x.__class__}'.format_map({'x': 1}) }}", "{{ names.__class__ }}", "{{ names|tojson }}",
+    "{{ names.path.__globals__ }}", "{{ names._short }}", "{{ self.__init__.__globals__ }}",
+    "{{ cycler.__init__ }}", "{{ joiner.__init__ }}", "{{ namespace.__init__ }}", "{{ lipsum }}",
+    "{{ range.__self__ }}", "{{ dict.__base__ }}", "{{ range(10**9)|list }}",
+    "{% import '/etc/passwd' as x %}", "{% include '../days.md.j2' %}", "{% extends '/x.j2' %}",
+    "{{ short.__globals__ }}", "{{ [].append.__self__ }}", "{{ days_table.__wrapped__ }}",
+    "{% for a in [''].__iter__ %}{% endfor %}", "{{ ''.join.__self__.__class__.mro() }}",
+    "{{ (1).__reduce_ex__(2) }}", "{{ [''.format]|map(attribute='__globals__')|first|list }}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_a_template_stays_in_its_sandbox(text: str) -> None:
+    with pytest.raises(BenchError, match="failed"):
+        rendered("days", Names([]), {}, {"days.md.j2": OwnTemplate(text, "")})
+
+
+def test_templates_take_little_together(cloned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "TIME_S", 2)
+    monkeypatch.setattr(confined, "USUAL_S", 0)
+    monkeypatch.setattr(confined, "MOST_S", 1)
+    monkeypatch.setattr(confined._Spent, "seconds", 0.0)
+    (cloned / "mine/days.md.j2").write_text(ENDLESS["time"])
+    (cloned / "bench.toml").write_text('templates = "mine"\n')
+    (cloned / "page.md").write_text(PAGE.format(options="from=sweep.md") * 3)
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.err.count("with those before it") == 2, done.text
+
+
+def test_templates_are_short_together(cloned: Path) -> None:
+    for n in range(9):
+        (cloned / f"mine/{n}.j2").write_text(" " * (1 << 20))
+    (cloned / "bench.toml").write_text('templates = "mine"\n')
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and "the templates are too large" in done.err, done.text
+
+
+@pytest.mark.parametrize("target", ["../../secret", "../.git/config", "/proc/self/environ"])
+def test_a_format_is_no_link_that_leads_out(cloned: Path, target: str) -> None:
+    (cloned / "formats").mkdir()
+    (cloned / "formats/mine.toml").symlink_to(target)
+    (cloned / "bench.toml").write_text('formats = "formats"\n')
+    done = quick(cloned, "ingest", "sweep.md")
+    assert done.code == 2 and "'formats/mine.toml' is outside" in done.err, done.text
+    assert SECRET not in done.text
+
+
+@pytest.mark.parametrize("line", ["runs sweep.md", "audit sweep.md", "best sweep.md"])
+def test_an_output_is_no_link_that_leads_out(cloned: Path, line: str) -> None:
+    for target in (cloned.parent / "secret", cloned / ".git/config"):
+        (cloned / "out.md").unlink(missing_ok=True)
+        (cloned / "out.md").symlink_to(target)
+        done = quick(cloned, *line.split(), "-o", "out.md")
+        assert target.read_text() == f"{SECRET}\n", done.text
+        assert done.code == 2 and "the link leads to" in done.err, done.text
 
 
 def test_who_renders_has_no_token_and_opens_nothing(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -46,6 +47,11 @@ def logged(text: str) -> str:
     if isinstance(text, Commands):
         return text
     return COMMAND.sub(lambda found: f"{found[1] or ''}\\", visible(text))
+
+
+def typed(word: str) -> str:
+    """A name as a word of a command to copy: no other command, and no option."""
+    return shlex.quote(f"./{word}" if word.startswith("-") else word)
 
 
 def workflow_command(level: str, message: str, **properties: object) -> Commands:

@@ -6,20 +6,17 @@ a text with none of them has nothing of that form, which is how most lines are d
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from . import secret_words
 from .secret_rules import keywords, redact_tokens
+from .secret_words import SIGNS
 
 REDACTED = "[redacted]"
 _SEEN = REDACTED[:-1]  # the start of what has been redacted, cut or whole
-_WORD = (
-    r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\S)+"  # to its end, quotes and blanks within them included
-)
 Put = str | Callable[[re.Match[str]], str]
 
 
@@ -39,34 +36,11 @@ class Form:
 
 
 def is_opaque(value: str) -> bool:
-    """Whether a word looks made by a machine, or like a password: no word, number, path or time."""
-    if not 8 <= len(value) <= 4096 or value.startswith(_SEEN) or _NUMBER.match(value):
-        return False
-    if "/" in value[:2] or value.count("/") > len(value) / 12 + 1 or "://" in value:
-        return False
-    marked = sum(letter.isdigit() or letter in _SIGNS for letter in value)
-    turns, letters = len(_TURN.findall(value)), sum(map(str.isalpha, value))
-    return bool(letters) and 0 < marked < 0.8 * len(value) and turns >= max(3, len(value) / 8)
+    """Whether a word looks like a secret, and was not redacted before."""
+    return secret_words.is_opaque(value, _SEEN)
 
 
-# A number with what may stand on it, a time, a version, a size: 12.5GB/s, 2026-11-20T10:00, 4x1024.
-_NUMBER = re.compile(
-    r"[-+~<>(\[]?\d[\d.,:xTeE+-]*[A-Za-zµ%/*()\]]*\Z|[vV]?\d+(?:\.\w+){1,4}\Z|0x[\da-fA-F]+\Z"
-)
 _WORDS = re.compile(r"[a-z]{1,12}(?:[-_/.][a-z]{1,12}){0,9}[.:]?\Z")
-_SIGNS = "!#%*+~^"  # of passwords
-_TURN = re.compile(rf"(?<=[A-Za-z])[\d{_SIGNS}]|(?<=[\d{_SIGNS}])[A-Za-z]|(?<=[a-z])[A-Z]")
-
-
-def _encoded(found: re.Match[str], redact: Callable[[str], str]) -> str:
-    """Base64 of a text that has a secret in it."""
-    text = found.group()
-    try:
-        inside = base64.b64decode(text + "=" * (-len(text) % 4), validate=True).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return text
-    plain = inside.replace("\n", " ").replace("\t", " ")
-    return REDACTED if plain.isprintable() and redact(inside) != inside else text
 
 
 def _body(found: re.Match[str]) -> str:
@@ -119,6 +93,8 @@ _TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\
     | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} | sbp_[0-9a-f]{40}
     | jina_[A-Za-z0-9]{30,} | secret_(?=[A-Za-z]*\d)[A-Za-z0-9]{40,}
     | ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} | NRAK-[A-Z0-9]{27}
+    | v[1-4]\.(?:public|local)\.[\w-]{20,} | 1//[\w-]{20,}
+    | (?:sk|live|lsv2_[ps][tk]|KGAT|bkua|sq[apu]|CCIPAT_\w{20,24})_[0-9a-f]{32,64}\w{0,12}
     | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
     | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
 # The words that say what comes is a secret; between them and it few others, none of a measurement.
@@ -138,7 +114,11 @@ _COMMANDS = (
     r"|(?:docker|podman|az)\s+login\b[^|;\n]{0,200}?\s(?:-p|--password)[\s=]"
     r"|redis-cli\b[^|;\n]{0,200}?\s-a\s|ssh-keygen\b[^|;\n]{0,200}?\s-N\s"
     r"|(?:un)?zip\b[^|;\n]{0,200}?\s-P\s|mc\s+alias\s+set\s+\S{1,200}\s+\S{1,200}\s+\S{1,200}\s"
-    r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%"
+    r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%|lftp\b[^|;\n]{0,200}?\s-u\s?[\w.@-]{1,60},"
+    r"|(?:https?|xh|etcdctl)\b[^|;\n]{0,200}?\s(?:-a|--auth|--user)[\s=][\w.@-]{1,60}:"
+    r"|(?:mongo\w{0,8}|ncftp\w{0,3}|cqlsh)\b[^|;\n]{0,200}?\s-p\s|(?:sqlcmd|bcp)\b[^|;\n]{0,200}?\s-P\s"
+    r"|ldap\w{3,9}\b[^|;\n]{0,200}?\s-w\s|(?:influx|codecov)\b[^|;\n]{0,200}?\s-t\s"
+    r"|coscmd\b[^|;\n]{0,200}?\s-s\s|(?:kinit|sudo|cryptsetup|su)\b[^|;\n<]{0,200}?<<<"
     r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,3})"
     rf"(?P<value>{_UNREAD}(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+)"
 )
@@ -172,8 +152,14 @@ FORMS = (
         r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d/hook)/)[^\s\"'<>]+",
     ),
     _form(
+        "hook /integration/ /key/",
+        r"(?P<is>://[\w.-]{1,100}(?::\d{1,5})?/(?:[\w.-]{1,60}/){0,6}"
+        r"(?:(?:web)?hooks?(?:/catch/\d{1,12})?|integration|with/key)/)[\w@-]{7,}(?:/[\w-]{3,}){0,9}",
+    ),
+    _form(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
-        " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms-",
+        " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms- .public. .local. 1//"
+        " sk_ live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
         _TOKENS,
         REDACTED,
     ),
@@ -200,11 +186,16 @@ FORMS = (
         r"(?P<value>\w{16,})",
     ),
     _form(
-        "login --password-stdin",
+        "login --password-stdin sudo passwd kinit cryptsetup",
         rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{_UNREAD}[^\s\"'|]{{6,}})"
-        r"(?=[\"']?\s{0,9}\|[^|]{0,90}?(?:login|--password-stdin))",
+        r"(?=[\"']?\s{0,9}\|[^|]{0,90}?"
+        r"(?:login|--password-stdin|sudo\s+-S|chpasswd|passwd\s+--stdin|kinit|cryptsetup))",
     ),
-    _form("curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias", _COMMANDS),
+    _form(
+        "curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias lftp http xh"
+        " etcdctl mongo ncftp cqlsh sqlcmd bcp ldap influx codecov coscmd <<<",
+        _COMMANDS,
+    ),
     _form("/t/", r"(?P<is>//[\w.-]{1,100}(?::\d{1,5})?/t/)(?P<value>(?=[\w-]*\d)[\w-]{12,})"),
     _form(
         "client(",
@@ -215,11 +206,20 @@ FORMS = (
     _form("ossutil", r"(?P<is>\bossutil(?:64)?\b[^|;\n]{0,200}?\s-k\s{1,3})" + _PLAIN),
     # Of ODBC; by itself PWD is a folder.
     _form("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{_UNREAD}[^;\s]+)"),
-    # Kubernetes: a name on one line, its value on the next.
+    # A name, and its value beside it or on the next line: of Kubernetes, in JSON and in XML.
     _form(
         "value",
-        rf"(?P<is>\bname:\s{{0,3}}[\"']?{_NAME}[\"']?\s{{1,99}}value:\s{{1,9}}[\"']?)"
-        rf"(?P<value>{_UNREAD}[^\s\"']+)",
+        r"(?P<is>(?i:\bname[\"']?\s{0,3}[:>]|\b(?:name|key)=)\s{0,3}[\"']?"
+        + _NAME
+        + r"(?:[\"']?[\s,]{1,99}|</name>\s{0,99})[\"'<]?(?i:value)[\"']?\s{0,3}[:>=]\s{0,9}[\"']?)"
+        rf"(?P<value>{_UNREAD}[^\s\"'<]+)",
+        across=True,
+    ),
+    # A value below its name, as YAML folds one.
+    Form(
+        (": |", ": >"),
+        rf"(?P<is>(?m:^)[ \t]{{0,99}}+(?:- )?{_NAME}:[ \t]{{1,9}}[|>][-+]?\s{{1,99}}+)"
+        rf"(?P<value>{_UNREAD}\S+)",
         across=True,
     ),
     # What pydantic says of a field that it names on the line before.
@@ -230,7 +230,11 @@ FORMS = (
         across=True,
     ),
     # Who binds says a name and its password.
-    _form("bind(", rf"(?P<is>\bbind(?:_s)?\([\"'][^\"'\n]{{1,200}}[\"'],\s{{0,3}}[\"']){_PLAIN}"),
+    _form(
+        "bind( bind_s( login( authenticate(",
+        r"(?P<is>\b(?:bind(?:_s)?|login|authenticate)\([\"'][^\"'\n]{1,200}[\"'],\s{0,3}[\"'])"
+        + _PLAIN,
+    ),
     _form("pass:", rf"(?P<is>(?<![\w-])pass:){_PLAIN}"),
     _form(
         "pgpass",
@@ -244,7 +248,7 @@ FORMS = (
     _form(
         "pass key token secret credential",
         rf"(?P<is>{_NOUN}{_BETWEEN}\s{{0,3}}[:=]?\s{{1,3}}[\"'`(*]{{0,3}})"
-        rf"(?P<value>(?=\S{{0,4096}}?[\d{_SIGNS}]){_UNREAD}[^\s\"'`<>|]{{8,4096}})",
+        rf"(?P<value>(?=\S{{0,4096}}?[\d{SIGNS}]){_UNREAD}[^\s\"'`<>|]{{8,4096}})",
         _said,
     ),
 )
@@ -274,14 +278,14 @@ class Hinted:
 
         `whole` redacts by names too: what is encoded is a text of its own.
         """
-        if _LONG.search(text):
+        if is_long := _LONG.search(text):
             text = redact_tokens(text, " ".join(_LONG.findall(low)), self.keywords, REDACTED)
             text = _KEY_LINE.sub(rf"\g<is>{REDACTED}\g<end>", text)
-            text = _BASE64.sub(lambda found: _encoded(found, whole), text)
+            text = _BASE64.sub(secret_words.encoded(REDACTED, whole), text)
         for form in self.forms:
             if _hinted(form, low):
                 text = form.pattern.sub(form.put, text)
-        return text
+        return secret_words.redact_random(text, REDACTED) if is_long else text
 
 
 def _hinted(form: Form, low: str) -> bool:

@@ -16,7 +16,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 SECRET = frozenset({
     "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode",
     "credential", "credentials", "auth", "oauth", "authorization", "authtoken", "apikey",
-    "apitoken", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt",
+    "apitoken", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt", "crumb",
 })  # fmt: skip
 ENDS = ("password", "passwd", "secret", "apikey")  # PGPASSWORD
 # These alone are a secret too, unless the words next to them are about models, data or text.
@@ -41,13 +41,13 @@ OWNERS = frozenset({
 })  # fmt: skip
 # Nothing, a placeholder, or a variable whose value stands elsewhere.
 HARMLESS = re.compile(
-    r"(?:None|True|False|null|true|false|\*+|\[redacted\]"
+    r"(?:None|True|False|null|true|false|\*+|\.{3}|\[redacted\]"
     r"|\$\w+[/\w.]*|\$\{\w+\}|\$\{\{.*|<[\w -]+>)?\Z"
 )
 # What a `key`, a `token` or a `pass` of no other name is in most texts: words, a call, a sign.
-WEAK = frozenset(("key", "token", "pass", "dispatch", "autograd"))
+WEAK = frozenset(("key", "token", "pass", "dispatch", "autograd", "id"))
 WORDS = re.compile(
-    r"[A-Za-z]{1,12}\Z|[a-z]{1,16}(?:[ _-][a-z\d]{1,16}){1,8}\Z|[\w.]{1,60}\(|[^\w$\"'{]"
+    r"[A-Za-z]{1,12}\Z|\w{1,3}\Z|[a-z]{1,16}(?:[ _-][a-z\d]{1,16}){1,8}\Z|[\w.]{1,60}\(|[^\w$\"'{]"
 )
 # What MLPerf's logs call a key: "key": "run_start".
 EVENT = re.compile(r"[a-z]{2,12}(?:_[a-z]{2,12})?_(?:start|stop|accuracy|loss|stats|clear)\Z")
@@ -57,19 +57,26 @@ NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
 # words (`1`, `True`, `0.999`).
 PLAIN_VALUE = re.compile(r"[\w.+-]{0,12}\Z")
 CLOSING = "\"',;)}]"
+BLANKS = " \t\r\n\0\\x0"
+# The start of what has names of its own: `auth: {'token': ...`
+NESTED = re.compile(r"[\[({]+[\"']?[A-Za-z][\w.-]*[\"']?[:=]")
 # What is in every name of a secret, in small letters.
-STEMS = ("secret", "pass", "cred", "auth", "key", "token", "pwd", "cookie", "jwt")
+STEMS = ("secret", "pass", "cred", "auth", "key", "token", "pwd", "cookie", "crumb", "jwt")
 NAMED = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]*?(?i:{'|'.join(STEMS)})[\w.-]*+)")
 # Between a name and its value. Behind a blank, a comma or in a cell of a table only what looks like
 # a secret is one: people write of tokens and keys.
 ASSIGNED = re.compile(
-    r"""\\?["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+)?|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)"""
+    r"""\\{0,8}["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+|!{1,2}\w{1,20}\s+)?"""
+    r"""|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)|(?:%2[27])?%3[ADad](?:%2[27])?"""
 )
-BEHIND = re.compile(r"""["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|\s+""")
+BEHIND = re.compile(
+    r"""["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|(?:\s|\0|\\0|\\x00)+|>(?=[^\s<])"""
+)
 # To the end of the word, quotes and blanks within them included: rather too much than a half. But
 # not what follows: the next setting, the next cell.
 VALUE = re.compile(
-    r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|(?![,;&](?=[A-Za-z_][\w.-]*=)|\|(?=\d\d:|\d+\||\s|\Z)|</t[dh]>)\S)+"""
+    r"""(?:"(?:\\.|[^"\\])*"|'[^']*'"""
+    r"""|(?![,;&](?=[A-Za-z_][\w.-]*=)|\|(?=\d\d:|\d+\||\s|\Z)|</\w{1,40}>|%26|\0|\\0|\\x00)\S)+"""
 )
 SETTER = re.compile(
     r"\b(?:setenv|set\s+-\w+|ENV|ARG|machine\b.*\bpassword|configure set)\s+\Z", re.S
@@ -86,6 +93,8 @@ def _has_secret_words(name: str) -> bool:
     words = [word.lower() for word in WORD.findall(name.removesuffix(".value"))]
     if words[-2:] == ["key", "data"]:  # of a kubeconfig: a key itself
         return True
+    if words[-1:] in (["error"], ["exception"]):  # what follows is what it says
+        return False
     found = set(words)
     if found & SECRET or (found & PLURAL and found & OWNERS):
         return True
@@ -182,9 +191,14 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
     value = found.group()
     bare = value.strip("\"'`") if name != "key" else value.strip(CLOSING)
     option = before.endswith("-") or name.startswith("-")
-    certain = assigned or (
-        between.group().isspace() and ((option and value[0] != "-") or SETTER.search(before))
+    blank = not between.group().strip(BLANKS)
+    certain = (
+        assigned
+        or (blank and ((option and value[0] != "-") or SETTER.search(before)))
+        or (between.group() == ">" and before.endswith("<"))
     )
+    if NESTED.match(value):
+        return 0, ""
     if bare.startswith(REDACTED[:-1]) or bare.lower() in ("bearer", "basic"):
         return 0, ""
     if _harmless(bare, name) or _harmless(bare.rstrip(CLOSING + "`"), name):

@@ -1,0 +1,77 @@
+"""Which words look like secrets by themselves: made by a machine, or like a password."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+SIGNS = "!#%*+~^"  # of passwords
+# A number with what may stand on it, a time, a version, a size: 12.5GB/s, 2026-11-20T10:00, 4x1024.
+_NUMBER = re.compile(
+    r"[-+~<>(\[]?\d[\d.,:xTeE+-]*[A-Za-zµ%/*()\]]*\Z|[vV]?\d+(?:\.\w+){1,4}\Z|0x[\da-fA-F]+\Z"
+)
+_TURN = re.compile(rf"(?<=[A-Za-z])[\d{SIGNS}]|(?<=[\d{SIGNS}])[A-Za-z]|(?<=[a-z])[A-Z]")
+_RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,400}(?![A-Za-z0-9])")
+# What services put before a token: fw_, lsv2_pt_, pcsk_6Xn2fQ_.
+_BEFORE = re.compile(r"(?<![\w.+/=-])[A-Za-z][A-Za-z0-9]{0,9}[_-](?:[A-Za-z0-9]{1,10}[_-]){0,2}\Z")
+_LONG = 30  # letters of a random word that nothing stands before
+_BACK = 36
+
+
+def is_opaque(value: str, seen: str) -> bool:
+    """Whether a word looks made by a machine, or like a password: no word, number, path or time.
+
+    `seen` begins what was redacted before.
+    """
+    if not 8 <= len(value) <= 4096 or value.startswith(seen) or _NUMBER.match(value):
+        return False
+    if "/" in value[:2] or value.count("/") > len(value) / 12 + 1 or "://" in value:
+        return False
+    marked = sum(letter.isdigit() or letter in SIGNS for letter in value)
+    turns, letters = len(_TURN.findall(value)), sum(map(str.isalpha, value))
+    return bool(letters) and 0 < marked < 0.8 * len(value) and turns >= max(3, len(value) / 8)
+
+
+def redact_random(text: str, instead: str) -> str:
+    """A text without random words: such as services make of small and capital letters and figures,
+    behind a short name of theirs, or so long that no file or class is called so."""
+
+    def put(found: re.Match[str]) -> str:
+        word, start = found.group(), found.start()
+        behind = _BEFORE.search(text, max(0, start - _BACK), start)
+        if not behind and (len(word) < _LONG or text[start - 1 : start] in ("/", ".", "_")):
+            return word
+        return instead if _is_random(word) and not is_text(word) else word
+
+    return _RUN.sub(put, text)
+
+
+def _is_random(word: str) -> bool:
+    """Names of classes are mixed too, and change from one kind of letter to another less often."""
+    kinds = [letter.isdigit() + 2 * letter.isupper() for letter in word]
+    turns = sum(one != other for one, other in pairwise(kinds))
+    numbers = len(re.findall(r"\d+", word))
+    return len(set(kinds)) == 3 and numbers > 1 and turns >= 0.4 * len(word)
+
+
+def is_text(word: str) -> str:
+    """What a word says in base64, in one line; "" for one that says nothing."""
+    try:
+        inside = base64.b64decode(word + "=" * (-len(word) % 4), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return ""
+    plain = inside.replace("\n", " ").replace("\t", " ")
+    return inside if plain.isprintable() else ""
+
+
+def encoded(instead: str, redact: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
+    """Puts `instead` for base64 of a text that has a secret in it."""
+
+    def put(found: re.Match[str]) -> str:
+        inside = is_text(found.group())
+        return instead if inside and redact(inside) != inside else found.group()
+
+    return put
