@@ -1,4 +1,4 @@
-"""What regions and diffs are made from: paths read into memory, or a warehouse, opened once."""
+"""Sources of regions and diffs: paths read into memory or a warehouse, each opened once."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from ..terminal.messages import warn_of
 
 @dataclass
 class Sources:
-    """Opens what is asked for, and keeps it for the next region.
+    """A cache of opened sources, shared by all regions.
 
-    `given` are paths, else comes `db`, else BENCH_DB, else `sources` in bench.toml, else the
-    warehouse that it names, else ./bench.duckdb.
+    The first of these counts: the paths `given`, `db`, BENCH_DB, `sources` in bench.toml, the
+    warehouse of bench.toml, ./bench.duckdb.
     """
 
     given: tuple[Path, ...] = ()
     db: Path | None = None
     lock_timeout: float = 5.0
-    own_templates: bool = True  # whether those of the repository are rendered
+    own_templates: bool = True  # whether templates of the repository are rendered
     home: Path = field(default_factory=lambda: find_home(Path.cwd()))
     _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)
 
     def usual(self) -> Warehouse:
-        """What a region is made from that names no source itself."""
+        """The paths for a region without a source of its own."""
         return self.of(self.paths())
 
     def paths(self) -> tuple[Path, ...]:
-        """The paths to read; none: the warehouse."""
+        """The paths to read; empty for the warehouse."""
         if self.given or self.db or os.environ.get("BENCH_DB"):
             return self.given
         return read_settings().sources
 
     def of(self, paths: Sequence[Path]) -> Warehouse:
-        """These paths as a warehouse in memory; none: the warehouse file."""
+        """These paths as a warehouse in memory; without paths, the warehouse file."""
         key = tuple(paths)
         if key not in self._open:
             self._open[key] = (
@@ -49,7 +49,7 @@ class Sources:
         return self._open[key]
 
     def kept(self, paths: Sequence[Path]) -> Warehouse | None:
-        """These paths, if they were read before."""
+        """The warehouse of these paths, if they were read before."""
         return self._open.get(tuple(paths))
 
     def _read(self, paths: Sequence[Path]) -> Warehouse:
@@ -60,11 +60,11 @@ class Sources:
         return warehouse
 
     def in_memory(self) -> list[Warehouse]:
-        """What was read from files, as they were then."""
+        """The warehouses read from files so far."""
         return [warehouse for paths, warehouse in self._open.items() if paths]
 
     def forget(self) -> None:
-        """Close everything: the next region reads the files as they are then."""
+        """Close everything, so that the next region reads the files again."""
         for warehouse in self._open.values():
             warehouse.close()
         self._open.clear()
@@ -77,7 +77,7 @@ class Sources:
 
 
 def refuse_links_out(paths: Sequence[Path]) -> None:
-    """Raises BenchError for a link below paths of a repository that leads out of it."""
+    """Raises BenchError for a link below the paths that points outside of the repository."""
     there = [path for path in paths if path.exists()]
     for file in map(Path, files_below(there, lambda *_: None)):
         inside(file.parent, file.name)
