@@ -74,11 +74,11 @@ def show(prepared: Prepared) -> int:
 
 def _show_refused(prepared: Prepared) -> int:
     """What a launch would refuse; what only the machine that runs can know is said to be so."""
-    from ..launch.ready import absent, refusals
+    from ..launch.ready import missing_program, refusals
 
     runs, todo = prepared.program, prepared.todo
     cases = list({planned.case.id: planned.case for planned in todo}.values())
-    why = {case.id: absent(runs, case, os.environ) for case in cases}
+    why = {case.id: missing_program(runs, case, os.environ) for case in cases}
     for case, error in refusals(runs, cases, prepared.where.db):
         reason = f"{error.what}{': ' if error.why else ''}{error.why or ''}"
         why |= {one.id: reason for one in ([case] if case else cases)}

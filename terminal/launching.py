@@ -77,10 +77,10 @@ def _prepared(
     request: Request, plan: Plan, expansion: Expansion, runs: Program, where: Where
 ) -> Prepared:
     from ..launch.estimate import estimate
-    from ..launch.planned_runs import left_to_do, planned_runs
+    from ..launch.planned_runs import pending_runs, planned_runs
 
     every = planned_runs(plan, expansion.cases, where.root)
-    todo = left_to_do(every, request.retry)
+    todo = pending_runs(every, request.retry)
     device = expansion.device if runs.launcher.is_local else None
     past = estimate(
         where.db, [planned.case for planned in todo], request.source.lock_timeout, device
@@ -181,7 +181,7 @@ def run(prepared: Prepared) -> int:
     recorder = Recorder(prepared.plan, prepared.expansion, prepared.program, where)
     scheduler, stop = prepared.program.scheduler, Stop()
     board = Board(todo, prepared.past.total_s, together=scheduler is not None)
-    listeners = (board.begun, board.ended, board.tick)
+    listeners = (board.on_begin, board.on_end, board.tick)
     left = ""
     if scheduler is not None:
         queue = Queue(recorder, scheduler, stop, *listeners)
@@ -200,11 +200,11 @@ def run(prepared: Prepared) -> int:
 def _summarize(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     every = prepared.every
     states = [planned.folder.state() for planned in every]
-    begun = [state for state in states if state is not None]
-    ok = sum(1 for state in begun if state.status == "ok")
-    running = [state for state in begun if state.status == "running" and state.job_id]
-    cancelled = sum(1 for state in begun if state.status == "cancelled")
-    failed, missing = len(begun) - ok - len(running) - cancelled, states.count(None)
+    started = [state for state in states if state is not None]
+    ok = sum(1 for state in started if state.status == "ok")
+    running = [state for state in started if state.status == "running" and state.job_id]
+    cancelled = sum(1 for state in started if state.status == "cancelled")
+    failed, missing = len(started) - ok - len(running) - cancelled, states.count(None)
     jobs = ", ".join(str(one.job_id) for one in running)
     may_run = f", {len(running)} possibly still running (job {jobs})" if running else ""
     counts = {"failed": failed, "cancelled": cancelled, "not started": missing}

@@ -70,13 +70,13 @@ class Board:
         except OSError:
             self._live, volume.quiet = None, True
 
-    def begun(self, planned: PlannedRun, state: State) -> None:
+    def on_begin(self, planned: PlannedRun, state: State) -> None:
         """A run has been started."""
         self._since[planned.folder.path.name] = time.monotonic()
         self._states[planned.folder.path.name] = state
         self.tick(now=True)
 
-    def ended(self, planned: PlannedRun, state: State) -> None:
+    def on_end(self, planned: PlannedRun, state: State) -> None:
         """A run has ended."""
         self._states[planned.folder.path.name] = state
         self._spent.append(state.wall_s or 0.0)

@@ -78,12 +78,12 @@ def show(options: WatchOptions, form: Format | None) -> int:
 
 def follow(options: WatchOptions) -> int:
     """Until somebody stops it: store what is new, show how the runs stand."""
-    from ..launch.sweep import Stop, listening
+    from ..launch.sweep import Stop, stop_on_signals
 
     follower, stop = options.follower(), Stop()
     columns = columns_of(options.columns, people=True)
     screen = _Screen(columns) if sys.stdout.isatty() else _Lines(columns)
-    with listening(stop):
+    with stop_on_signals(stop):
         info(f"watching {', '.join(map(str, options.paths))}; Ctrl-C to stop")
         with screen:
             while stop.number is None:
