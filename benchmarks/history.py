@@ -203,7 +203,7 @@ def main(documents: int, commits: int) -> None:
             stated_rows("a.md", text)
         alone = (time.process_time() - began) / len(texts)
         began, used = time.perf_counter(), _processor()
-        told = read_history(folder, db, processes=cores())
+        summary = read_history(folder, db, processes=cores())
         wall, processor = time.perf_counter() - began, _processor() - used
         began = time.perf_counter()
         again = read_history(folder, db, processes=cores())
@@ -212,17 +212,17 @@ def main(documents: int, commits: int) -> None:
         peak = max(resource.getrusage(one).ru_maxrss for one in who)
         size = statistics.mean(map(len, texts))
         print(
-            f"{cores()} cores, load average {os.getloadavg()[0]:.1f}; {told.commits} commits,"
-            f" {told.blobs} blobs of {size / 1024:.1f} KiB\n"
+            f"{cores()} cores, load average {os.getloadavg()[0]:.1f}; {summary.commits} commits,"
+            f" {summary.blobs} blobs of {size / 1024:.1f} KiB\n"
         )
-        own = f"{cores() * told.blobs / processor:.0f}"
+        own = f"{cores() * summary.blobs / processor:.0f}"
         measured = {
-            "blobs a second": f"{told.blobs / wall:.0f}",
+            "blobs a second": f"{summary.blobs / wall:.0f}",
             f"the same, if {cores()} processors did nothing else": own,
-            "processor time a blob, to reading it alone": f"{processor / told.blobs / alone:.2f}",
+            "processor time a blob, to reading it alone": f"{processor / summary.blobs / alone:.2f}",
             f"again, nothing new ({again.blobs} blobs)": f"{known:.2f} s",
             "peak of the largest process": f"{peak / 1024:.0f} MiB",
-            "warehouse, a revision": f"{db.stat().st_size / told.revisions / 1024:.1f} KiB",
+            "warehouse, a revision": f"{db.stat().st_size / summary.revisions / 1024:.1f} KiB",
         }
         print("| what | measured |\n| :-- | --: |")
         print("".join(f"| {name} | {value} |\n" for name, value in measured.items()))
@@ -246,7 +246,7 @@ def _found(db: Path, maker: Maker) -> None:
         findings, _ = examined(warehouse, asked="history")
         events = history(warehouse, Query()).rows
         keys = {(uri, line): _key(settings) for uri, line, settings in warehouse.rows(query)}
-    told = {
+    flagged = {
         (one.rule, cell.uri, keys.get((cell.uri, cell.line), ""))
         for one in findings
         for cell in one.cells
@@ -257,7 +257,7 @@ def _found(db: Path, maker: Maker) -> None:
     print("| :-- | --: | --: | --: | --: | --: |")
     for kind, rule in RULES.items():
         seeded = [(uri, key) for one, uri, key in maker.seeded if one == kind]
-        found = {(uri, key) for one, uri, key in told if one == rule}
+        found = {(uri, key) for one, uri, key in flagged if one == rule}
         hits, recorded = (sum(one in of for one in seeded) for of in (found, changed))
         missed, others = len(seeded) - hits, len(found - set(seeded))
         print(f"| {kind}, {rule} | {len(seeded)} | {recorded} | {hits} | {missed} | {others} |")
