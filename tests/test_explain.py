@@ -19,7 +19,7 @@ from bench.decide.query import Query
 from bench.explain.columns import derive
 from bench.explain.context import ExplainContext, explain_context
 from bench.explain.decisions import COMMANDS, on_answer
-from bench.explain.number import Number, parse_number
+from bench.explain.number import PrintedNumber, parse_number
 from bench.explain.page import restated
 from bench.explain.search import known
 from bench.explain.tree import Match, Node
@@ -36,7 +36,7 @@ TEXT = re.compile(
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
 
 
-def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
+def matches(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """What `bench explain NUMBER` searches, in its order: a page holds answers, too."""
     query = Query(model=here.model)
     answers = (on_answer(here, query, number, command) for command in COMMANDS)
@@ -94,8 +94,8 @@ def test_every_number_of_the_other_pages_is_explained(
     names = {"000", "001", "002", "003", "004"}
     new = numbers_of(asked(swept, model, *more), names)
     new -= numbers_of(asked(swept, model, *PAGES[model]), names)  # explained above
-    lost = [text for text in sorted(new)
-            if next(matches(here, cast(Number, parse_number(text))), None) is None]  # fmt: skip
+    numbers = {text: cast(PrintedNumber, parse_number(text)) for text in sorted(new)}
+    lost = [text for text, one in numbers.items() if next(matches(here, one), None) is None]
     assert new and lost == []
 
 
@@ -314,8 +314,8 @@ def test_what_is_not_there_is_told(swept: Path, what: str, words: str) -> None:
 
 
 def test_numbers_as_they_are_written() -> None:
-    assert parse_number("379.6B") == Number("379.6B", "379.6", "b")
-    assert parse_number("1,048,576") == Number("1,048,576", "1048576", "")
+    assert parse_number("379.6B") == PrintedNumber("379.6B", "379.6", "b")
+    assert parse_number("1,048,576") == PrintedNumber("1,048,576", "1048576", "")
     assert parse_number("fast") is None
     found = parse_number("23")
     assert found and found.stands_in("23") and found.stands_in("| 23 |") and found.stands_in("23^")
