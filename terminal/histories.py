@@ -1,4 +1,4 @@
-"""`bench ingest --history`: read the histories of paths, and say what was found."""
+"""`bench ingest --history`: read the git histories of paths, and print a summary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_histories(
     authors: bool,
     lock_timeout: float,
 ) -> int:
-    """Read the history of each path; the exit code."""
+    """Read the history of each path; returns the exit code."""
     documents = 0
     for path in paths:
         with Progress("reading") as progress:
