@@ -60,7 +60,7 @@ def report(
 
 def drawn(names: Names, answer: Answer) -> Sequence[str]:
     """The figures of an answer's HTML page."""
-    from ..site.alone import answer_charts
+    from ..site.report_page import answer_charts
 
     return answer_charts(names, answer)
 

@@ -184,7 +184,7 @@ def _write_page(
     if form in (Format.CSV, Format.TSV):
         emit(_rows(warehouse, form), output, name=f"runs.{form}")
     elif form is Format.HTML:
-        from ..site.alone import report_page
+        from ..site.report_page import report_page
 
         emit(report_page(warehouse, made, query), output, name="page.html")
     else:
