@@ -64,8 +64,8 @@ def expression(text: str) -> Expression:
 
 def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     body = tree.body
-    both = isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And)
-    parts = body.values if both else [body]
+    is_all = isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And)
+    parts = body.values if isinstance(body, ast.BoolOp) and is_all else [body]
     columns = set()
     for part in parts:
         match part:

@@ -1,10 +1,10 @@
-"""How long the audit takes: the documents of data/ as a whole process, and made rows by number.
+"""Time of the audit: the documents of data/ as a process, and generated rows by their number.
 
     python benchmarks/audit.py [ROWS]
 
-The made rows are sweeps of 200 rows each, ten tables a document, with time and TFLOPs by F2, memory
-and topology; one row in 50 is damaged. Reading them in and auditing them are told apart, and the
-whole process stands beside one that does the least: a loop that splits the rows into numbers.
+Generated documents have ten tables of 200 rows, with time and TFLOPs by F2, memory and topology;
+one row in 50 is wrong. Reading and auditing are timed separately, and the whole process is compared
+with a minimal one: a loop that splits the rows into numbers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HEADER = (
     "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |\n"
     "| ----: | ---: | -: | -: | -: | --: | --: | --: | -----: | -----: | ----: |\n"
 )
-# What a sweep may try: TP, PP, DP, MBS, GBS; no set-up twice in a table.
+# Configurations of a sweep: TP, PP, DP, MBS, GBS; unique within a table.
 SETUPS = list(product((1, 2, 4, 8), (1, 2, 4), (8, 16, 32), (1, 2, 4), (1024, 2048, 4096)))
 
 
@@ -70,7 +70,7 @@ def main(rows: int) -> None:
 
 
 def process() -> float:
-    """Seconds that the audit of the published documents takes as a process."""
+    """Seconds of the audit of the published documents as a process."""
     began = time.perf_counter()
     words = [sys.executable, "-m", "bench", "audit", "data/tables", "--fail-on", "never", "-q"]
     subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
@@ -78,7 +78,7 @@ def process() -> float:
 
 
 def spent(words: list[str], folder: Path) -> tuple[float, float]:
-    """CPU seconds of a process and its own that is given a folder, and seconds by the clock."""
+    """CPU seconds of a process with its children, and wall seconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([*words, str(folder)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -97,7 +97,7 @@ def made(folder: Path) -> tuple[float, float, int]:
 
 
 def write(folder: Path, rows: int) -> int:
-    """Documents with so many rows, or a few more."""
+    """Write documents with at least `rows` rows."""
     rng = random.Random(1)
     written = 0
     while written < rows:
@@ -111,11 +111,11 @@ def write(folder: Path, rows: int) -> int:
 
 
 def row(rng: random.Random, tp: int, pp: int, dp: int, mbs: int, gbs: int) -> str:
-    """One row of 8 GPUs a node, with full recompute; one in 50 has wrong TFLOPs."""
+    """One row with 8 GPUs per node and full recompute; one in 50 has wrong TFLOPs."""
     world, s, h, layers = tp * pp * dp, 2048, 4096, 32
     vocab = -(-50257 // (128 * tp)) * 128 * tp
     flops = 96 * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (16 * layers * h))
-    slots = gbs / (mbs * dp)  # a pipeline fills and drains; what is left is noise of a percent
+    slots = gbs / (mbs * dp)  # pipeline bubbles; the rest is noise of a percent
     rate = (110 + 7 * mbs - 4 * tp) * slots / (slots + pp - 1) * rng.uniform(0.99, 1.01)
     seconds = round(flops / (rate * 1e12 * world), 2)
     shown = flops / (seconds * 1e12 * world) * (1.1 if rng.random() < 0.02 else 1)

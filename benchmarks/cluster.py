@@ -1,10 +1,10 @@
-"""Ingest on a cluster beside the plain command, and what 1,000 workers would make of it.
+"""Ingest on a cluster compared with the plain command, and a model of up to 1,000 workers.
 
     python benchmarks/cluster.py [LOGS [ROUNDS]]
 
-Made logs of 1 MB are read by the plain command and on one and two workers of this machine, in turn.
-From the processor time of one MB in workers and in the committer, and from that of a task in the
-scheduler, follow a model and a simulation of the three: windows, batches and commits as they are.
+Generated logs of 1 MB are read by the plain command and by one and two local workers, in turn. The
+processor times of one MB in workers and in the committer, and of a task in the scheduler, are
+inputs of a model and a simulation with the real windows, batches and commits.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main(logs: int, rounds: int) -> None:
 
 
 def made(folder: Path, logs: int) -> None:
-    """Logs of 1 MB, no two alike."""
+    """Write distinct logs of 1 MB."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     from tests.making import iteration
 
@@ -74,7 +74,7 @@ def made(folder: Path, logs: int) -> None:
 
 
 def one(how: str, logs: Path, db: Path) -> Times:
-    """Seconds: wall, processor here and in other processes; of a task, and of an empty commit."""
+    """Seconds: wall, processor here and in children, of a task, of an empty commit."""
     from bench.ingest.batches import Batch, read_batch
     from bench.ingest.cluster import opened
     from bench.ingest.pipeline import ingest
@@ -85,7 +85,7 @@ def one(how: str, logs: Path, db: Path) -> Times:
     task = 0.0
     with ExitStack() as stack:
         cluster = None
-        if how != "plain":  # that its workers start and import is no part of it
+        if how != "plain":  # excludes start and imports of workers
             cluster = stack.enter_context(opened(how, db.parent, lambda _: None))
             client = cluster._started()
             client.run(read_batch, Batch([], parser_version(None)))
@@ -105,7 +105,7 @@ def one(how: str, logs: Path, db: Path) -> Times:
 
 
 def processor() -> tuple[float, float]:
-    """Seconds of this process, and of those that it started, ended ones too."""
+    """Seconds of this process, and of its children, including ended ones."""
     times = psutil.Process().cpu_times()
     alive = [one.cpu_times() for one in psutil.Process().children(recursive=True)]
     others = sum(one.user + one.system for one in alive)
@@ -114,7 +114,7 @@ def processor() -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Costs:
-    """Processor seconds: of 1 MB in a worker and here, of a task, of a commit as such."""
+    """Processor seconds: of 1 MB in a worker and here, of a task, of an empty commit."""
 
     read: float
     store: float
@@ -123,35 +123,35 @@ class Costs:
 
     @property
     def here(self) -> float:
-        """Of 1 MB in the process that schedules and commits."""
+        """Seconds of 1 MB in the process that schedules and commits."""
         return self.store + self.task / BATCH_MB + self.commit / COMMIT_MB
 
 
 def simulated(costs: Costs, workers: int, batches: int) -> tuple[float, float, float]:
-    """MB a second, and how busy workers and committer are, with the window and order as they are.
+    """MB per second, and utilisation of workers and committer, with the real window and order.
 
-    A worker takes the next batch when it is free and the window allows; the committer takes them in
-    their order and stores whole commits.
+    A free worker takes the next batch if the window allows; the committer takes batches in order
+    and stores whole commits.
     """
     free = [0.0] * workers
     taken: list[float] = []  # when the committer has taken each batch
-    clock = held = 0.0
+    clock = batched = 0.0
     for number in range(batches):
         behind = number - max(2, workers) * AHEAD
         start = max(heapq.heappop(free), taken[behind] if behind >= 0 else 0.0)
-        done = start + costs.read * BATCH_MB * (0.5 + (number * 0.618) % 1)  # logs differ
+        done = start + costs.read * BATCH_MB * (0.5 + (number * 0.618) % 1)  # logs vary
         heapq.heappush(free, done)
         clock = max(clock, done) + costs.task + costs.store * BATCH_MB
-        held += BATCH_MB
-        if held >= COMMIT_MB:
-            clock, held = clock + costs.commit, 0.0
+        batched += BATCH_MB
+        if batched >= COMMIT_MB:
+            clock, batched = clock + costs.commit, 0.0
         taken.append(clock)
     size = batches * BATCH_MB
     return size / clock, size * costs.read / clock / workers, size * costs.here / clock
 
 
 def modelled(costs: Costs) -> str:
-    """A row for each number of workers: the model beside the simulation."""
+    """One row per number of workers: the model and the simulation."""
     lines = [
         f"1 MB: {1000 * costs.read:.0f} ms in a worker, {1000 * costs.store:.1f} ms here; a task"
         f" {1000 * costs.task:.1f} ms; a commit {costs.commit:.2f} s. This process is busy with"

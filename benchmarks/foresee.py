@@ -6,7 +6,7 @@ Data, tensor and pipeline parallelism on one and two processes, three micro-batc
 threads: 24 configurations of one model and batch. Three are run by chance; the planner, fitted to
 the runs so far and to nothing else, says which is next, until twelve are done. Then the rest of the
 sweep is run, so that the best is known. Needs torch; a busy machine makes the order of near
-configurations chance, so the load is told.
+configurations random, so the load is printed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def sweep() -> list[Point]:
 
 
 def run(point: Point, iters: int, folder: Path) -> Setting:
-    """The configuration as its log tells it."""
+    """The configuration as read from its log."""
     log = folder / f"{'_'.join(map(str, point))}.log"
     words = ["--dp", point.dp, "--tp", point.tp, "--pp", point.pp, "--mbs", point.mbs, "--gbs",
              BATCH, "--threads", point.threads, "--iters", iters]  # fmt: skip
@@ -71,7 +71,7 @@ def run(point: Point, iters: int, folder: Path) -> Setting:
 
 
 def as_setting(one: Setting, point: Point, pace: float | None = None) -> Setting:
-    """A point as the model reads it; logs of one machine are one system and source here."""
+    """A point as the model's input; logs of one machine are one system and source here."""
     devices = point.dp * point.tp * point.pp
     return replace(
         one, system="here", source=("sweep", None), group=point, words={"threads": str(point[4])},
@@ -81,12 +81,12 @@ def as_setting(one: Setting, point: Point, pace: float | None = None) -> Setting
 
 
 def seconds(one: Setting) -> float:
-    """Seconds of a step."""
+    """Seconds per step."""
     return float(one.pace or 0) / one.devices * float(one.batch or 0) * float(one.seq_len or 0)
 
 
 def proposed(done: Sequence[Setting], left: Sequence[Point]) -> int:
-    """The place of the point that the planner would run next: for the shortest step."""
+    """The index of the point that the planner would run next for the shortest step."""
     paces = [float(one.pace or 0) for one in done]
     fitted = fit(PACE, done, paces, [one.noise for one in done], PACE_SCALES)
     new = [as_setting(done[0], point) for point in left]

@@ -1,13 +1,12 @@
-"""Histories of documents: how fast they are read, in how much memory, and which silent changes are
-found.
+"""Histories of documents: speed and memory of reading, and detection of silent changes.
 
     python benchmarks/history.py [DOCUMENTS [COMMITS]]
 
-A repository is made: tables of 12 to 24 rows whose TFLOPs follow from their times. Most commits add
-prose, a row, or measure a row again with all its numbers; some, whose places are known, change a
-number silently: a time without the TFLOPs, a value that is put back later, a row that is deleted
-beside another of its configuration, a number that is replaced again and again by a better one. Each
-is looked for among the events of `bench history` and the findings of `bench audit --history`.
+Generates a repository: tables of 12 to 24 rows whose TFLOPs follow from their times. Most commits
+add prose or a row, or measure a row again with all of its numbers. Some make a silent change at a
+known place: a time without its TFLOPs, a value that is restored later, a deleted repeat of a
+configuration, a number that is improved repeatedly. Each is searched among the events of `bench
+history` and the findings of `bench audit --history`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from bench.project.read_history import read_history
 from bench.schema.opening import open_read
 
 DOCUMENTS, COMMITS = 100, 2_000
-SEEDED = 0.15  # of the commits change something silently
+SEEDED = 0.15  # share of commits with a silent change
 RULES = {"stale": "R13", "back": "R13b", "removed": "R13c", "best": "R13d"}
 HEAD = ("| Nodes | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | Notes |\n"
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | :--- |\n")  # fmt: skip
@@ -43,7 +42,7 @@ BEGIN, HOUR = 1_640_995_200, 3_600
 
 @dataclass
 class Line:
-    """A row: its topology, and what it prints."""
+    """A row: its topology and its printed numbers."""
 
     nodes: int
     tp: int
@@ -62,7 +61,7 @@ class Line:
 
 @dataclass
 class Made:
-    """A document, and which of its rows are reserved for a silent change."""
+    """A document, and its rows reserved for silent changes."""
 
     number: int
     work: float
@@ -78,13 +77,13 @@ class Made:
         return f"# Sweep {self.number}: 1.3B on V100 32GB\n\n{above}{words}{HEAD}{rows}\n"
 
     def measure(self, line: Line, seconds: float) -> None:
-        """A time, with the TFLOPs that follow."""
+        """Measure a time, and the TFLOPs that follow."""
         line.time = round(seconds, 2)
         line.tflops = round(self.work / (line.time * line.nodes * 8), 1)
 
 
 class Maker:
-    """Commits, and what they seeded: kind, document and what to look for."""
+    """Makes commits, and records their silent changes: kind, document and key of the row."""
 
     def __init__(self, documents: int, seed: int) -> None:
         self.random = random.Random(seed)
@@ -123,14 +122,14 @@ class Maker:
         return chosen
 
     def _plain(self) -> Made:
-        """What is no silent change: prose, or a row that is measured again with all its numbers."""
+        """A change that is not silent: prose, or a row measured again with all of its numbers."""
         made = self.random.choice(self.documents)
         free = [line for line in made.lines if id(line) not in made.taken]
         if self.random.random() < 0.3 or not free:
             made.prose += 1
         else:
             line = self.random.choice(free)
-            made.taken.add(id(line))  # once only: better ones in turn are another case
+            made.taken.add(id(line))  # only once: repeated improvements are another kind
             made.measure(line, line.time * self.random.uniform(0.9, 1.1))
         return made
 
@@ -173,7 +172,7 @@ class Maker:
 
 
 def write(folder: Path, documents: int, commits: int) -> Maker:
-    """The repository, through `git fast-import`."""
+    """Write the repository with `git fast-import`."""
     subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
     maker = Maker(documents, seed=1)
     import_ = subprocess.Popen(["git", "-C", str(folder), "fast-import", "--quiet"],
@@ -193,7 +192,7 @@ def write(folder: Path, documents: int, commits: int) -> Maker:
 
 
 def main(documents: int, commits: int) -> None:
-    """Print speed, memory, and what was found and missed."""
+    """Print speed, memory, and detected and missed changes."""
     with tempfile.TemporaryDirectory() as name:
         folder, db = Path(name, "repo"), Path(name, "repo", "bench.duckdb")
         maker = write(folder, documents, commits)
@@ -201,9 +200,9 @@ def main(documents: int, commits: int) -> None:
         began = time.process_time()
         for text in texts:
             stated_rows("a.md", text)
-        alone = (time.process_time() - began) / len(texts)
+        parse_s = (time.process_time() - began) / len(texts)
         began, used = time.perf_counter(), _processor()
-        told = read_history(folder, db, processes=cores())
+        summary = read_history(folder, db, processes=cores())
         wall, processor = time.perf_counter() - began, _processor() - used
         began = time.perf_counter()
         again = read_history(folder, db, processes=cores())
@@ -212,17 +211,18 @@ def main(documents: int, commits: int) -> None:
         peak = max(resource.getrusage(one).ru_maxrss for one in who)
         size = statistics.mean(map(len, texts))
         print(
-            f"{cores()} cores, load average {os.getloadavg()[0]:.1f}; {told.commits} commits,"
-            f" {told.blobs} blobs of {size / 1024:.1f} KiB\n"
+            f"{cores()} cores, load average {os.getloadavg()[0]:.1f}; {summary.commits} commits,"
+            f" {summary.blobs} blobs of {size / 1024:.1f} KiB\n"
         )
-        own = f"{cores() * told.blobs / processor:.0f}"
+        per_blob = processor / summary.blobs
+        own = f"{cores() * summary.blobs / processor:.0f}"
         measured = {
-            "blobs a second": f"{told.blobs / wall:.0f}",
+            "blobs a second": f"{summary.blobs / wall:.0f}",
             f"the same, if {cores()} processors did nothing else": own,
-            "processor time a blob, to reading it alone": f"{processor / told.blobs / alone:.2f}",
+            "processor time of a blob, relative to parsing": f"{per_blob / parse_s:.2f}",
             f"again, nothing new ({again.blobs} blobs)": f"{known:.2f} s",
             "peak of the largest process": f"{peak / 1024:.0f} MiB",
-            "warehouse, a revision": f"{db.stat().st_size / told.revisions / 1024:.1f} KiB",
+            "warehouse, a revision": f"{db.stat().st_size / summary.revisions / 1024:.1f} KiB",
         }
         print("| what | measured |\n| :-- | --: |")
         print("".join(f"| {name} | {value} |\n" for name, value in measured.items()))
@@ -239,14 +239,14 @@ def _key(settings: Mapping[str, str]) -> str:
 
 
 def _found(db: Path, maker: Maker) -> None:
-    """Of each kind of silent change, how many the history has and how many the audit tells."""
+    """Print for each kind of silent change how many the history and the audit have."""
     query = f"""SELECT t.uri, t.line, v.settings FROM ({TIPS}) t JOIN row_versions v
         ON v.history_id = t.history_id AND v.row_id = t.row_id AND v.until IS NULL"""
     with open_read(db) as warehouse:
         findings, _ = examined(warehouse, asked="history")
         events = history(warehouse, Query()).rows
         keys = {(uri, line): _key(settings) for uri, line, settings in warehouse.rows(query)}
-    told = {
+    flagged = {
         (one.rule, cell.uri, keys.get((cell.uri, cell.line), ""))
         for one in findings
         for cell in one.cells
@@ -257,7 +257,7 @@ def _found(db: Path, maker: Maker) -> None:
     print("| :-- | --: | --: | --: | --: | --: |")
     for kind, rule in RULES.items():
         seeded = [(uri, key) for one, uri, key in maker.seeded if one == kind]
-        found = {(uri, key) for one, uri, key in told if one == rule}
+        found = {(uri, key) for one, uri, key in flagged if one == rule}
         hits, recorded = (sum(one in of for one in seeded) for of in (found, changed))
         missed, others = len(seeded) - hits, len(found - set(seeded))
         print(f"| {kind}, {rule} | {len(seeded)} | {recorded} | {hits} | {missed} | {others} |")

@@ -1,13 +1,12 @@
-"""How fast logs go into a warehouse file, beside what the same machine needs for plainer work.
+"""Speed of ingest of logs into a warehouse file, relative to simpler work on the same machine.
 
     python benchmarks/ingest.py [CASE ...] [--scale 0.1] [--rounds 3]
 
-Logs are generated below a temporary folder. Each round starts every process of a case once, in
-turn, so that other work on the machine meets all alike; medians of whole processes and their ratio
-are told: seconds as they pass, and seconds of processor time, which other work on the machine
-changes less; the peak is that of the largest process. Cases: dense, noisy, mixed, many, arguments,
-real, known, memory; `--scale 1` is 1,000,000 steps, 1 GB of noise, 300,000 steps, 2,000, 500, 500
-and 10,000 files, a log of 4 GB.
+Logs are generated in a temporary folder. Each round starts every process of a case once, in turn,
+so that other load affects all alike. Printed are medians of whole processes and their ratio: wall
+seconds, and processor seconds, which other load affects less; the peak is that of the largest
+process. Cases: dense, noisy, mixed, many, arguments, real, known, memory; `--scale 1` is 1,000,000
+steps, 1 GB of noise, 300,000 steps, 2,000, 500, 500 and 10,000 files, a log of 4 GB.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def steps(count: int, seed: int = 1) -> Iterator[dict[str, float]]:
-    """The values of a run, step by step."""
+    """The values of a run, by step."""
     chance = random.Random(seed)
     for n in range(1, count + 1):
         ms = round(chance.uniform(215_000, 216_000), 1)
@@ -97,7 +96,7 @@ def steps(count: int, seed: int = 1) -> Iterator[dict[str, float]]:
 
 
 def dense(folder: Path, scale: float) -> list[Process]:
-    """A log of nothing but steps, beside a clean CSV of their values and beside a loop of `re`."""
+    """A log of only steps, compared with a CSV of their values and with a loop of `re`."""
     log, csv = folder / "dense.log", folder / "dense.csv"
     with log.open("w") as file, csv.open("w") as table:
         file.write(SETUP)
@@ -138,9 +137,9 @@ def noisy(folder: Path, scale: float) -> list[Process]:
 
 
 def mixed(folder: Path, scale: float) -> list[Process]:
-    """Steps with memory, timers and noise between them, beside as many steps alone."""
-    log, alone, chance = folder / "mixed.log", folder / "alone.log", random.Random(5)
-    with log.open("w") as file, alone.open("w") as steps_only:
+    """Steps with memory, timers and noise between them, compared with only the steps."""
+    log, steps_file, chance = folder / "mixed.log", folder / "steps.log", random.Random(5)
+    with log.open("w") as file, steps_file.open("w") as steps_only:
         for one in (file, steps_only):
             one.write(SETUP)
         for number, values in enumerate(steps(int(300_000 * scale))):
@@ -154,13 +153,13 @@ def mixed(folder: Path, scale: float) -> list[Process]:
             if number % 20 == 0:
                 file.write("time (ms) | forward-compute: 31.88 | optimizer: 50.66\n")
     return [
-        ("bench ingest, steps alone", ["bench", "ingest", str(alone), "--db", "NEW"]),
+        ("bench ingest, only steps", ["bench", "ingest", str(steps_file), "--db", "NEW"]),
         ("bench ingest", ["bench", "ingest", str(log), "--db", "NEW"]),
     ]
 
 
 def many(folder: Path, scale: float) -> list[Process]:
-    """Logs of 20 to 500 KB: set-up, warnings, steps with timers below."""
+    """Logs of 20 to 500 KB: setup, warnings, steps with timers."""
     chance, made = random.Random(3), folder / "many"
     made.mkdir()
     for number in range(int(FILES["many"] * scale)):
@@ -180,7 +179,7 @@ def many(folder: Path, scale: float) -> list[Process]:
 
 
 def arguments(folder: Path, scale: float) -> list[Process]:
-    """Logs of 100 KB that begin as those of Megatron: with 400 lines of arguments."""
+    """Logs of 100 KB that begin like Megatron's, with 400 lines of arguments."""
     chance, made = random.Random(4), folder / "arguments"
     made.mkdir()
     for number in range(int(FILES["arguments"] * scale)):
@@ -197,12 +196,12 @@ def arguments(folder: Path, scale: float) -> list[Process]:
 
 
 def real(folder: Path, scale: float) -> list[Process]:
-    """The sample logs of data/ over and over: set-up, arguments, timers, warnings, failures."""
+    """Copies of the sample logs of data/: setup, arguments, timers, warnings, failures."""
     made, logs = folder / "real", sorted((ROOT / "data" / "logs").rglob("*.log"))
     made.mkdir()
     for number in range(int(FILES["real"] * scale)):
         content = logs[number % len(logs)].read_bytes()
-        # Without a line of its own a copy is known by its bytes, and not read.
+        # Each copy has a line of its own: identical bytes would be skipped.
         (made / f"run{number:05d}.log").write_bytes(content + f"\ncopy {number}\n".encode())
     return [
         ("find", ["find", str(made), "-type", "f", "-printf", "%s %T@\n"]),
@@ -211,7 +210,7 @@ def real(folder: Path, scale: float) -> list[Process]:
 
 
 def known(folder: Path, scale: float) -> list[Process]:
-    """Files that the warehouse holds, unchanged."""
+    """Unchanged files that are in the warehouse already."""
     made, db = folder / "known", folder / "known.duckdb"
     made.mkdir()
     for number in range(int(10_000 * scale)):
@@ -225,7 +224,7 @@ def known(folder: Path, scale: float) -> list[Process]:
 
 
 def memory(folder: Path, scale: float) -> list[Process]:
-    """A long log; what counts is the peak of memory."""
+    """A long log, for the peak of memory."""
     log = folder / "long.log"
     with log.open("w") as file:
         file.write(SETUP)
@@ -246,26 +245,26 @@ CASES: dict[str, Callable[[Path, float], list[Process]]] = {
 }
 
 
-FILES = {"many": 2000, "arguments": 500, "real": 500}  # of which so many are read in a second
+FILES = {"many": 2000, "arguments": 500, "real": 500}  # read per second
 
 
 class Taken(NamedTuple):
-    """What one process took."""
+    """Resources used by one process."""
 
     seconds: float
-    processor: float  # seconds of all its cores, and of processes of its own
+    processor: float  # seconds on all cores, with children
     mib: int  # peak memory
 
 
 def run(words: list[str]) -> Taken:
-    """What one process takes."""
+    """Run a process and measure it."""
     names = {"python": [sys.executable], "bench": [sys.executable, "-m", "bench", "-q"]}
     command = [*names.get(words[0], [words[0]]), *words[1:]]
-    # What is said goes into a file: grep stops at the first line when it may say nothing.
-    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as said:
+    # Output goes to a file: grep stops at the first match if its output is /dev/null.
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as output:
         command = [word if word != "NEW" else f"{name}/new.duckdb" for word in command]
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=said, stderr=said)
+        process = subprocess.Popen(command, stdout=output, stderr=output)
         _, status, usage = os.wait4(process.pid, 0)
         took = time.perf_counter() - began
     if status:
@@ -274,7 +273,7 @@ def run(words: list[str]) -> Taken:
 
 
 def measure(case: str, scale: float, rounds: int) -> list[str]:
-    """The rows of one case: median seconds and their ratio to the first process, peak MiB."""
+    """The rows of a case: median seconds, their ratio to the first process, peak MiB."""
     with tempfile.TemporaryDirectory() as name:
         processes = CASES[case](Path(name), scale)
         taken: dict[str, list[Taken]] = {title: [] for title, _ in processes}
@@ -300,21 +299,21 @@ def _rate(files: float, seconds: float) -> str:
 
 
 def main() -> None:
-    """Measure and print a table in markdown."""
+    """Measure, and print a markdown table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--scale", type=float, default=0.1)
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    if unknown := set(asked.cases) - CASES.keys():
+    arguments = parser.parse_args()
+    if unknown := set(arguments.cases) - CASES.keys():
         parser.error(f"no case is called {', '.join(sorted(unknown))}: {', '.join(CASES)}")
-    print(f"scale {asked.scale:g}, {asked.rounds} rounds, {load()}, {machine()}\n")
+    print(f"scale {arguments.scale:g}, {arguments.rounds} rounds, {load()}, {machine()}\n")
     print("| case | process | s | ratio | processor, s | ratio | peak, MiB |")
     print("| :-- | :-- | --: | --: | --: | --: | --: |")
-    for case in asked.cases or CASES:
-        print("\n".join(measure(case, asked.scale, asked.rounds)), flush=True)
+    for case in arguments.cases or CASES:
+        print("\n".join(measure(case, arguments.scale, arguments.rounds)), flush=True)
 
 
 if __name__ == "__main__":

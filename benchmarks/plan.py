@@ -1,11 +1,11 @@
-"""How soon the best run of a sweep is found: the planner beside random order and neighbours.
+"""Runs until the best of a sweep is found: the planner, random order, and neighbours.
 
     python benchmarks/plan.py [REPLAYS] [FOLDER...]
 
-A published sweep is the oracle. Three of its rows, by chance, are measured; then a way of choosing
-says which row is measured next, until one is within 2% of the best (of model FLOP/s a device, as
-models differ in size). The planner is fitted to the rows measured so far and to nothing else.
-`neighbours` takes the row with the fewest doublings and differing settings from the best so far.
+A published sweep is the oracle. Three random rows are measured first; then each method chooses the
+next row, until one is within 2% of the best (by model FLOP/s per device, as models differ in size).
+The planner is fitted only to the rows measured so far. `neighbours` takes the row with the fewest
+doublings and differing settings from the best so far.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting
 from bench.foresight.terms import PACE
 
-START, NEAR, FEWEST = 3, 0.02, 15  # rows at first; how near the best counts; rows of a sweep
+START, NEAR, FEWEST = 3, 0.02, 15  # initial rows; tolerance to the best; minimum rows of a sweep
 REPLAYS = 200
 
 Choice = Callable[[list[Setting], list[Setting]], int]
 
 
 def cost(one: Setting) -> float:
-    """ln(device-seconds a FLOP)."""
+    """ln(device-seconds per FLOP)."""
     return math.log(float(one.pace or 0) / one.flops)
 
 
 def at_random(done: list[Setting], left: list[Setting]) -> int:
-    """The next in random order: the sweep was shuffled."""
+    """The first row left: the sweep was shuffled."""
     return 0
 
 
-def beside(done: list[Setting], left: list[Setting]) -> int:
-    """The row most like the best so far."""
+def most_similar(done: list[Setting], left: list[Setting]) -> int:
+    """The row most similar to the best so far."""
     return left.index(nearest(min(done, key=cost), left))
 
 
@@ -59,7 +59,7 @@ def planned(done: list[Setting], left: list[Setting]) -> int:
 
 
 def needed(sweep: Sequence[Setting], choose: Choice, seed: int) -> int:
-    """Runs after the first three until one is near the best."""
+    """The number of runs after the initial ones until one is near the best."""
     rows = random.Random(seed).sample(list(sweep), len(sweep))
     done, left = rows[:START], rows[START:]
     goal = min(map(cost, sweep)) + math.log(1 + NEAR)
@@ -69,7 +69,7 @@ def needed(sweep: Sequence[Setting], choose: Choice, seed: int) -> int:
 
 
 def sweeps(settings: Sequence[Setting]) -> dict[str, list[Setting]]:
-    """The rows of a document on one system, of documents with enough of them."""
+    """Sweeps with enough rows: those of one document on one system."""
     found: dict[str, list[Setting]] = defaultdict(list)
     for one in settings:
         found[f"{Path(one.source[0]).name[:40]}, {Path(str(one.system)).name[:24]}"].append(one)
@@ -77,13 +77,13 @@ def sweeps(settings: Sequence[Setting]) -> dict[str, list[Setting]]:
 
 
 def main(replays: int, folders: Sequence[Path]) -> None:
-    """Print the mean number of runs of each way, by sweep."""
+    """Print the mean number of runs of each method, by sweep."""
     print("| sweep | rows | random | neighbours | planner |")
     print("| :-- | --: | --: | --: | --: |")
     for name, rows in sweeps(settings_of(folders)).items():
         found = [
             statistics.mean(needed(rows, choose, seed) for seed in range(replays))
-            for choose in (at_random, beside, planned)
+            for choose in (at_random, most_similar, planned)
         ]
         print(f"| {name} | {len(rows)} | {' | '.join(f'{one:.1f}' for one in found)} |", flush=True)
 

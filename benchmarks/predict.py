@@ -1,12 +1,12 @@
-"""How far predictions are off: runs left out of published sweeps, beside two plain rules.
+"""Errors of predictions for held-out runs of published sweeps, compared with two simple rules.
 
     python benchmarks/predict.py [FOLDER...] [--unseen FOLDER...]
 
-Reads the tables below the folders (data/tables without any), leaves out configurations, node
-counts and documents, fits to the others and compares. A configuration is left out with a twentieth
-of all, a node count with all above it, a document whole. `nearest`: the most alike measured run at
-its FLOP/s; `FLOPs`: the median FLOP/s of the system. Documents that helped to tune the model are
-told apart from the others, and so are those of folders that nobody looked at while it was made.
+Reads the tables below the folders (default: data/tables), holds out configurations, node counts and
+documents, fits to the rest and compares. A configuration is held out with 5% of all, a node count
+with all above it, a document as a whole. `nearest`: the FLOP/s of the most similar measured run;
+`FLOPs`: the median FLOP/s of the system. Results are separate for documents used for tuning the
+model, for others, and for folders unseen during its development.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TARGETS = {Beyond.SETTING: 0.05, Beyond.SIZE: 0.12, Beyond.SOURCE: 0.15}
 
 
 class Miss(NamedTuple):
-    """Relative errors of a run left out, and whether its interval holds it."""
+    """Relative errors for a held-out run, and whether its interval covers it."""
 
     document: str
     model: float
@@ -65,17 +65,17 @@ class Miss(NamedTuple):
 def settings_of(folders: Sequence[Path]) -> list[Setting]:
     """The runs of tables that can train."""
     warehouse = in_memory()
-    for folder in folders:  # of a row that two folders have, that of the later one is a copy
+    for folder in folders:  # a row in two folders is a copy in the later one
         ingest_into(warehouse, [folder], ROOT)
     rows = by_configuration(candidates(warehouse, Query()).eligible("pace").kept)
     return [one for row in rows if not lacking(row) and (one := setting(row))]
 
 
 def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
-    """What is left out at a time."""
+    """The held-out parts."""
     if beyond is not Beyond.SETTING:
         return folds(settings, beyond)
-    groups = list(dict.fromkeys(one.group for one in settings))  # a set's order differs by run
+    groups = list(dict.fromkeys(one.group for one in settings))  # the order of a set varies
     random.Random(1).shuffle(groups)
     part = {group: at % PARTS for at, group in enumerate(groups)}
     found = defaultdict(list)
@@ -85,7 +85,7 @@ def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
 
 
 def misses(settings: Sequence[Setting], beyond: Beyond) -> Iterator[Miss]:
-    """The errors of every run whose system others measured."""
+    """The errors for every run whose system has other runs."""
     for fold in parts(settings, beyond):
         gone = set(fold.removed)
         kept = [one for at, one in enumerate(settings) if at not in gone]
@@ -124,7 +124,7 @@ def nearest(one: Setting, runs: Sequence[Setting]) -> Setting:
 
 
 def line(name: str, found: Sequence[Miss]) -> str:
-    """A row of the table."""
+    """One row of the table."""
     model, like, flops = (
         statistics.median(getattr(one, name) for one in found)
         for name in ("model", "nearest", "flops")
@@ -136,7 +136,7 @@ def line(name: str, found: Sequence[Miss]) -> str:
 
 
 def main(folders: Sequence[Path], unseen: Sequence[Path] = ()) -> None:
-    """Print a table for each way to leave out."""
+    """Print a table for each kind of held-out part."""
     settings = settings_of([*folders, *unseen])
     strange = {path.name for folder in unseen for path in folder.rglob("*")}
     print(f"{len(settings)} configurations of {len({one.source[0] for one in settings})} documents")

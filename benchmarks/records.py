@@ -1,9 +1,9 @@
-"""How long a repository of 5,000 run records takes to ingest and to audit, beside parsing its JSON.
+"""Time to ingest and audit a repository of 5,000 run records, compared with parsing its JSON.
 
     python benchmarks/records.py [RECORDS]
 
-Once with rows of a published table, once with runs of logs (whose headers are longer): records are
-exported from one of each, and copied under other ids and lines. The limit is 10 s for 5,000.
+Measured with rows of a published table, and with runs of logs, whose headers are longer: records
+are exported from one of each, and copied with other ids and lines. The limit is 10 s for 5,000.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main(count: int) -> None:
 
 
 class Spent(NamedTuple):
-    """Seconds by the clock and of the processor, and those of it that the audit took."""
+    """Wall and processor seconds, and the audit's processor seconds."""
 
     whole: float
     cpu: float
@@ -65,7 +65,7 @@ class Spent(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path, db: Path) -> Spent:
-        """What `bench ingest` does, measured."""
+        """Measure the steps of `bench ingest`."""
         clock, began = time.perf_counter(), time.process_time()
         ingest([folder], db)
         read = time.process_time()
@@ -75,7 +75,7 @@ class Spent(NamedTuple):
 
 
 def make(scratch: Path, source: Path, count: int) -> Path:
-    """A folder of so many records, each another run of the same source."""
+    """Write `count` records, each of another run of the same source."""
     (scratch / "one").mkdir(parents=True)
     shutil.copy(source, scratch / "one")
     ingest([scratch / "one"], scratch / "one.duckdb")
@@ -87,7 +87,7 @@ def make(scratch: Path, source: Path, count: int) -> Path:
         path.unlink()
     for number in range(count):
         record = known[number % len(known)]
-        if "table" in record:  # each copy of a document has tables of its own
+        if "table" in record:  # copies of a document have their own tables
             table = KNOWN_TABLE.format(record["table"]["id"], number // len(known))
             record = record | {"table": record["table"] | {"id": table}}
         record["run"] |= {"id": f"{number:012x}", "line": number + 1}
@@ -99,13 +99,13 @@ def make(scratch: Path, source: Path, count: int) -> Path:
 
 
 def read(folder: Path) -> None:
-    """What nothing can do without: read every file and parse it."""
+    """The lower bound: read and parse every file."""
     for path in folder.rglob("*.json"):
         json.loads(path.read_bytes())
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that it takes."""
+    """The seconds of a call."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began

@@ -1,10 +1,10 @@
-"""A shared warehouse beside a file: whole processes that ingest, know all files, and print a page.
+"""A shared warehouse compared with a file: processes that ingest, skip files, and print a page.
 
     python benchmarks/shared.py [ROUNDS [PATH...]]
 
-Needs Debian's postgresql and the extra `lake`. PostgreSQL runs on loopback, once as it is and once
-behind a proxy that adds a millisecond to each round trip. Each command runs on every form in turn;
-medians of wall and processor seconds are told, with their ratio to the file's.
+Needs Debian's postgresql and the extra `lake`. PostgreSQL runs on loopback, directly and behind a
+proxy that adds a millisecond to each round trip. Each command runs on every kind of warehouse in
+turn; prints medians of wall and processor seconds, and their ratio to the file's.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def main(rounds: int, inputs: list[str]) -> None:
 
 
 def control(word: str, base: Path) -> None:
-    """Start or stop PostgreSQL by the script of the tests."""
+    """Start or stop PostgreSQL with the script of the tests."""
     script = ROOT / "tests" / "services" / "postgres.sh"
     environment = {**os.environ, "PORT": str(PORT)}
     subprocess.run([script, word, base], env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def one_round(base: Path, inputs: list[str], times: Times) -> None:
-    """Every command on every form, each with an empty cache at first; pages are compared."""
+    """Run every command on every kind, starting with an empty cache; compare pages."""
     base.mkdir()
     forms = {"file": f"{base}/bench.duckdb", "folder": f"folder:{base}/shelf"}
     for title, port in (("PostgreSQL", PORT), ("PostgreSQL, 1 ms", SLOW)):
@@ -78,7 +78,7 @@ def one_round(base: Path, inputs: list[str], times: Times) -> None:
 
 
 def run(base: Path, title: str, db: str, args: list[str]) -> tuple[bytes, float, float]:
-    """What a process prints, its wall and its processor seconds."""
+    """The output of a process, its wall and processor seconds."""
     environment = {**os.environ, "BENCH_DB": db, "XDG_CACHE_HOME": str(base / f"{title}.cache")}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "bench", *args], cwd=base, env=environment,
@@ -91,7 +91,7 @@ def run(base: Path, title: str, db: str, args: list[str]) -> tuple[bytes, float,
 
 
 def delay() -> None:
-    """A proxy before PostgreSQL: each chunk waits half of the latency, in its order."""
+    """A proxy for PostgreSQL that delays each chunk by half of the latency, in order."""
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while chunk := await reader.read(1 << 16):
@@ -112,7 +112,7 @@ def delay() -> None:
 
 
 def table(times: Times) -> str:
-    """A row for each command and form."""
+    """One row per command and kind."""
     lines = [
         "| command | warehouse | wall s | ratio | CPU s | ratio |",
         "|---|---|--:|--:|--:|--:|",

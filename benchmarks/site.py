@@ -1,12 +1,12 @@
-"""What `bench site` takes to build, and its pages to show in a browser, beside their limits.
+"""Times of building a site and of showing its pages in a browser, with their limits.
 
     python benchmarks/site.py [build] [pages] [many] [steps] [--rounds N] [--keep FOLDER]
 
-Cases: `build` makes the site of 2,000 runs, and again after one more log; `pages` opens its
-overview and a model's page with 1,000 rows from the disk; `many` does that with 100,000 rows;
-`steps` opens a run of 10^6 steps. The warehouses are made (`size.py`) and kept with --keep. A page
-is opened in a fresh context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`);
-told is the median.
+Cases: `build` builds the site of 2,000 runs, and again after one more log; `pages` opens its
+overview and a model's page with 1,000 rows from disk; `many` does that with 100,000 rows; `steps`
+opens a run of 10^6 steps. The warehouses are generated (`size.py`) and kept with --keep. Pages are
+opened in a fresh context of Debian's Chromium by Playwright (`pip install -e '.[browser]'`); prints
+the median.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 import size
 from startup import load, machine
 
-LOGS, ROWS = 500, 1_500  # of the 2,000 runs
+LOGS, ROWS = 500, 1_500  # number among the 2,000 runs
 STEPS = 1_000_000
 CASES = ("build", "pages", "many", "steps")
 LINE = (
@@ -38,7 +38,7 @@ LINE = (
     "loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
     "number of nan iterations:   0 |\n"
 )
-# What was changed is on the screen when a frame is over.
+# Changes are on the screen after a frame.
 FRAME = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
 SORTED = f"""async (name) => {{
   const began = performance.now();
@@ -48,10 +48,10 @@ SORTED = f"""async (name) => {{
 }}"""
 FILTERED = f"""async (name) => {{
   const box = document.getElementById(`${{name}}-filter`);
-  const told = document.querySelector(`.grid-tools:has(#${{name}}-filter) .count`);
+  const count = document.querySelector(`.grid-tools:has(#${{name}}-filter) .count`);
   box.value = "12";
   const began = performance.now();
-  const later = new Promise((done) => new MutationObserver(() => done()).observe(told, {{
+  const later = new Promise((done) => new MutationObserver(() => done()).observe(count, {{
     childList: true, characterData: true, subtree: true }}));
   box.dispatchEvent(new Event("input"));
   await later;
@@ -63,7 +63,7 @@ Row = tuple[str, str, str]
 
 
 def main() -> None:
-    """Print a table in markdown: what, how much, at most."""
+    """Print a markdown table of measurements and limits."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", help=", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=5)
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def build(kept: Path, rounds: int) -> Iterator[Row]:
-    """The site of 2,000 runs from nothing, unchanged, and with one more log."""
+    """Build the site of 2,000 runs: from scratch, unchanged, and with one more log."""
     folder = mixed(kept)
     shutil.rmtree(folder / "public", ignore_errors=True)
     yield "2,000 runs built", made(folder), "30 s"
@@ -95,8 +95,8 @@ def build(kept: Path, rounds: int) -> Iterator[Row]:
         bench(here, "-q", "ingest", ".")
         yield "again with one more log", made(here), "3 s"
     files = [one for one in (folder / "public").rglob("*") if one.is_file()]
-    held = sum(one.stat().st_size for one in files)
-    yield "files, size of the site", f"{len(files):,}, {held / 1e6:.1f} MB", ""
+    size = sum(one.stat().st_size for one in files)
+    yield "files, size of the site", f"{len(files):,}, {size / 1e6:.1f} MB", ""
 
 
 def pages(kept: Path, rounds: int) -> Iterator[Row]:
@@ -110,7 +110,7 @@ def pages(kept: Path, rounds: int) -> Iterator[Row]:
 
 
 def many(kept: Path, rounds: int) -> Iterator[Row]:
-    """The same of 100,000 rows."""
+    """The same with 100,000 rows."""
     folder = size.made(kept / "100000", 100_000)
     yield "100,000 runs built", made(folder), ""
     with chromium() as opened:
@@ -119,7 +119,7 @@ def many(kept: Path, rounds: int) -> Iterator[Row]:
 
 
 def steps(kept: Path, rounds: int) -> Iterator[Row]:
-    """The page of a run of 10^6 steps until its curves are drawn by the script."""
+    """The page of a run with 10^6 steps until the script has drawn its curves."""
     folder = kept / "steps"
     if not folder.exists():
         folder.mkdir(parents=True)
@@ -135,7 +135,7 @@ def steps(kept: Path, rounds: int) -> Iterator[Row]:
 
 
 def overview(site: Path, opened: Opens, rounds: int, limits: tuple[str, str, str]) -> Iterator[Row]:
-    """Bytes of the first page, when something is seen, and when its tables answer."""
+    """Bytes of the start page, time to first paint, and time until its tables respond."""
     found = [opened(site / "index.html", "button.sort") for _ in range(rounds)]
     yield "overview: bytes with style and script", f"{found[0]['bytes'] / 1e3:.0f} kB", limits[0]
     yield "overview: first paint", seconds(one["paint"] for one in found), limits[1]
@@ -143,7 +143,7 @@ def overview(site: Path, opened: Opens, rounds: int, limits: tuple[str, str, str
 
 
 def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
-    """The longest table: shown, sorted, filtered, and how much of it exists."""
+    """The longest table: time to show, sort and filter, and the number of its elements."""
     counts = {
         page: int(found[1].replace(",", ""))
         for page in site.glob("models/*.html")
@@ -160,7 +160,7 @@ def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
 
 
 def measure_table(page: Any) -> dict[str, float]:
-    """Sort by a column of numbers, then filter by a word, each until it is on the screen."""
+    """Sort by a number column, then filter by a word, each until it is on the screen."""
     table = page.locator("table[aria-rowcount]").first
     name = table.get_attribute("id")
     sort = page.evaluate(SORTED, name)
@@ -173,7 +173,7 @@ Opens = Callable[..., dict[str, Any]]
 
 @contextmanager
 def chromium() -> Iterator[Opens]:
-    """Opens a page from the disk, and tells when what is looked for is there, in ms."""
+    """A function that opens a page from disk and returns the ms until an element exists."""
     from playwright.sync_api import sync_playwright
 
     where = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -191,20 +191,20 @@ def chromium() -> Iterator[Opens]:
             if "rowcount" in until:
                 page.locator("table.grid[data-key]").first.scroll_into_view_if_needed()
             page.locator(until).first.wait_for(state="attached", timeout=60_000)
-            told = {"ready": page.evaluate("performance.now()")}
+            measured = {"ready": page.evaluate("performance.now()")}
             page.wait_for_load_state("load")
             page.wait_for_timeout(200)
-            told |= {"paint": page.evaluate(PAINT), **(work(page) if work else {})}
-            told["bytes"] = sum(one.stat().st_size for one in {*read} if one.is_file())
+            measured |= {"paint": page.evaluate(PAINT), **(work(page) if work else {})}
+            measured["bytes"] = sum(one.stat().st_size for one in {*read} if one.is_file())
             context.close()
-            return told
+            return measured
 
         yield opened
         browser.close()
 
 
 def mixed(kept: Path) -> Path:
-    """A folder with a warehouse of 2,000 runs: 500 logs, and a model with 1,000 rows of tables."""
+    """Write a warehouse of 2,000 runs with 500 logs and a model with 1,000 rows of tables."""
     folder = kept / "2000"
     if (folder / "bench.duckdb").exists():
         return folder
@@ -225,7 +225,7 @@ def mixed(kept: Path) -> Path:
 
 
 def log(count: int, seed: int) -> str:
-    """A log of Megatron-LM with so many steps, one of them slow."""
+    """A log of Megatron-LM with one slow step."""
     rng = random.Random(seed)
     slow = rng.randrange(1, count)
     return "".join(
@@ -236,7 +236,7 @@ def log(count: int, seed: int) -> str:
 
 
 def made(folder: Path) -> str:
-    """Seconds of `bench site`, a whole process, by the clock and of the processors."""
+    """Wall and processor seconds of `bench site` as a process."""
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     bench(folder, "-q", "site", "-o", "public")
     took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)

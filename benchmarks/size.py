@@ -1,11 +1,11 @@
-"""What commands take as the warehouse grows: processor seconds of whole processes.
+"""Processor seconds of commands as the warehouse grows, for whole processes.
 
     python benchmarks/size.py [ROWS ...] [--rounds N] [--keep FOLDER]
 
-The warehouses are `data/` (rows 0), then made sweeps of 1,000, 10,000 and 100,000 rows, of which
-the model asked for has three in ten. Each is ingested once (`--keep` leaves it for the next call),
-then every command is started in turn, so that other work on the machine meets all alike. Told are
-the least processor seconds of the rounds and their ratio to importing what `bench` stands on.
+The warehouses are `data/` (rows 0) and generated sweeps of 1,000, 10,000 and 100,000 rows, 30% of
+them of the queried model. Each is ingested once (`--keep` stores it for the next call), then every
+command is started in turn, so that other load affects all alike. Prints the minimum of processor
+seconds over the rounds, and their ratio to importing the dependencies of `bench`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from startup import BASE, ROOT, load, machine
 
 SIZES = (0, 1_000, 10_000, 100_000)
-LIMIT_S = 600  # by the clock: what takes longer counts as infinite
+LIMIT_S = 600  # wall timeout; longer counts as infinite
 A_TABLE, TABLES = 200, 5  # rows of a table, tables of a document
 # Label, hidden size, layers, parameters, share of the rows.
 MODELS = (("1.3B", 2048, 24, 1.3e9, 3), ("6.7B", 4096, 32, 6.7e9, 3), ("13B", 5120, 40, 13e9, 2),
@@ -35,7 +35,7 @@ HEADER = (
     "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |\n"
     "| ----: | ---: | -: | -: | -: | --: | --: | --: | -----: | -----: | ----: |\n"
 )
-# What a sweep may try: TP, PP, DP, MBS, GBS; no set-up twice in a table.
+# Configurations of a sweep: TP, PP, DP, MBS, GBS; unique within a table.
 SETUPS = list(product((1, 2, 4, 8), (1, 2, 4), (8, 16, 32), (1, 2, 4), (1024, 2048, 4096)))
 LOG = "".join(
     f" iteration {at:8d}/    1000 | consumed samples: {at * 256:12d} | elapsed time per iteration "
@@ -44,12 +44,12 @@ LOG = "".join(
     "number of skipped iterations:   0 | number of nan iterations:   0 |\n"
     for at in range(1, 201)
 )
-# On data/, a run, a document and a number that a page computes.
+# Of data/: a run, a document and a computed number of a page.
 OF_DATA = {"run": "004:44", "document": "data/tables/004_tr3m-1B3.md", "number": "25.4"}
 
 
 def commands(at: Mapping[str, str]) -> dict[str, list[str]]:
-    """What is started, by name; a name that begins with `ingest` writes, and starts on a copy."""
+    """Command lines by name; names with the prefix `ingest` write, and run on a copy."""
     model = ["--model", "1.3B"]
     return {
         "report": ["report", *model, "--format", "md"],
@@ -67,7 +67,7 @@ def commands(at: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Print a table in markdown: a row a command, two columns a size."""
+    """Print a markdown table: one row per command, two columns per size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)
     parser.add_argument("--rounds", type=int, default=3)
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def made(folder: Path, rows: int) -> Path:
-    """A folder with a warehouse of so many rows, made unless it is there."""
+    """A folder with a warehouse of `rows` rows, generated unless it exists."""
     if (folder / "bench.duckdb").exists():
         return folder
     folder.mkdir(parents=True)
@@ -112,9 +112,9 @@ def made(folder: Path, rows: int) -> Path:
 
 
 def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, float]:
-    """The least processor seconds of every command, by name."""
+    """The minimum of processor seconds of every command, by name."""
     of_made = {"run": "sweep-000.md:11", "document": "sweep-000.md", "number": "1234.5"}
-    asked = {
+    commands_by_name = {
         name: ["-m", "bench", *words]
         for name, words in commands(of_made if rows else OF_DATA).items()
         if only in name
@@ -122,7 +122,7 @@ def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, float]
     took: dict[str, list[float]] = {}
     for _ in range(rounds):
         took.setdefault(BASE, []).append(spent(folder, ["-c", BASE]))
-        for name, words in asked.items():
+        for name, words in commands_by_name.items():
             with tempfile.TemporaryDirectory(dir=folder.parent) as copied:
                 here = folder
                 if "ingest" in words:
@@ -134,7 +134,7 @@ def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, float]
 
 
 def spent(folder: Path, words: list[str]) -> float:
-    """Processor seconds of one process and its own; its output goes nowhere."""
+    """Processor seconds of a process with its children, without output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(
@@ -150,7 +150,7 @@ def spent(folder: Path, words: list[str]) -> float:
 
 
 def document(rng: random.Random, number: int) -> str:
-    """A document of tables, each the sweep of one model; 8 devices a node, full recompute."""
+    """A document of tables, each a sweep of one model; 8 devices per node, full recompute."""
     text = [f"# Sweep {number}\n\nSequence length 2048, A100 80GB\n"]
     for table in range(TABLES):
         label, hidden, layers, params, _ = rng.choices(MODELS, [one[-1] for one in MODELS])[0]
@@ -170,11 +170,11 @@ def row(
     mbs: int,
     gbs: int,
 ) -> str:
-    """One row with TFLOPs by F2, of one in 50 wrong."""
+    """One row with TFLOPs by F2; one in 50 is wrong."""
     (label, h, layers, params), world, s = model, tp * pp * dp, 2048
     vocab = -(-50257 // (128 * tp)) * 128 * tp
     flops = 96 * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (16 * layers * h))
-    slots = gbs / (mbs * dp)  # a pipeline fills and drains; the rest differs from job to job
+    slots = gbs / (mbs * dp)  # pipeline bubbles; the rest is noise between jobs
     rate = (110 + 7 * mbs - 4 * tp) * slots / (slots + pp - 1) * rng.uniform(0.9, 1.1)
     seconds = round(flops / (rate * 1e12 * world), 3)
     shown = flops / (seconds * 1e12 * world) * (1.1 if rng.random() < 0.02 else 1)

@@ -1,9 +1,9 @@
-"""How long `bench --help` and a page take as whole processes, beside importing what they stand on.
+"""Time of `bench --help` and of a page as processes, compared with importing dependencies.
 
     python benchmarks/startup.py [ROUNDS]
 
-Every round starts each command once, in turn, so that other work on the machine meets all alike;
-the median of the rounds is told, and its ratio to `python -c "import duckdb, jinja2, typer"`.
+Every round starts each command once, in turn, so that other load affects all alike; prints the
+median of the rounds, and its ratio to `python -c "import duckdb, jinja2, typer"`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMMANDS = {
 
 
 def main(rounds: int) -> None:
-    """Measure in a temporary warehouse of data/ and print two tables in markdown."""
+    """Measure with a temporary warehouse of data/, and print two markdown tables."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "data", folder / "data")
@@ -51,9 +51,9 @@ def main(rounds: int) -> None:
 
 
 def run(folder: Path, args: list[str]) -> float:
-    """Seconds that one process takes; its output goes nowhere."""
+    """Seconds of a process, without output."""
     environment = {key: value for key, value in os.environ.items() if key != "BENCH_DB"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its bytecode
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # like an installed program, with bytecode
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, *args], cwd=folder, env=environment, check=True,
@@ -63,7 +63,7 @@ def run(folder: Path, args: list[str]) -> float:
 
 
 def table(times: dict[str, list[float]]) -> str:
-    """Median, least, ratio to the base and the limit of each command."""
+    """Median, minimum, ratio to the base and limit of each command."""
     base = statistics.median(next(iter(times.values())))
     lines = [
         "",
@@ -81,7 +81,7 @@ def table(times: dict[str, list[float]]) -> str:
 
 
 def machine() -> str:
-    """What it ran on."""
+    """The description of this machine."""
     cpu = next(
         (
             line.partition(":")[2].strip()
@@ -97,7 +97,7 @@ def machine() -> str:
 
 
 def load() -> str:
-    """How busy the machine is otherwise."""
+    """The load of the machine."""
     return f"load average {os.getloadavg()[0]:.1f}"
 
 

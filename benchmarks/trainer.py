@@ -1,8 +1,8 @@
-"""How near the trainer comes to what this machine can do: `python benchmarks/trainer.py`.
+"""The trainer's share of this machine's achievable FLOP/s: `python benchmarks/trainer.py`.
 
-The measure is the machine's own matrix product, taken before and after each run. Without a GPU:
-124m, fp32, MBS 1, all threads; then the same work shared by two processes with half of the threads
-each. With one: 1.3b in bf16 on one GPU.
+The reference is the machine's matrix product, measured before and after each run. Without a GPU:
+124m, fp32, MBS 1, all threads; then the same work divided over two processes with half of the
+threads each. With a GPU: 1.3b in bf16.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def products(threads: int, clock: Callable[[], float] = time.perf_counter) -> li
 
 
 def steps(words: list[str], threads: int) -> list[float]:
-    """Seconds of each iteration but the first, which warms up."""
+    """Seconds of each iteration after the first, which is a warm-up."""
     command = [sys.executable, "-m", "bench.trainer.train", *words]
     env = os.environ | {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
@@ -70,9 +70,9 @@ def steps(words: list[str], threads: int) -> list[float]:
 
 
 def by_processor_time(model: str, iters: int) -> float:
-    """The share on one thread by processor time, which others on the machine hardly touch."""
+    """The share on one thread by processor time, which other load hardly affects."""
     before, used = products(1, time.process_time), []
-    for count in (2, 2 + iters):  # the difference has no start-up in it
+    for count in (2, 2 + iters):  # the difference excludes startup
         start = os.times()
         steps(f"{model} --iters {count}".split(), 1)
         end = os.times()
@@ -87,13 +87,13 @@ def by_processor_time(model: str, iters: int) -> float:
 
 
 def side_by_side(model: str, rounds: int, threads: int) -> float:
-    """Iterations between products that last as long, so that others on the machine slow down both.
+    """Alternate iterations and products of equal duration, so that other load slows both.
 
-    Each share is of the mean rate of the products before and after, not of the fastest product.
-    The best round is the one that was disturbed least; the median of all stands beside it.
+    Each share is relative to the mean rate of the products before and after, not to the fastest.
+    The best round is the least disturbed one; the median of all is printed, too.
     """
-    alone = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
-    os.environ.update(alone, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
+    single = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
+    os.environ.update(single, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
     options = parse(f"{model} --iters {rounds + 1} --threads {threads}".split())
     work = flops.model(options.shape, options.gbs, options.vocab)
     torch.set_num_threads(threads)
@@ -101,15 +101,15 @@ def side_by_side(model: str, rounds: int, threads: int) -> float:
     print("| round | s/it | GFLOP/s | products | share |\n| ---: | ---: | ---: | ---: | ---: |")
     training = train(options)
     with redirect_stdout(io.StringIO()):
-        seconds = next(training).seconds  # warms up
+        seconds = next(training).seconds  # warm-up
     before = rate(seconds / 2)
     for _ in range(rounds):
         with redirect_stdout(io.StringIO()):
             seconds = next(training).seconds
         after = rate(seconds / 2)
-        beside, ours = (before + after) / 2, work / seconds
-        shares.append(ours / beside)
-        cells = (len(shares), seconds, ours / 1e9, beside / 1e9, shares[-1])
+        baseline, ours = (before + after) / 2, work / seconds
+        shares.append(ours / baseline)
+        cells = (len(shares), seconds, ours / 1e9, baseline / 1e9, shares[-1])
         print("| {} | {:.2f} | {:.1f} | {:.1f} | {:.2f} |".format(*cells), flush=True)
         before = after
     best, usual = max(shares), statistics.median(shares)
@@ -118,7 +118,7 @@ def side_by_side(model: str, rounds: int, threads: int) -> float:
 
 
 def rate(seconds: float) -> float:
-    """FLOP/s of products one after the other for so long, the largest that the machine likes."""
+    """FLOP/s of successive matrix products over this time."""
     a, b = (torch.randn(2048, 2048, device=DEVICE) for _ in range(2))
     start, done = time.perf_counter(), 0
     while (spent := time.perf_counter() - start) < seconds or not done:
@@ -128,7 +128,7 @@ def rate(seconds: float) -> float:
 
 
 def main() -> int:
-    """Print the shares; 1 if that of one process is below what is asked for."""
+    """Print the shares; returns 1 if that of one process is below the limit."""
     flags = argparse.ArgumentParser(description=__doc__)
     for name, value in DEFAULTS.items():
         flags.add_argument(f"--{name}", type=type(value), default=value)
@@ -148,7 +148,7 @@ def main() -> int:
     if given.side_by_side:
         return 0 if side_by_side(model, given.side_by_side, given.threads) >= AT_LEAST else 1
     print(HEAD)
-    shares, alone, before = [], 0.0, products(given.threads)
+    shares, single_s, before = [], 0.0, products(given.threads)
     for name, grid in grids.items():
         words = f"{model} {grid}".split()
         options = parse(words)
@@ -157,14 +157,14 @@ def main() -> int:
         after = products(given.threads)
         best, usual = min(taken), statistics.median(taken)
         peak, product = max(before + after), statistics.median(before + after)
-        before, alone = after, alone or best
+        before, single_s = after, single_s or best
         work = flops.model(options.shape, options.gbs, options.vocab)
         causal = flops.causal(options.shape, options.gbs, options.vocab)
         shares.append(work / best / peak)
         print(
             f"| {name} | {options.grid.world} x {threads} | {best:.3f} ({usual:.3f}) | "
             f"{work / best / 1e9:.1f} | {peak / 1e9:.1f} | {shares[-1]:.2f} | "
-            f"{work / usual / product:.2f} | {causal / best / peak:.2f} | {alone / best:.2f} |",
+            f"{work / usual / product:.2f} | {causal / best / peak:.2f} | {single_s / best:.2f} |",
             flush=True,
         )
     print(f"{LEGEND}\nload average {os.getloadavg()[0]:.1f}")

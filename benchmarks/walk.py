@@ -1,13 +1,12 @@
-"""How much of the package one has to read to follow a command, and how the whole is cut.
+"""The amount of code entered by a command, and the structure of the package.
 
     python benchmarks/walk.py [--json] [WALK ...]      # walks: ingest page explain runs static
 
-A walk runs one command in a process of its own with `sys.setprofile` and counts what of our
-package is entered: functions, the files that they stand in, calls, and how often control changes
-from a file to another. Module bodies and what comprehensions make are no functions. Processor
-seconds are of a second run without the profile. The static counts are of Python outside tests,
-data and benchmarks; an upward arrow is an import of a room from one below it in ROOMS, a circle a
-set of files, or of rooms, that import each other.
+A walk runs one command in its own process with `sys.setprofile`, and counts entered functions of
+the package, their files, calls, and changes of control between files. Module bodies and
+comprehensions are not functions. Processor seconds are of a second run without profiling. The
+static counts are of Python outside of tests, data and benchmarks; an upward arrow is an import of a
+room from one below it in ROOMS, a circle is a set of files, or of rooms, that import each other.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ WALKS = {
     "explain": ("explain of one number", ["explain", "25.4", DOCUMENT]),
     "runs": ("bench runs FILE", ["runs", LOG]),
 }
-# From the top down: a room imports from those behind it.
+# From the top down: a room imports from later ones.
 ROOMS = (
     "__main__.py", "cli.py", "commands", "ci", "__init__.py", "notebook", "terminal", "site",
     "watch", "launch", "claims", "explain", "reports", "foresight", "decide", "project", "audit",
@@ -54,7 +53,7 @@ Row = dict[str, object]
 
 
 def main() -> None:
-    """Print the walks and counts asked for as a table in markdown, or as JSON."""
+    """Print the requested walks and counts as a markdown table or JSON."""
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("walks", nargs="*", metavar="WALK", help=" ".join((*WALKS, "static")))
     parser.add_argument("--json", action="store_true", help="a list of objects")
@@ -81,7 +80,7 @@ def walk(name: str) -> Row:
 
 
 def _run(folder: Path, words: list[str]) -> float:
-    """Processor seconds of a process of Python in a folder; ends the program where it fails."""
+    """Processor seconds of a Python process in a folder; exits if it fails."""
     environment = {key: value for key, value in os.environ.items() if key != "BENCH_DB"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
@@ -97,8 +96,8 @@ TRACE = "--trace"
 
 
 def trace(result: Path, command: list[str]) -> None:
-    """Run a command of bench in this process and write what it entered of our package."""
-    ours: dict[CodeType, str | None] = {}  # the file of a code object, None: not one to count
+    """Run a command of bench in this process, and write the entered functions and files."""
+    ours: dict[CodeType, str | None] = {}  # the file of a code object; None: not counted
     entered: set[CodeType] = set()
     counts: Counter[str] = Counter()
     here = ""
@@ -124,7 +123,7 @@ def trace(result: Path, command: list[str]) -> None:
         found = {"functions": len(entered), "files": len(files), **counts}
         result.write_text(json.dumps(found))
 
-    # The program leaves by os._exit, which first runs what waits for the end.
+    # The program ends by os._exit after running its exit hooks.
     atexit.register(write)
     sys.argv = ["bench", *command]
     threading.setprofile(profile)
@@ -133,10 +132,10 @@ def trace(result: Path, command: list[str]) -> None:
 
 
 def _file_of(code: CodeType) -> str | None:
-    """The file of a function of our package, None for any other code."""
+    """The file of a function of our package; None for other code."""
     if code.co_name.startswith("<") and code.co_name != "<lambda>":
         return None
-    # An editable install comes through the link typings/bench: resolve to the one true path.
+    # An editable install is found through the link typings/bench: resolve it.
     file = Path(code.co_filename).resolve()
     if not file.is_relative_to(ROOT):
         return None
@@ -188,12 +187,12 @@ def sources() -> list[str]:
 
 
 def room(file: str) -> str:
-    """The folder at the root that a file lies in; a file at the root is its own room."""
+    """The top-level folder of a file; a file at the root is its own room."""
     return file.split("/")[0]
 
 
 def imports(trees: Mapping[str, ast.Module]) -> dict[str, set[str]]:
-    """The files that each file imports anywhere, in functions and for types too."""
+    """The files imported by each file, including imports in functions and for types."""
     return {file: set(_targets(file, tree, trees)) - {file} for file, tree in trees.items()}
 
 
@@ -216,7 +215,7 @@ def _upward(arrows: Mapping[str, set[str]]) -> Iterable[tuple[str, str]]:
 
 
 def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
-    """Sets of two and more that reach each other (Tarjan's strong components)."""
+    """Cycles of imports: strongly connected components of at least two (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -244,13 +243,13 @@ def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _comments(text: str) -> int:
-    """Lines that hold a comment, without the pragmas of tools."""
+    """Lines with a comment, except pragmas of tools."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return sum(t.type == tokenize.COMMENT and not t.string.startswith(PRAGMAS) for t in tokens)
 
 
 def _tables(rows: list[Row], counts: list[Row]) -> str:
-    """The walks, then the counts, as tables in markdown."""
+    """The walks, then the counts, as markdown tables."""
     shown = [_table(rows, str)] if rows else []
     return "\n\n".join([*shown, *([_table(counts, _listed)] if counts else [])])
 

@@ -1,1 +1,1 @@
-"""Markdown that keeps itself true: regions, row diffs, and what a pull request is told."""
+"""Generated regions in markdown, row diffs, and comments on pull requests."""

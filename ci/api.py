@@ -1,4 +1,4 @@
-"""HTTP to a code host: JSON out, JSON back, a few tries."""
+"""JSON over HTTP to a code host, with retries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ATTEMPTS, WAIT_S = 3, 1.0
 
 
 class ApiError(Exception):
-    """The host did not do what was asked; `status` is 0 when it was not reached."""
+    """The request failed; `status` is 0 when the host was not reached."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -24,20 +24,20 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """An API below a URL; its headers hold the token, and are sent and never shown."""
+    """An API under a base URL; its headers hold the token and are never printed."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
 
     def many(self, path: str) -> list[dict[str, Any]]:
-        """The objects that a GET answers with; raises ApiError for anything else."""
+        """The list of objects that a GET returns; raises ApiError for anything else."""
         found = self._call("GET", path)
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
             raise ApiError(0, f"GET {path}: response is not a list of objects")
         return found
 
     def one(self, method: str, path: str, data: object = None) -> dict[str, Any]:
-        """The object that a call answers with; raises ApiError for anything else."""
+        """The object that a call returns; raises ApiError for anything else."""
         made = self._call(method, path, data)
         if not isinstance(made, dict):
             raise ApiError(0, f"{method} {path}: response is not an object")
@@ -48,7 +48,7 @@ class Api:
             try:
                 return self._once(method, path, data)
             except ApiError as error:
-                # A POST that failed so may have been done: again would be a second comment.
+                # A failed POST may have been executed: a retry could write a second comment.
                 is_safe = error.status == 429 or (error.status >= 500 and method != "POST")
                 if attempt == ATTEMPTS or not is_safe:
                     raise

@@ -1,4 +1,4 @@
-"""What a pull request is told: one markdown text, and the same cut to a size."""
+"""The comment on a pull request: its markdown, and the same truncated to a size."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SUMMARY_LIMIT = 900_000  # bytes; GitHub takes 1 MiB
 
 
 def marker(comment_id: str) -> str:
-    """The hidden line by which our comment is found again."""
+    """The hidden line that identifies our comment."""
     return f"<!-- bench:comment id={comment_id} -->"
 
 
 def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id: str) -> str:
-    """The whole text, the marker first; `diff` may be why there is none."""
+    """The whole text, marker first; `diff` is a string with the reason where there is none."""
     lines = [marker(comment_id), "### Benchmarks", ""]
     if isinstance(diff, str):
         lines += [f"Rows not compared: {_line(diff)}."]
@@ -49,7 +49,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     if regions > unchecked and not (errors or stale or charts):
         lines += ["", f"{counted(regions - unchecked, 'region')} up to date."]
     text = harmless(visible("\n".join(lines))) + "\n"
-    if stale or charts:  # a command to copy, as it is: nobody is called from within code
+    if stale or charts:  # a command to copy, unchanged: mentions do not work inside code
         names = sorted({page.name for page in pages if page.is_stale})
         command = _code(visible(f"bench report --update {' '.join(map(typed, names))}"))
         text += f"\n{command} writes them anew.\n"
@@ -57,7 +57,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
 
 
 def harmless(text: str) -> str:
-    """The text without mentions: nobody is called by what stands in a log or a table."""
+    """The text without mentions: a log or table must not notify anybody."""
     return _AT.sub("&amp;", _MENTION.sub("@\u200b", text))
 
 
@@ -81,7 +81,7 @@ def _are(found: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """Text of one line, whatever it held: a line of its own could be a command to the host."""
+    """The text on one line: a line of its own could be a command to the host."""
     return markdown_cell(" ".join(text.split()))
 
 
@@ -90,9 +90,9 @@ def _code(text: str) -> str:
 
 
 def cut(text: str, limit: int, rest: str) -> str:
-    """The text, or its first lines within `limit` bytes and a word on the rest; no table is torn.
+    """The text, or its first lines within `limit` bytes and a note on the rest.
 
-    A row stays whole, and a table keeps its head and at least one row, or is left out.
+    Rows stay whole; a table keeps its head and at least one row, or is left out.
     """
     if _size(text) <= limit:
         return text

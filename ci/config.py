@@ -1,4 +1,4 @@
-"""`bench ci config`: whether bench.toml is right."""
+"""`bench ci config`: validate bench.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .pages import matching
 
 
 def validate(files: Sequence[Path]) -> None:
-    """Read each file; raises BenchError for what is wrong in the first that is."""
+    """Read each file; raises BenchError for the first error."""
     found = [*files] or [file for file in [find_file(Path.cwd())] if file]
     if not found:
         raise BenchError("no bench.toml found", hint="bench.toml is optional")

@@ -1,4 +1,4 @@
-"""`bench diff`: two sides opened, compared, laid out."""
+"""`bench diff`: open two sides, compare them, format the differences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def diff(
     form: Format | None,
     output: Path | None,
 ) -> int:
-    """Compare OLD with NEW, or files with what git has of them; the exit code."""
+    """Compare OLD with NEW, or files with their version in git; returns the exit code."""
     found = against(base, paths, where) if base else between(paths, where)
     form = choose_format(form, output)
     if form is Format.MD:
@@ -61,8 +61,8 @@ def between(paths: Sequence[Path], where: str | None) -> rowdiff.Diff:
 def against(
     base: str, paths: Sequence[Path], where: str | None = None, sources: Sources | None = None
 ) -> rowdiff.Diff:
-    """What lies here with what git has of it at `base`; no paths: the sources of bench.toml, which
-    `sources` may have read."""
+    """Compare the working tree with git's version at `base`; without paths, the sources of
+    bench.toml, which `sources` may have read already."""
     home = find_home(Path.cwd()).resolve()
     named = [path.resolve() for path in paths or read_settings().sources]
     top = top_of_checkout()
@@ -90,7 +90,7 @@ def against(
 
 
 def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:
-    """The sources that bench.toml named at a commit; without one those that it names now."""
+    """The sources in bench.toml as of a commit; the current ones if it had no bench.toml then."""
     name = (home / FILE).relative_to(top).as_posix()
     check_out(top, commit, [name], root)
     file, base, found = root / name, top, read_settings().sources
@@ -100,7 +100,7 @@ def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:
     except BenchError as error:
         info(f"bench.toml at {commit[:12]} is invalid ({error.what}); using the current sources")
     names = [Path(os.path.relpath(source, base)).as_posix() for source in found]
-    # A link is followed as it leads now: what it leads to is what git has.
+    # A link is resolved in the working tree: git has its target, not the link.
     real = [(top / name).resolve() for name in names]
     return [
         at.relative_to(top).as_posix() if at.exists() and at.is_relative_to(top) else name
@@ -109,7 +109,7 @@ def _sources_then(top: Path, commit: str, home: Path, root: Path) -> list[str]:
 
 
 def _drop_wrong(settings: Path) -> None:
-    """A bench.toml that was wrong then is what this branch may mend: it is read as none."""
+    """Treat an invalid bench.toml of the base as missing: this branch may be its fix."""
     try:
         if settings.is_file():
             read_file(settings)

@@ -1,4 +1,4 @@
-"""`bench ci github`: check, compare, annotate, summarise, keep one comment in a pull request."""
+"""`bench ci github`: check, diff, annotate, summarise, update one comment on a pull request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .sticky import GitHub
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What GitHub tells a job by its environment."""
+    """A job's settings in GitHub's environment variables."""
 
     repository: str
     token: str = field(repr=False)
@@ -45,7 +45,7 @@ class Job:
 
     @property
     def is_of_fork(self) -> bool:
-        """Whether it runs for a pull request that is not known to come from the repository."""
+        """Whether its pull request may come from a fork."""
         request = self.event.get("pull_request")
         if not isinstance(request, dict):
             return False
@@ -59,7 +59,7 @@ def _repository(side: object) -> object:
 
 
 def read_job(environment: Mapping[str, str]) -> Job:
-    """The job as its environment tells it; raises BenchError for an event file that is broken."""
+    """Read the job from its environment; raises BenchError for a broken event file."""
     path = environment.get("GITHUB_EVENT_PATH")
     try:
         event = json.loads(Path(path).read_text("utf-8")) if path else {}
@@ -81,7 +81,7 @@ def read_job(environment: Mapping[str, str]) -> Job:
 def github(
     named: Sequence[Path], base: str | None, save: Path | None, timeout: float, fork_templates: bool
 ) -> int:
-    """Check, compare, and comment; `save` keeps the comment in a file for who may write it."""
+    """Check, diff, and comment; `save` stores the comment in a file for a job that may post it."""
     job = read_job(os.environ)
     settings = read_settings().github
     history = "use actions/checkout with fetch-depth: 0"
@@ -118,7 +118,7 @@ def _summarise(job: Job, body: str) -> None:
 
 
 def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_news: bool) -> bool:
-    """Write the comment if there is where and with what; tells why not, and never fails the job."""
+    """Write the comment, or say why it cannot be written; never fails the job."""
     if settings.comment == "never" or number is None:
         info(
             "comment: disabled in bench.toml" if number else "comment: skipped, not a pull request"
@@ -140,10 +140,10 @@ def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_
 
 
 def post_saved(saved: Path) -> int:
-    """Post what a process without rights has saved, to the pull request that it ran for.
+    """Post a comment saved by an unprivileged job to the pull request that the job ran for.
 
-    The file comes from whoever opened the pull request, and may say anything as text: it is posted
-    only to that pull request, under our marker, and mentions, shows and commands nobody.
+    The author of the pull request controls the file's text: it is posted only to that pull
+    request, under our marker, without mentions, pictures or commands.
     """
     job = read_job(os.environ)
     number, body, settings, is_news = _saved(saved)
@@ -174,7 +174,7 @@ def _require_same_commit(job: Job, number: int, saved: Path) -> None:
 
 
 def _saved(file: Path) -> tuple[int | None, str, JobSettings, bool]:
-    """Number, text, settings and whether it is news; raises BenchError for what is not ours."""
+    """Number, text, settings, whether it is news; raises BenchError for a file that is not ours."""
     hint = "create it with bench ci github --save FILE"
     try:
         data = parse_json(read_regular(file))

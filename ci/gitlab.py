@@ -1,4 +1,4 @@
-"""`bench ci gitlab`: check, compare, mark lines, keep one note in a merge request."""
+"""`bench ci gitlab`: check, diff, annotate lines, update one note on a merge request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEVERITY = {"error": "major", "notice": "info"}
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What GitLab tells a job by its environment."""
+    """A job's settings in GitLab's environment variables."""
 
     api: str
     project: str
@@ -36,7 +36,7 @@ class Job:
 
 
 def read_job(environment: Mapping[str, str]) -> Job:
-    """The job as its environment tells it."""
+    """Read the job from its environment."""
     number = environment.get("CI_MERGE_REQUEST_IID", "")
     return Job(
         environment.get("CI_API_V4_URL", ""),
@@ -57,7 +57,7 @@ def gitlab(
     timeout: float,
     fork_templates: bool,
 ) -> int:
-    """Do all of it; `quality` is where the report of code quality goes, which marks lines."""
+    """Check, diff, and comment; `quality` is the file of the code quality report."""
     job = read_job(os.environ)
     settings = read_settings().gitlab
     history = 'set the variable GIT_DEPTH: "0"'
@@ -85,7 +85,7 @@ def _entry(mark: Mark) -> dict[str, Any]:
 
 
 def _note(job: Job, settings: JobSettings, body: str, is_news: bool) -> None:
-    """Write the note if there is where and with what; tells why not, and never fails the job."""
+    """Write the note, or say why it cannot be written; never fails the job."""
     if settings.comment == "never" or job.request is None:
         info(
             "comment: disabled in bench.toml"

@@ -1,4 +1,4 @@
-"""Markdown files with regions: which are stale, what they should hold, and writing that."""
+"""Markdown files with generated regions: find, check and rewrite the stale ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .region_page import Chart, NotRendered, make
 from .sources import Sources
 
 _LARGEST = 64 << 20  # bytes of a page
-ROUNDS = 4  # a file that states its own lines settles in two
+ROUNDS = 4  # a file that cites its own lines settles in two
 _BLANKS, _RULE = re.compile(r" {2,}"), re.compile(r"-{4,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One file: its text, its regions, and what is wrong with them."""
+    """One file: its text, its regions, and their errors."""
 
     path: Path
     document: Document
@@ -42,17 +42,17 @@ class Page:
 
     @property
     def expected(self) -> str:
-        """The text as it should be."""
+        """The text with all regions up to date."""
         return self.document.replaced(self.bodies)
 
     @property
     def stale(self) -> list[Region]:
-        """The regions that do not hold what they should."""
+        """The regions whose content is out of date."""
         return [r for r, body in self.bodies.items() if self.document.is_stale(r, body)]
 
     @property
     def unsealed(self) -> list[Region]:
-        """The regions that hold what they should, and have no digest yet."""
+        """The regions that are up to date but have no digest yet."""
         stale = set(self.stale)
         return [r for r in self.bodies if r.digest is None and r not in stale]
 
@@ -89,14 +89,14 @@ def find_pages(named: Sequence[Path]) -> list[Path]:
 
 
 def examine(paths: Iterable[Path], sources: Sources) -> list[Page]:
-    """Every file that has regions, or something wrong with its markers."""
+    """Every file that has regions or broken markers."""
     charts: dict[Path, tuple[str, str]] = {}
     pages = [_examine(path, sources, charts) for path in paths]
     return [page for page in pages if page.document.regions or page.errors]
 
 
 def refuse_errors(pages: Sequence[Page]) -> None:
-    """Raises BenchError for the markers and regions that are wrong; the first tells of the rest."""
+    """Raises BenchError for wrong markers and regions; the first error counts the others."""
     errors = [error for page in pages for error in page.errors]
     if errors:
         more = "".join(f"\nand: {error}" for error in errors[1:])
@@ -118,10 +118,10 @@ def require_regions(pages: Sequence[Page], named: Sequence[Path]) -> None:
 
 
 def write(pages: Sequence[Page], sources: Sources) -> None:
-    """Write what is stale, charts first; all of it or nothing.
+    """Write the stale charts, then pages; all or nothing.
 
-    Pages that are sources of each other or themselves are made again until they say what they
-    hold. Raises BenchError, with every page as it was, when they never do.
+    Pages that are sources of each other or themselves are rendered until they are stable.
+    Raises BenchError, with every page unchanged, if they never are.
     """
     kept = [page.path for page in pages] + [c.file for page in pages for c in page.charts]
     before = {path: path.read_bytes() if path.is_file() else None for path in kept}
@@ -156,14 +156,14 @@ def _settle(pages: Sequence[Page], sources: Sources) -> None:
 
 
 def difference(page: Page) -> str:
-    """What would change, as a unified diff in which the padding of tables does not count."""
+    """The pending changes as a unified diff that ignores the padding of tables."""
     old, new = page.text.splitlines(), page.expected.splitlines()
     bare_old, bare_new = (list(map(_bare, lines)) for lines in (old, new))
     if bare_old == bare_new:
         bare_old, bare_new = old, new
     names = f"{page.name} (current)", f"{page.name} (expected)"
     lines = [*difflib.unified_diff(bare_old, bare_new, *names, n=1, lineterm="")]
-    if not lines and old == new and page.stale:  # line ends, or the digest alone
+    if not lines and old == new and page.stale:  # only line ends or the digest
         lines = [f"{page.name}: digest of a region does not match its text"]
     lines += [f"{chart.file}: {_chart_state(chart)}" for chart in page.stale_charts]
     return "".join(f"{line}\n" for line in lines)
@@ -211,7 +211,7 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
 
 
 def _found_again(page: Page) -> Page:
-    """The page, with an error when a region would not be one any more once it is written."""
+    """The page, with an error if a region could not be parsed again once it is written."""
     try:
         found = read_document(page.expected, page.name).regions
     except BenchError:
@@ -249,7 +249,7 @@ def _write(page: Page) -> None:
 
 
 def _put(data: bytes, path: Path) -> None:
-    """Write a file whole or not at all, links within the repository followed."""
+    """Write a file atomically; follows links within the repository."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path.resolve(), data)
@@ -259,30 +259,30 @@ def _put(data: bytes, path: Path) -> None:
 
 
 def _is_source(page: Page, sources: Sources) -> bool:
-    """Whether what the page is made from holds the page itself."""
+    """Whether the page is one of its own sources."""
     return sources.has_read(uri_of(page.path, sources.home))
 
 
 def _bare(line: str) -> str:
-    """A row of a table without its padding, which every change of a width would change."""
+    """A table row without padding, which changes with every column width."""
     if not line.lstrip().startswith("|"):
         return line
     return _RULE.sub("---", _BLANKS.sub(" ", line))
 
 
 def _near(path: Path) -> Path:
-    """The path from here, where that is shorter to read."""
+    """The path relative to the working directory, if that is shorter."""
     relative = Path(os.path.relpath(path))
     return path if relative.parts[:2] == ("..", "..") else relative
 
 
 def _in_checkout() -> bool:
-    """Whether a checkout begins here or above; whether git will open it is for git to say."""
+    """Whether this folder or one above it holds a `.git`; git decides whether it opens it."""
     return any((folder / ".git").exists() for folder in (Path.cwd(), *Path.cwd().parents))
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of one entry of `pages` in bench.toml; raises BenchError when it names none."""
+    """The files matching one `pages` entry of bench.toml; raises BenchError if there are none."""
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise BenchError(f"pages: {pattern!r} leads outside the directory of bench.toml",
                          hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The text of one region, and the charts that it links."""
+"""The text of one region and the charts that it links to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .sources import Sources, refuse_links_out
 
 T = TypeVar("T")
 NOT_RENDERED = "templates of a fork are not rendered"
-DRAWING = 2  # raised when the same numbers are drawn otherwise: then every chart is stale
+DRAWING = 2  # increase when drawing changes: it makes every chart stale
 _SHAPED = ("columns", "group")  # with one of these `days` is the answer of `bench days`
 CLAIM = "claim"
 _OF_CLAIM = frozenset(("report", "claim", "from"))
@@ -43,7 +43,7 @@ _DATA = re.compile(rb"<!-- bench:data ([0-9a-f]{12}) -->\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart as it should lie in a file; `data` tells what it shows, `line` who asks for it."""
+    """A chart file as it should be; `data` is what it plots, `line` that of its region."""
 
     file: Path
     line: int
@@ -52,7 +52,7 @@ class Chart:
 
     @property
     def is_current(self) -> bool:
-        """Whether the file shows these data: another matplotlib draws them in other bytes."""
+        """Whether the file plots these data; its bytes depend on the matplotlib version."""
         if not self.file.is_file():
             return False
         found = _DATA.search(self.file.read_bytes()[-200:])
@@ -68,11 +68,11 @@ class Made:
 
 
 class NotRendered(BenchError):
-    """A region that needs a template which this job does not render."""
+    """A region whose template this job does not render."""
 
 
 def make(region: Region, file: Path, sources: Sources) -> Made:
-    """The region of a file as its marker asks; raises BenchError for what it cannot have."""
+    """Render the region that a marker describes; raises BenchError for invalid options."""
     options = region.options
     if "table" in options:
         return _table(options["table"], file, region, sources)
@@ -112,7 +112,7 @@ def _answer(region: Region, file: Path, sources: Sources) -> Made:
 
 
 def _claim(region: Region, file: Path) -> Made:
-    """What a claim says, and whether it holds by the sources that `from=` names."""
+    """The claim's statement, and whether it holds by the sources in `from=`."""
     from ..claims.checked import checked
     from ..claims.region import region_text
 
@@ -126,7 +126,7 @@ def _claim(region: Region, file: Path) -> Made:
 
 
 def _check_options(region: Region) -> None:
-    """Raises BenchError for an option that this report has no use for."""
+    """Raises BenchError for an option that does not apply to this report."""
     if region.report == CLAIM and (wrong := sorted({*region.options} - _OF_CLAIM)):
         raise BenchError(f"marker option {wrong[0]!r} does not apply to report={CLAIM}",
                          why="a claim asks one question")  # fmt: skip
@@ -149,7 +149,7 @@ def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
 
 
 def _paths(region: Region, file: Path) -> list[Path]:
-    """What `from=` names, from the page's folder."""
+    """The paths in `from=`, relative to the page's folder."""
     named = [part.strip() for part in region.options["from"].split(",") if part.strip()]
     return [inside(file.parent, name) for name in named]
 
@@ -167,7 +167,7 @@ def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:
 
 
 def _query(options: Mapping[str, str]) -> Query:
-    """What the options of a marker ask for."""
+    """The query that a marker's options describe."""
     return Query(
         model=options.get("model"),
         where=options.get("where"),

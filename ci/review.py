@@ -1,4 +1,4 @@
-"""What a pull or merge request is told, whatever the host: pages checked, rows compared."""
+"""The review of a pull or merge request on any host: pages checked, rows compared."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .sticky import Host, upsert
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word on one line of a file."""
+    """An annotation of one line of a file."""
 
     level: Literal["error", "notice"]
     file: str
@@ -36,23 +36,23 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The pages, the rows that changed since the base or why none are known, and the text."""
+    """The pages, the rows changed since the base (or why they are unknown), and the comment."""
 
     pages: tuple[Page, ...]
     diff: rowdiff.Diff | str
     body: str
     error: BenchError | None = (
-        None  # why rows could not be compared: raised after everything else is printed
+        None  # why rows could not be compared; raised after everything else is printed
     )
 
     @property
     def is_news(self) -> bool:
-        """Whether anybody has to hear of it."""
+        """Whether it reports any stale page, error or changed row."""
         is_wrong = any(page.is_stale or page.errors for page in self.pages)
         return is_wrong or (not isinstance(self.diff, str) and bool(self.diff.changes))
 
     def code(self, job: JobSettings) -> int:
-        """The exit code, by what shall make a job fail; raises BenchError without a merge base."""
+        """The exit code by the job's `fail_on`; raises BenchError without a merge base."""
         if self.error:
             raise self.error
         is_stale = "stale" in job.fail_on and any(page.is_stale for page in self.pages)
@@ -71,9 +71,9 @@ def review(
     history: str,
     own_templates: bool = True,
 ) -> Reviewed:
-    """Check the pages named, or the usual ones, and compare with where HEAD left `base`.
+    """Check the given pages, or those of bench.toml, and diff against the merge base with `base`.
 
-    Without a merge base the result holds the error; `history` is what to try then. Without
+    Without a merge base the result holds the error, with `history` as its hint. Without
     `own_templates` regions that need one of the repository are not checked.
     """
     with Sources(lock_timeout=timeout, own_templates=own_templates) as sources:
@@ -91,9 +91,9 @@ def review(
 
 
 def marks(found: Reviewed) -> Iterator[Mark]:
-    """What is to be said beside lines: regions that are wrong or stale, then rows.
+    """Annotations of lines: wrong or stale regions, then changed rows.
 
-    Files are named from the top of the checkout, as hosts want them.
+    Paths are relative to the top of the checkout, as hosts require.
     """
     home, cwd = find_home(Path.cwd()), Path.cwd()
     for page in found.pages:
@@ -123,7 +123,7 @@ def marks(found: Reviewed) -> Iterator[Mark]:
 def update_comment(
     host: Host, job: JobSettings, body: str, number: int, *, is_news: bool, rest: str
 ) -> None:
-    """Bring the one comment up to date, cut to its size; `rest` says where all is.
+    """Update the comment, truncated to the host's limit; `rest` says where the full text is.
 
     Raises ApiError.
     """
@@ -134,14 +134,14 @@ def update_comment(
 
 
 def _from_top(file: Path) -> str:
-    """A file's path in its checkout; outside of one as it is."""
+    """A file's path relative to its checkout; unchanged outside of one."""
     path = Path(os.path.abspath(file))
     top = next((folder for folder in path.parents if (folder / ".git").exists()), Path.cwd())
     return Path(os.path.relpath(path, top)).as_posix()
 
 
 def _diff(base: str, history: str, sources: Sources) -> tuple[rowdiff.Diff | str, str]:
-    """What changed since the branch left its base, or why that is not known."""
+    """The rows changed since the branch left its base, or why they are unknown."""
     if not base:
         return "no base revision", ""
     if not read_settings().sources:

@@ -1,4 +1,4 @@
-"""What regions and diffs are made from: paths read into memory, or a warehouse, opened once."""
+"""Sources of regions and diffs: paths read into memory or a warehouse, each opened once."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ MOST_OPEN = 16  # warehouses: a page may ask for as many as it has regions
 
 @dataclass
 class Sources:
-    """Opens what is asked for, and keeps it for the next region.
+    """A cache of opened sources, shared by all regions.
 
-    `given` are paths, else comes `db`, else BENCH_DB, else `sources` in bench.toml, else the
-    warehouse that it names, else ./bench.duckdb.
+    The first of these counts: the paths `given`, `db`, BENCH_DB, `sources` in bench.toml, the
+    warehouse of bench.toml, ./bench.duckdb.
     """
 
     given: tuple[Path, ...] = ()
     db: Path | None = None
     lock_timeout: float = 5.0
-    own_templates: bool = True  # whether those of the repository are rendered
+    own_templates: bool = True  # whether templates of the repository are rendered
     home: Path = field(default_factory=lambda: find_home(Path.cwd()))
     _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)  # the latest last
     _uris: set[str] = field(default_factory=set)  # of what was closed again
 
     def usual(self) -> Warehouse:
-        """What a region is made from that names no source itself."""
+        """The paths for a region without a source of its own."""
         return self.of(self.paths())
 
     def paths(self) -> tuple[Path, ...]:
-        """The paths to read; none: the warehouse."""
+        """The paths to read; empty for the warehouse."""
         if self.given or self.db or os.environ.get("BENCH_DB"):
             return self.given
         return read_settings().sources
 
     def of(self, paths: Sequence[Path]) -> Warehouse:
-        """These paths as a warehouse in memory; none: the warehouse file."""
+        """These paths as a warehouse in memory; without paths, the warehouse file."""
         key = tuple(dict.fromkeys(paths))
         found = self._open.pop(key, None)
         if found is None:
@@ -61,7 +61,7 @@ class Sources:
         warehouse.close()
 
     def kept(self, paths: Sequence[Path]) -> Warehouse | None:
-        """These paths, if they were read before."""
+        """The warehouse of these paths, if they were read before."""
         return self._open.get(tuple(dict.fromkeys(paths)))
 
     def _read(self, paths: Sequence[Path]) -> Warehouse:
@@ -78,7 +78,7 @@ class Sources:
         return uri in self._uris or any(one.rows(query, [uri])[0][0] for one in there)
 
     def forget(self) -> None:
-        """Close everything: the next region reads the files as they are then."""
+        """Close everything, so that the next region reads the files again."""
         for key in [*self._open]:
             self._close(key)
         self._uris.clear()
@@ -91,7 +91,7 @@ class Sources:
 
 
 def refuse_links_out(paths: Sequence[Path]) -> None:
-    """Raises BenchError for a link below paths of a repository that leads out of it."""
+    """Raises BenchError for a link below the paths that points outside of the repository."""
     there = [path for path in paths if path.exists()]
     for file in map(Path, files_below(there, lambda *_: None)):
         inside(file.parent, file.name)

@@ -1,4 +1,4 @@
-"""One comment of a pull or merge request, found again by a hidden marker: on GitHub, on GitLab."""
+"""One comment per pull or merge request, found by a hidden marker, on GitHub and GitLab."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE, MOST_PAGES = 100, 50
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as it stands; `author` is the name of an account."""
+    """An existing comment; `author` is an account name."""
 
     id: object
     body: str
@@ -23,26 +23,26 @@ class Comment:
 
 
 class Host(Protocol):
-    """What a code host lets us do with the comments of a request; each call may raise ApiError."""
+    """Access to the comments of a request on a code host; each call may raise ApiError."""
 
     def me(self) -> str | None:
-        """The account that the token stands for; None: an app, which may not ask."""
+        """The token's account; None for an app, which may not query it."""
 
     def comments(self, number: int) -> Iterator[Comment]:
-        """Every comment, the oldest first."""
+        """All comments, oldest first."""
 
     def write(self, number: int, body: str) -> Comment:
-        """A new one."""
+        """Create a comment."""
 
     def change(self, number: int, comment: Comment, body: str) -> Comment:
-        """Another text of one."""
+        """Replace a comment's text."""
 
 
 def upsert(host: Host, number: int, marker: str, body: str, *, create: bool) -> tuple[str, str]:
-    """Write our comment that begins with the marker: what was done, and where it is.
+    """Create or update the comment that begins with the marker; returns the action and its URL.
 
-    A marker that somebody else has copied is none of ours, even if the token may change it. Raises
-    ApiError.
+    A comment of another author with a copied marker is left alone, even if the token may edit it.
+    Raises ApiError.
     """
     me = host.me()
     for comment in host.comments(number):
@@ -78,12 +78,12 @@ class GitHub:
         try:
             return str(self.api.one("GET", "user").get("login") or "") or None
         except ApiError as error:
-            if error.status in (401, 403):  # the token of a job stands for an app
+            if error.status in (401, 403):  # a job's token belongs to an app
                 return None
             raise
 
     def head_of(self, number: int) -> str:
-        """The commit that a pull request ends with; raises ApiError."""
+        """The head commit of a pull request; raises ApiError."""
         head = self.api.one("GET", f"{self.path}/pulls/{number}").get("head")
         sha = head.get("sha") if isinstance(head, dict) else None
         if not isinstance(sha, str):
@@ -120,7 +120,7 @@ class GitLab:
 
     @classmethod
     def of(cls, url: str, project: str, token: str, page: str) -> GitLab:
-        """GitLab at its API's URL, for a project's number; `page` is where people see it."""
+        """GitLab at its API's URL, for a project's number; `page` is the URL of the request."""
         return cls(Api(url, {"PRIVATE-TOKEN": token}), f"projects/{project}", page)
 
     def me(self) -> str | None:

@@ -1,4 +1,4 @@
-"""`bench report --update` and `--check`: say what was done, and the exit code."""
+"""`bench report --update` and `--check`: print what was done, return the exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def update_or_check(
     checking: bool,
     more: bool,
 ) -> int:
-    """Either of the two on the files named; raises BenchError for options that do not go along."""
+    """Run either on the given files; raises BenchError for options that do not apply."""
     if updating == checking:
         raise BenchError(
             "--update and --check are mutually exclusive"
@@ -49,7 +49,7 @@ def update_or_check(
 
 
 def update(named: Sequence[Path], sources: Sources) -> int:
-    """Rewrite the regions that are stale; nothing is written when any marker is wrong."""
+    """Rewrite the stale regions; nothing is written if any marker is wrong."""
     paths = p.find_pages(named)
     pages = p.examine(paths, sources)
     p.refuse_errors(pages)
@@ -73,7 +73,7 @@ def _done(page: p.Page) -> Iterator[str]:
 
 
 def check(named: Sequence[Path], sources: Sources) -> int:
-    """Tell which regions are stale, with a diff on stdout; changes nothing."""
+    """List the stale regions, with a diff on stdout; changes nothing."""
     paths = p.find_pages(named)
     pages = p.examine(paths, sources)
     p.refuse_errors(pages)

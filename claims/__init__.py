@@ -1,1 +1,1 @@
-"""Claims: an answer with all that it rests on, as a file that a stranger can check."""
+"""Claims: an answer with its sources and derivation, as a file that anybody can verify."""

@@ -1,4 +1,4 @@
-"""The answer to a question, computed from a warehouse, with all that it rests on."""
+"""The answer to a question, computed from a warehouse, with its rows, lines and derivation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SOURCES = "SELECT unnest(uris) AS uri, sha256, kind, lines FROM sources ORDER B
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source as it was read: its digest, kind and number of lines."""
+    """A source: its digest when read, kind and number of lines."""
 
     sha256: str
     kind: str
@@ -41,7 +41,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer, its rows and derivation; `places` are the lines that it rests on."""
+    """The answer, its rows and derivation; `places` are the lines it is computed from."""
 
     question: Question
     result: Result
@@ -53,7 +53,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The row that answers: its value, its runs, how it was made, and of how many it is one."""
+    """The answering row: its value, runs, derivation, and the number of rows it was chosen from."""
 
     value: float
     ends: tuple[float | None, float | None]
@@ -63,14 +63,14 @@ class _Found:
 
 
 def sources_of(warehouse: Warehouse) -> dict[str, Source]:
-    """Every source that could have answered, by its name."""
+    """Every source of the warehouse, by name."""
     return {uri: Source(*one) for uri, *one in warehouse.rows(_SOURCES)}
 
 
 def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
-    """The answer that a warehouse gives; sources lie below `root`.
+    """Answer the question from a warehouse; sources lie below `root`.
 
-    Raises BenchError where it has none, or where a value is that of several runs.
+    Raises BenchError without an answer, or if several runs have the value.
     """
     select(warehouse, Query())
     query = question.query(warehouse)
@@ -94,7 +94,7 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
 
 
 def fixed(warehouse: Warehouse, question: Question, query: Query) -> Question:
-    """The question with the budget that days are for, unless a source states that itself."""
+    """The question with its training length filled in, unless a source states the days itself."""
     if question.metric not in OF_DAYS:
         return question.model_copy(update={"tokens": None, "steps": None})
     select(warehouse, Query(model=question.model))
@@ -105,7 +105,7 @@ def fixed(warehouse: Warehouse, question: Question, query: Query) -> Question:
 
 
 def used(tree: Node) -> dict[str, str]:
-    """The formulas and metrics that a derivation goes through, each with the digest of its SQL."""
+    """The formulas and metrics used by a derivation, each with the digest of its SQL."""
     nodes, of_column = list(tree.walk()), {metric.column: metric.name for metric in metrics()}
     names = {f"formulas/{node.how.formula}" for node in nodes if node.how and node.how.formula}
     names |= {f"metrics/{of_column[node.name]}" for node in nodes if node.name in of_column}
@@ -119,7 +119,7 @@ def digests() -> dict[str, str]:
 
 
 def rounded(value: float | None) -> Any:  # Any: None for None, a number for a number
-    """A number to as many digits as every machine computes alike."""
+    """A number rounded to the digits that are the same on every machine."""
     if isinstance(value, bool) or not isinstance(value, float):
         return value
     return float(f"{value:.{DIGITS}g}")
@@ -164,7 +164,7 @@ def _value(here: ExplainContext, query: Query, metric: str) -> _Found:
 
 
 def _text(here: ExplainContext, known: Mapping[str, Source], uri: str, line: int) -> str:
-    """A line; a record and a member of an archive have none at hand."""
+    """A line's text; records and members of archives have none."""
     text, state = here.lines.text(uri, line), here.lines.state(uri)
     if state and known[uri].kind != "record" and "!/" not in uri:
         raise BenchError("a claim quotes the lines that it rests on", why=state,

@@ -1,4 +1,4 @@
-"""A claim as a badge: a small SVG of our own, and the markdown that shows it."""
+"""A claim as an SVG badge, and the markdown that embeds it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..reports.escape import html, markdown_text
 from ..vocabulary.format import number, percent, significant
 from .statement import Statement
 
-_SHARE = "share of "  # units that people read in percent
+_SHARE = "share of "  # units shown in percent
 _HEIGHT, _CHARACTER, _PAD = 20, 6.4, 7  # pixels, of DejaVu Sans at 11 px
 
 
 def figure(statement: Statement) -> str:
-    """The answer with its unit, as a badge and a sentence show it."""
+    """The answer with its unit, for badges and sentences."""
     result = statement.predicate.result
     if result.unit.startswith(_SHARE):
         return f"{percent(result.value, 1)} of {result.unit.removeprefix(_SHARE)}"
@@ -31,7 +31,7 @@ def sentence(statement: Statement) -> str:
 
 
 def svg(statement: Statement) -> str:
-    """The badge: what is claimed on the left, the answer on the right."""
+    """The badge: the question on the left, the answer on the right."""
     question = statement.predicate.question
     label = " ".join(filter(None, (question.answer, question.model, question.device)))[:60]
     texts = (label, figure(statement)[:60])
@@ -49,6 +49,6 @@ def svg(statement: Statement) -> str:
 
 
 def markdown(statement: Statement, badge: Path, claim: Path) -> str:
-    """The badge as a link to the claim, both beside the page."""
+    """The badge as a link to the claim; both are in the page's folder."""
     alt = markdown_text(sentence(statement))
     return f"[![{alt}]({quote(badge.name)})]({quote(claim.name)})\n"

@@ -1,4 +1,4 @@
-"""A claim file checked with its sources: what `bench verify` does and says."""
+"""`bench verify`: check a claim file against its sources and print the verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .verify import verify
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is claimed ('' where the file is no claim), and what came of it."""
+    """The claim as a sentence ('' where the file is no claim) and the verdicts."""
 
     claim: str
     outcome: Outcome
@@ -34,10 +34,11 @@ def checked(
     unreadable: Callable[[str, str], None] | None = None,
     root: Path | None = None,
 ) -> Checked:
-    """A claim against the sources below `paths`, and its signature; nothing else is read.
+    """Check a claim and its signature against the sources below `paths`; reads nothing else.
 
-    Sources are named from `root`, else from here. `unreadable` gets the name and the reason of
-    each unreadable file; without it the first raises BenchError, as does a path that is not there.
+    Source names are relative to `root`, else to the working directory. `unreadable` is called
+    with name and reason of each unreadable file; without it the first one raises BenchError, as
+    does a missing path.
     """
     data = read_bytes(claim)
     bad, signer = check(data, signature or signature_of(claim), allowed)
@@ -69,7 +70,7 @@ def _against(
 
 
 def as_lines(found: Checked) -> str:
-    """The verdict as lines: what is claimed, then what is false, or that it holds."""
+    """The outcome as lines: the claim, then the verdicts, or that it holds."""
     verdicts = [f"FALSE ({one.way}): {one.sentence}" for one in found.outcome.verdicts]
     lines = [found.claim, *(verdicts or ["TRUE: sources, answer and derivation are as claimed."])]
     lines += [f"Note: {note}" for note in found.outcome.notes]
@@ -77,7 +78,7 @@ def as_lines(found: Checked) -> str:
 
 
 def as_json(found: Checked) -> str:
-    """The same for programs."""
+    """The outcome as JSON."""
     verdicts = [
         {"way": one.way.value, "exit_code": one.way.exit_code, "sentence": one.sentence}
         for one in found.outcome.verdicts

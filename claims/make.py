@@ -1,4 +1,4 @@
-"""A warehouse and a question -> a claim."""
+"""Make a claim from a warehouse and a question."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _RUNS = """SELECT s.sha256, r.line FROM runs r JOIN sources s USING (source_id)
 
 
 def claim(warehouse: Warehouse, root: Path, question: Question, query: Query) -> Statement:
-    """The answer of a warehouse with all that it rests on; sources lie below `root`.
+    """The claim that answers the question from a warehouse; sources lie below `root`.
 
-    `query` holds the budgets that settings declare. Raises BenchError where there is no answer.
+    `query` has the budgets of the settings. Raises BenchError where there is no answer.
     """
     question = fixed(warehouse, question, query)
     found = answered(warehouse, root, question)
@@ -43,13 +43,13 @@ def claim(warehouse: Warehouse, root: Path, question: Question, query: Query) ->
 
 
 def tool(warehouse: Warehouse) -> Tool:
-    """What computes the answers of a warehouse."""
+    """The versions of bench and of the parsers that filled the warehouse."""
     [(reading,)] = warehouse.rows("SELECT coalesce(max(parser_version), 0) FROM sources")
     return Tool(version=VERSION, reading=reading, rules=rules_version())
 
 
 def annotations_of(statement: Statement) -> tuple[Annotation, ...]:
-    """What people stated, as `given` to whoever computes the answer again."""
+    """The claim's annotations, as `given` for recomputing the answer."""
     return tuple(
         Annotation(
             Match(sha256=one.source, lines=one.lines, table=one.table, model=one.model), one.field,
@@ -60,9 +60,9 @@ def annotations_of(statement: Statement) -> tuple[Annotation, ...]:
 
 
 def _stated(warehouse: Warehouse, root: Path, known: dict[str, Source]) -> Iterator[Stated]:
-    """What people state of each source, by its digest: names of files are others elsewhere.
+    """Annotations by digest of their source: file names differ between machines.
 
-    What closes findings does not travel: whoever checks judges them anew.
+    Closed findings are not included: the verifier audits again.
     """
     given = (*facts_of(warehouse, root), *path_facts(warehouse, root), *_overrides(warehouse))
     seen: set[Stated] = set()
@@ -84,7 +84,7 @@ def _stated(warehouse: Warehouse, root: Path, known: dict[str, Source]) -> Itera
 
 
 def _lines(warehouse: Warehouse, one: Annotation, sha256: str) -> tuple[int, ...] | None:
-    """The lines that an annotation names; of a run, whose id hangs on paths, its line."""
+    """The lines of an annotation; for a run, whose id depends on paths, the line of the run."""
     if not one.match.run or one.field == BOUNDARY:
         return one.match.lines
     found = warehouse.rows(_RUNS, [one.match.run])
@@ -93,7 +93,7 @@ def _lines(warehouse: Warehouse, one: Annotation, sha256: str) -> tuple[int, ...
 
 
 def _overrides(warehouse: Warehouse) -> Iterator[Annotation]:
-    """The values of `--set`, with the file that each is about."""
+    """The values of `--set` by the file that each applies to."""
     query = """SELECT r.uri, a.field, a.value, a.stated_on FROM annotations a
                JOIN runs r USING (run_id) WHERE a.origin = 'set' GROUP BY ALL ORDER BY ALL"""
     for uri, field, value, day in warehouse.rows(query):

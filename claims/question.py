@@ -1,10 +1,10 @@
-"""What a claim answers, in one small grammar; it is kept as data, and never becomes SQL as it is.
+"""The grammar of a claim's question; it is stored as data and never executed as SQL directly.
 
     best METRIC for MODEL [on DEVICE] [where EXPR]     the first row of `bench best --by METRIC`
     days [METRIC] for MODEL [on DEVICE] [where EXPR]   that of `bench days`; or device_hours
     value METRIC for MODEL [on DEVICE] [where EXPR]    a metric of the only run that fits
 
-MODEL `all` stands for any, EXPR is that of `--where`.
+MODEL `all` matches any model; EXPR is as in `--where`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..schema.where_words import tokenize
 
 ANY = "all"
 OF_DAYS = ("days", "device_hours")
-# What hangs on where files lie, which is another place for each who checks.
+# Columns that depend on file paths, which differ between machines.
 _PLACES = frozenset(("uri", "run_id", "run", "where"))
 _EXAMPLE = "best tokens_per_s_per_device for 1.3B on V100 where tp = 1"
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
@@ -31,13 +31,13 @@ Count = Annotated[int, Field(ge=1, le=10**18)]
 
 
 class Part(BaseModel):
-    """A part of a claim: nothing unknown, nothing of another type, nothing that changes."""
+    """A part of a claim: strict types, no unknown keys, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Question(Part):
-    """What is asked. Budgets are those of the claim: no settings of whoever checks count."""
+    """A question. Its budgets are the claim's own: the verifier's settings do not apply."""
 
     answer: Literal["best", "days", "value"] = Field(description="Which answer is claimed.")
     metric: Word = Field(description="The metric, as bench best, days or explain names it.")
@@ -62,18 +62,18 @@ class Question(Part):
         return " ".join([*words, *(["where", self.where] if self.where else [])])
 
     def query(self, warehouse: Warehouse) -> Query:
-        """The question as decisions take it; raises BenchError for a device that is not there.
+        """The question as a query; raises BenchError for an unknown device.
 
         The temporary table `selected` must hold all runs.
         """
         _refuse_places(self.where, listed_columns(warehouse))
         by = self.metric if self.answer == "best" else None
-        asked = Query(model=self.model, where=self.where, by=by, tokens=self.tokens,
+        query = Query(model=self.model, where=self.where, by=by, tokens=self.tokens,
                       steps=self.steps)  # fmt: skip
-        return asked.also(self._on(warehouse)) if self.device else asked
+        return query.also(self._on(warehouse)) if self.device else query
 
     def _on(self, warehouse: Warehouse) -> str:
-        """The condition that a run is on the device: V100 is V100-32GB too, and no GV100."""
+        """The condition for runs on the device: V100 also matches V100-32GB, but not GV100."""
         plain = re.escape((self.device or "").casefold())
         wanted = re.compile(rf"(?<![a-z0-9]){plain}(?![a-z0-9])")
         query = "SELECT DISTINCT device FROM selected WHERE device IS NOT NULL ORDER BY device"
@@ -87,11 +87,11 @@ class Question(Part):
 
 
 def parse_question(text: str) -> Question:
-    """The question that a text asks; raises BenchError for another grammar or metric."""
+    """Parse a question; raises BenchError for a syntax error or an unknown metric."""
     head, where = _cut(text.strip(), "where")
     head, device = _cut(head, "on")
-    asked, model = _cut(head, "for")
-    kind, _, metric = asked.partition(" ")
+    answer, model = _cut(head, "for")
+    kind, _, metric = answer.partition(" ")
     metric = metric.strip() or ("days" if kind == "days" else "")
     if kind not in ("best", "days", "value") or not model or not re.fullmatch(r"\w+", metric):
         raise BenchError(f"cannot read the question {text!r}", hint=_EXAMPLE)
@@ -108,7 +108,7 @@ def parse_question(text: str) -> Question:
 
 def _metrics(kind: str) -> tuple[str, ...]:
     if kind == "best":
-        # A claim holds no prices, and those of whoever checks it do not count.
+        # A claim has no prices, and the verifier's own do not apply.
         return tuple(name for name in RANKED_BY if name != "cost")
     if kind == "days":
         return OF_DAYS
@@ -118,7 +118,7 @@ def _metrics(kind: str) -> tuple[str, ...]:
 
 
 def _cut(text: str, word: str) -> tuple[str, str]:
-    """What stands before the first such word, and behind it."""
+    """The text before and after the first occurrence of the word."""
     found = re.search(rf"\s{word}\s", text, re.I)
     return (text[: found.start()].strip(), text[found.end() :].strip()) if found else (text, "")
 

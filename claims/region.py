@@ -1,4 +1,4 @@
-"""A claim as generated text of a page."""
+"""A claim as the text of a generated region."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .checked import Checked
 
 
 def region_text(found: Checked, claim: str) -> str:
-    """A claim in a page: what it says, a link to it, and whether it holds."""
-    said = markdown_text(found.claim or "not a claim")
+    """The claim's sentence, a link to it, and whether it holds."""
+    sentence = markdown_text(found.claim or "not a claim")
     verdicts = [f"- **{one.way}**: {markdown_text(one.sentence)}" for one in found.outcome.verdicts]
     holds = "**false** by its sources" if verdicts else "holds by its sources"
-    return "\n".join([f"{said} ([claim]({quote(claim)}), {holds}).", *([""] if verdicts else []),
-                      *verdicts])  # fmt: skip
+    first = f"{sentence} ([claim]({quote(claim)}), {holds})."
+    return "\n".join([first, *([""] if verdicts else []), *verdicts])

@@ -1,7 +1,7 @@
-"""Signatures beside a claim, made and checked by OpenSSH: `ssh-keygen -Y`, namespace bench-claim.
+"""Detached signatures of claims by OpenSSH: `ssh-keygen -Y`, namespace bench-claim.
 
-The signature is of the file's bytes and lies in CLAIM.sig, so that anybody can check it without
-bench. Other signers of files, such as cosign, sign the same bytes: nothing here has to know them.
+CLAIM.sig signs the bytes of the file, so it can be verified without bench. Other tools that sign
+files, such as cosign, need no support here.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ _WAIT_S = 120.0  # a passphrase is asked for on the terminal
 
 
 def signature_of(claim: Path) -> Path:
-    """Where the signature of a claim lies."""
+    """The path of a claim's signature."""
     return claim.with_name(claim.name + SUFFIX)
 
 
 def sign(data: bytes, key: Path) -> bytes:
-    """The signature of a claim's bytes by a private key, or by the agent for a public one.
+    """Sign a claim's bytes with a private key, or through the agent for a public key.
 
-    Raises BenchError where there is no ssh-keygen, or it refuses the key.
+    Raises BenchError without ssh-keygen, or if it refuses the key.
     """
     if not key.is_file():
         raise BenchError(f"no key at {key}", hint="--sign ~/.ssh/id_ed25519")
     done = _ssh("sign", "-q", "-f", str(key.absolute()), "-n", NAMESPACE, given=data)
     if done.returncode or not done.stdout.startswith(b"-----BEGIN SSH SIGNATURE-----"):
-        raise BenchError(f"ssh-keygen did not sign with {key}", why=_said(done))
+        raise BenchError(f"ssh-keygen did not sign with {key}", why=_error_text(done))
     return done.stdout
 
 
 def check(data: bytes, signature: Path, allowed: Path | None) -> tuple[Verdict | None, str]:
-    """What is wrong with the signature of these bytes, and else who has signed.
+    """Verify the signature of these bytes: the verdict if it is bad, else a note on the signer.
 
-    Without `allowed`, a file of allowed signers as ssh-keygen(1) has it, any key will do, and no
-    signature at all. Raises BenchError where there is no ssh-keygen or no such file.
+    `allowed` is a file of allowed signers, see ssh-keygen(1); without it any key is accepted, and
+    so is a missing signature. Raises BenchError without ssh-keygen or without that file.
     """
     if allowed is not None and not allowed.is_file():
         raise BenchError(f"no allowed signers at {allowed}", hint="see ssh-keygen(1)")
@@ -51,7 +51,7 @@ def check(data: bytes, signature: Path, allowed: Path | None) -> tuple[Verdict |
             return None, "not signed"
         return Verdict(Way.UNSIGNED, f"There is no signature at {signature}."), ""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        # A copy: what is read is what is checked, and no name begins with a dash.
+        # Copied, so that the checked bytes are those read, and no file name begins with a dash.
         copy = Path(folder, "sig")
         copy.write_bytes(read_bytes(signature, _MOST))
         done = _ssh("check-novalidate", "-n", NAMESPACE, "-s", str(copy), given=data)
@@ -91,5 +91,5 @@ def _ssh(way: str, *words: str, given: bytes = b"") -> subprocess.CompletedProce
         raise BenchError("ssh-keygen did not answer", hint="ssh-add the key first") from error
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _error_text(done: subprocess.CompletedProcess[bytes]) -> str:
     return done.stderr.decode("utf-8", "replace").strip()[-500:]

@@ -1,6 +1,6 @@
-"""A claim as a file: an in-toto Statement v1; docs/claim.schema.json is made from this.
+"""The claim file: an in-toto Statement v1; docs/claim.schema.json is generated from this.
 
-The file is a stranger's. Everything in it has a type and a bound, and no path in it is opened.
+The file is untrusted: everything in it has a type and a size limit, and its paths are not opened.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ways in which a claim can be false, each with its exit code; 0 is a claim that holds."""
+"""Reasons why a claim is false, each with its exit code; 0 is a claim that holds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Way(StrEnum):
-    """A way to be false. The order is that of gravity: of several the first gives the exit."""
+    """A reason why a claim is false, by severity: the first of several gives the exit code."""
 
     INVALID = "invalid"
     SIGNATURE = "signature"
@@ -55,7 +55,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One way in which a claim is false, in a sentence."""
+    """One reason why a claim is false, as a sentence."""
 
     way: Way
     sentence: str
@@ -63,7 +63,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All verdicts, the gravest first, and what is worth knowing of a claim that holds."""
+    """All verdicts, most severe first, and notes on a claim that holds."""
 
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def outcome(verdicts: Iterable[Verdict], notes: Iterable[str] = ()) -> Outcome:
-    """Verdicts in the order of their gravity, each once."""
+    """The outcome of verdicts: sorted by severity, without duplicates."""
     order = tuple(Way)
     return Outcome(
         tuple(sorted(dict.fromkeys(verdicts), key=lambda one: order.index(one.way))), tuple(notes)

@@ -1,6 +1,6 @@
-"""Whether a claim holds: its sources by their digests, its answer computed anew, its rows audited.
+"""Verify a claim: compare source digests, recompute the answer, audit the rows.
 
-Nothing of the claim is believed but what it asks; nothing but the paths given is read.
+Only the question is taken from the claim; only the given paths are read.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .statement import Result, Row, Statement, Tool
 from .verdict import Outcome, Verdict, Way, outcome
 
 _LESS_IS_BETTER = frozenset(("mem", "device_hours", "days", "energy"))
-_NEAR = 200  # lines around its place in which a changed row is looked for
-_ALIKE = 0.6  # of two texts of one row
+_NEAR = 200  # lines around its old place in which a changed row is searched
+_ALIKE = 0.6  # of two versions of a row
 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """Which source of the claim is which of those that are here."""
+    """The claim's sources matched with the local ones."""
 
     here: Mapping[str, Source]  # by name here
     same: Mapping[str, str] = field(default_factory=dict)  # digest of the claim -> name here
@@ -38,7 +38,7 @@ class _Match:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the same bytes are here, and nothing else."""
+        """Whether the local sources are exactly those of the claim."""
         return not (self.changed or self.missing or self.added)
 
 
@@ -51,11 +51,11 @@ class _Check:
     lines: Lines
     match: _Match
     found: Answered | None
-    why: str  # there is no answer
+    why: str  # the reason for no answer
 
     @property
     def same_answer(self) -> bool:
-        """Whether the answer is that of the claim; with other sources, of any number of rows."""
+        """Whether the answer is the claim's; with other sources, from any number of rows."""
         claimed = self.statement.predicate.result
         if self.found is None:
             return False
@@ -68,10 +68,10 @@ class _Check:
 
 
 def verify(statement: Statement, warehouse: Warehouse, root: Path) -> Outcome:
-    """Every way in which a claim about the sources of a warehouse is false.
+    """The verdicts on a claim about the sources of a warehouse.
 
-    The warehouse must rest on what the claim states beside sources (`annotations_of`) and on no
-    other facts; sources lie below `root`.
+    The warehouse must have the annotations of the claim (`annotations_of`) and no others; sources
+    lie below `root`.
     """
     match = _matched(statement, sources_of(warehouse))
     found, why = None, ""
@@ -92,7 +92,7 @@ _EXPLAINS = frozenset(
 
 
 def _matched(statement: Statement, here: Mapping[str, Source]) -> _Match:
-    """By digests; what is left over by the same name, else the same last part of it."""
+    """Match sources by digest; the rest by name, else by the last part of the name."""
     by_digest: dict[str, str] = {}
     for uri, source in here.items():
         by_digest.setdefault(source.sha256, uri)
@@ -131,7 +131,7 @@ def _of_sources(check: _Check) -> Iterator[Verdict]:
 
 
 def _of_rows(check: _Check) -> Iterator[Verdict]:
-    """What became of the rows of the claim, and whether one that it leaves out is better."""
+    """Verdicts on the claim's rows, and on a better row that it leaves out."""
     whole = True
     for row in check.statement.predicate.rows:
         if fate := _fate(check, row):
@@ -155,8 +155,8 @@ def _of_rows(check: _Check) -> Iterator[Verdict]:
 
 
 def _fate(check: _Check, row: Row) -> Verdict | None:
-    """What has become of a row in a source that has changed; in one that has not, whether the
-    claim quotes it as it is."""
+    """Verdict on a row of a changed source; for an unchanged one, whether the claim's quote is
+    exact."""
     if row.source in check.match.missing:
         return None
     if (same := check.match.same.get(row.source)) is not None:
@@ -200,7 +200,7 @@ def _of_formulas(check: _Check) -> Iterator[Verdict]:
 
 
 def _of_audit(check: _Check) -> Iterator[Verdict]:
-    """What the audit says against the rows that the claim rests on."""
+    """Audit errors in the rows of the claim."""
     places = {
         (uri, row.line)
         for row in check.statement.predicate.rows
@@ -214,7 +214,7 @@ def _of_audit(check: _Check) -> Iterator[Verdict]:
 
 
 def _of_answer(check: _Check) -> Iterator[Verdict]:
-    """Whether answer, rows and derivation are those of the claim, where nothing else says why."""
+    """Verdicts on answer, rows and derivation, where no other verdict explains a difference."""
     claimed, found = check.statement.predicate, check.found
     way = Way.ANSWER if check.same_version else Way.VERSION
     theirs, here = claimed.tool.version, tool(check.warehouse).version
@@ -222,10 +222,10 @@ def _of_answer(check: _Check) -> Iterator[Verdict]:
     if found is None:
         yield Verdict(way, f"The sources give no answer{by}: {check.why}.")
     elif not check.same_answer:
-        said = (_result(found.result), _result(claimed.result))
-        if said[0] == said[1]:  # they differ in a digit or an end that a figure does not show
-            said = (_whole(found.result), _whole(claimed.result))
-        yield Verdict(way, f"The sources give {said[0]}; the claim says {said[1]}{by}.")
+        recomputed, stated = _result(found.result), _result(claimed.result)
+        if recomputed == stated:  # they differ only in digits or ends that are not shown
+            recomputed, stated = _whole(found.result), _whole(claimed.result)
+        yield Verdict(way, f"The sources give {recomputed}; the claim says {stated}{by}.")
     elif check.match.is_whole or not check.match.changed:
         if sorted(map(_key, found.rows)) != sorted(map(_key, claimed.rows)):
             listed = ", ".join(str(row.line) for row in found.rows[:12])
@@ -236,14 +236,14 @@ def _of_answer(check: _Check) -> Iterator[Verdict]:
 
 
 def _difference(found: Answered, statement: Statement) -> str:
-    """The first number that is derived otherwise."""
+    """The first number with another derivation."""
     ours, theirs = found.derivation.flat(), statement.predicate.derivation.flat()
     at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
     if at is None:
         return f"The derivation has {len(ours)} numbers; that of the claim has {len(theirs)}."
-    told = ", ".join(f"{a!r} and not {b!r}" for a, b in zip(ours[at], theirs[at], strict=True)
+    changes = ", ".join(f"{a!r} and not {b!r}" for a, b in zip(ours[at], theirs[at], strict=True)
                      if a != b)  # fmt: skip
-    return f"The derivation of {ours[at][0]} differs: {told}."
+    return f"The derivation of {ours[at][0]} differs: {changes}."
 
 
 def _notes(check: _Check) -> Iterator[str]:
@@ -273,7 +273,7 @@ def _result(one: object) -> str:
 
 
 def _whole(one: Result) -> str:
-    """A result with all its digits and both ends."""
+    """A result with all digits and both ends of its range."""
     ends = "" if one.low is None and one.high is None else f" ({one.low} to {one.high})"
     return f"{one.value!r} {one.unit}{ends}"
 

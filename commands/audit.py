@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..audit.finding import Finding
 
 
-_NARROW = 100  # columns: below, a table would show only the beginnings of its cells
+_NARROW = 100  # columns: on a narrower terminal cells of a table would be cut
 
 
 class AuditFormat(StrEnum):
@@ -44,7 +44,7 @@ class AuditFormat(StrEnum):
 
 
 class Grade(StrEnum):
-    """The least severity that makes `bench audit` fail."""
+    """The lowest severity that makes `bench audit` fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -92,7 +92,7 @@ def _audit(
     form: str | None,
     output: Path | None,
 ) -> int:
-    """Write the findings; the exit code says whether one fails the audit."""
+    """Write the findings; the exit code is that of the audit."""
     from ..audit.closing import closed, unused
     from ..audit.places import placed
     from ..audit.run import examined
@@ -101,7 +101,7 @@ def _audit(
 
     gc.set_threshold(
         100_000, 50, 50
-    )  # all rows stay alive: collecting would take a fifth of the time
+    )  # rows stay alive: garbage collection would take 20% of the time
     root = source.root
     with source.opened(audited=False) as warehouse:
         if history:
@@ -110,7 +110,7 @@ def _audit(
         findings = placed(warehouse, found, root)
         facts = facts_of(warehouse, root)
         findings = closed(warehouse, findings, facts)
-        if model is None:  # a fact that is idle for one model may close findings of another
+        if model is None:  # a fact unused for one model may close findings of another
             findings += unused(warehouse, findings, facts, root, complete=not source.paths)
         lines = [*([history_scope(warehouse)] if history else []), *scope.lines()]
         lines = lines or ["checked: nothing; there is no row or step with a result"]
@@ -120,7 +120,7 @@ def _audit(
 
 
 def _default(output: Path | None) -> str:
-    """By the suffix of the output file, else a table on a terminal, else markdown."""
+    """The default format: that of the file's suffix, a table on a terminal, else markdown."""
     suffix = output.suffix.lstrip(".").lower() if output else ""
     return suffix if suffix in ("sarif", "github") else choose_format(None, output).value
 
@@ -147,7 +147,7 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
         listed = output.as_lines(findings, width) if findings else ""
     else:
         listed = render(output.COLUMNS, output.rows(findings), Format(form)) if findings else ""
-    if form in ("table", "md"):  # in other formats every line is a finding
+    if form in ("table", "md"):  # other formats have one line per finding
         return "\n".join(filter(None, (listed, *_paragraphs(scope, form)))) + "\n"
     return listed or render(output.COLUMNS, [], Format(form))
 

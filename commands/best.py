@@ -14,7 +14,7 @@ from ..terminal.source import Source
 
 
 class By(StrEnum):
-    """What configurations are ranked by."""
+    """The metrics that configurations are ranked by."""
 
     TOKENS_PER_S = "tokens_per_s"
     TOKENS_PER_S_PER_DEVICE = "tokens_per_s_per_device"

@@ -1,4 +1,4 @@
-"""`bench chart`: draw one chart by its name."""
+"""`bench chart`: draw one chart by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..terminal.messages import info, warn
 from ..terminal.source import Source
 
 SUFFIXES = (".svg", ".png")
-# The answer that each chart draws.
+# The answer drawn by each chart.
 _ANSWERS = {
     "effects": "compare", "efficiency": "scaling", "pareto": "best", "days": "days",
     "tflops": "best", "mfu": "best", "memory": "best",
@@ -84,7 +84,7 @@ def chart(
 
 
 def title(name: str, query: Query, budget: str) -> str:
-    """The title of a chart: the model, what it shows, what days are for."""
+    """The title of a chart: the model, the metric, the training length of days."""
     words = {
         "effects": f"effect of {query.by}" if query.by else "effects of settings",
         "efficiency": "scaling efficiency",

@@ -1,4 +1,4 @@
-"""`bench ci`: the work of a job in a pull request."""
+"""`bench ci`: the steps of a job in a pull request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..terminal.source import Source
 
 
 class Task(StrEnum):
-    """What `bench ci` does."""
+    """The tasks of `bench ci`."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
@@ -93,7 +93,7 @@ def ci(
 
 
 def _refuse_others(task: Task, given: Mapping[str, object]) -> None:
-    """Raises BenchError for an option that the task has no use for."""
+    """Raises BenchError for an option that does not apply to the task."""
     for name, value in given.items():
         if value is not None and task not in _TASKS[name]:
             raise BenchError(f"{name} does not apply to bench ci {task}", hint="bench ci --help")

@@ -1,4 +1,4 @@
-"""`bench claim`: an answer as a file that a stranger can check."""
+"""`bench claim`: write an answer as a file that anybody can verify."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def claim(
     from ..claims.statement import as_text
     from ..vocabulary.atomic import atomic_write
 
-    asked = parse_question(question).model_copy(
+    parsed = parse_question(question).model_copy(
         update={"tokens": query.tokens, "steps": query.steps}
     )
     if output is None and (sign or badge):
-        raise BenchError("a signature and a badge lie beside the claim", hint="-o claim.json")
+        raise BenchError("--sign and --badge need a claim file", hint="-o claim.json")
     with source.opened() as warehouse:
-        made = make(warehouse, source.root, asked, query)
+        made = make(warehouse, source.root, parsed, query)
     text = as_text(made)
     signed = signature(text.encode(), sign) if sign else None  # before anything is written
     emit(text, output)

@@ -1,4 +1,4 @@
-"""`bench compare`: what a change does."""
+"""`bench compare`: the effect of a change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DATABASES = (".duckdb", ".db")
 
 
 class FailOn(StrEnum):
-    """What makes `bench compare` fail."""
+    """The conditions under which `bench compare` fails."""
 
     REGRESSION = "regression"
     NEVER = "never"
@@ -131,13 +131,13 @@ def _two_sides(arguments: Sequence[str], source: Source, query: Query) -> Decisi
 
 
 def _named(words: Sequence[str]) -> tuple[str, str]:
-    """What the sides are called: files and folders by their own names, where these differ."""
+    """Names of the sides: for files and folders their base names, if these differ."""
     before, after = (Path(word).name if Path(word).exists() else word for word in words)
     return (before, after) if before and after and before != after else (words[0], words[1])
 
 
 def _side(stack: ExitStack, word: str, source: Source, query: Query) -> Rows:
-    """The runs that one word means: a file, folder or warehouse, a condition, a run, a revision."""
+    """The runs of one side: a file, folder or warehouse, a condition, a run, a revision."""
     from ..decide.eligible import candidates
     from ..decide.query import is_condition, may_be_run
 
@@ -157,7 +157,7 @@ def _side(stack: ExitStack, word: str, source: Source, query: Query) -> Rows:
 
 
 def _one_run(word: str, source: Source, query: Query) -> Rows | None:
-    """The run of this id or place; None for what may be a git revision instead, as 1a2b3c4 may."""
+    """The run of this id or place; None for a possible git revision, such as 1a2b3c4."""
     from ..decide.eligible import candidates
     from ..decide.lookup import find_run
 
@@ -174,7 +174,7 @@ def _one_run(word: str, source: Source, query: Query) -> Rows | None:
 
 
 def _revision(stack: ExitStack, word: str, source: Source, query: Query) -> Rows:
-    """What git has of the paths, or of the sources of bench.toml, at a revision."""
+    """The runs of the paths, or of the sources of bench.toml, at a git revision."""
     from ..decide.eligible import candidates
     from ..decide.gate import nothing
     from ..project.checkout import checked_out

@@ -1,4 +1,4 @@
-"""`bench days`: how long a training takes."""
+"""`bench days`: the duration of a training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..terminal.source import Source
 
 
 class By(StrEnum):
-    """What trainings are ordered by."""
+    """The metrics that trainings are sorted by."""
 
     DAYS = "days"
     COST = "cost"

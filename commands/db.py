@@ -1,4 +1,4 @@
-"""`bench db`: make, look after and share the warehouse."""
+"""`bench db`: create, maintain and share the warehouse."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def check(
     if wrong:
         note("next: bench db restore BACKUP, or ingest again into a new --db PATH")
     if secrets:
-        note(_secrets_told(sorted({one.uri for one in kept})))
+        note(_secrets_note(sorted({one.uri for one in kept})))
     raise typer.Exit(FOUND if wrong or kept else FINE)
 
 
-def _secrets_told(uris: list[str]) -> str:
+def _secrets_note(uris: list[str]) -> str:
     if not uris:
         return "no secrets are stored"
     return f"next: bench forget --purge {uris[0]}, then ingest again; and revoke the secret"

@@ -1,4 +1,4 @@
-"""`bench doctor`: what no format reads of logs, and a format drafted for it."""
+"""`bench doctor`: unread lines of logs, and formats drafted for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..doctor.shapes import Diagnosis
 
 COLUMNS = ("shape", "lines", "type", "first", "text")
-SHOWN = 20  # shapes without --all
+SHOWN = 20  # shapes listed without --all
 
 
 @o.command()
@@ -45,7 +45,7 @@ def doctor(
 
 
 def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Path | None) -> None:
-    """List the shapes of the lines that no format reads."""
+    """List the shapes of unread lines."""
     found = _read(paths)
     shown = found.shapes if all_rows else found.shapes[:SHOWN]
     rows = [
@@ -68,7 +68,7 @@ def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Pa
 
 
 def _draft(paths: Sequence[Path], number: int, output: Path | None) -> None:
-    """Write a format for one shape; raises BenchError when there is none of this number."""
+    """Draft a format for one shape; raises BenchError for an unknown number."""
     from ..doctor.draft import draft
     from ..ingest.dialect import dialects
 

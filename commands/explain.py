@@ -1,4 +1,4 @@
-"""`bench explain`: where a number comes from."""
+"""`bench explain`: the derivation of a number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..terminal.messages import info
 from ..terminal.source import Source
 from ..terminal.tables import emit
 from ..vocabulary.format import counted
-from .predict import ASKED
+from .predict import SIZES
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -37,12 +37,12 @@ class ExplainFormat(StrEnum):
     JSON = "json"
 
 
-_SIZES = {name: option for name, option in ASKED.items() if name != "nodes"}  # one of o.DAYS
+_SIZES = {name: option for name, option in SIZES.items() if name != "nodes"}  # one of o.DAYS
 
 
 @o.command(
     query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows", "prices"),
-    groups={"asked": _SIZES},
+    groups={"sizes": _SIZES},
 )
 def explain(
     what: Annotated[
@@ -55,7 +55,7 @@ def explain(
     ],
     source: Source,
     query: Query,
-    asked: Mapping[str, Any],
+    sizes: Mapping[str, Any],
     by: Annotated[
         str | None,
         typer.Option("--by", metavar="COLUMN", help="--by of bench compare or bench best."),
@@ -73,7 +73,7 @@ def explain(
     from ..explain.output import as_json, as_tree
     from ..explain.prediction import WORD, explain_prediction
     from ..project.short import Names
-    from ..terminal.foreseeing import checked
+    from ..terminal.foreseeing import checked_sizes
     from ..vocabulary.release import VERSION
 
     what, source = _in_order(what, source)
@@ -82,11 +82,11 @@ def explain(
     with _open(source, what) as warehouse:
         if what == WORD:
             nodes = {"nodes": query.nodes} if query.nodes else {}
-            found = explain_prediction(warehouse, root, query, {**checked(asked), **nodes})
-        elif asked:
+            found = explain_prediction(warehouse, root, query, {**checked_sizes(sizes), **nodes})
+        elif sizes:
             raise BenchError(
-                f"--{min(asked).replace('_', '-')} is a size of a prediction",
-                why=f"{what} is explained as it was measured", hint="bench explain prediction ...",
+                f"--{min(sizes).replace('_', '-')} applies only to predictions",
+                why=f"{what} is explained as measured", hint="bench explain prediction ...",
             )  # fmt: skip
         else:
             found = answer(
@@ -100,7 +100,7 @@ def explain(
 
 
 def _in_order(what: str, source: Source) -> tuple[str, Source]:
-    """RUN.METRIC and the paths, where METRIC RUN was typed: a place that is no file is no path."""
+    """Turn METRIC RUN into RUN.METRIC, if the first path is the place of a run and not a file."""
     first, *paths = source.paths or [Path()]
     if not _METRIC.fullmatch(what) or not _PLACE.fullmatch(str(first)) or first.exists():
         return what, source
@@ -108,7 +108,7 @@ def _in_order(what: str, source: Source) -> tuple[str, Source]:
 
 
 def _open(source: Source, what: str) -> Warehouse:
-    """The warehouse; an empty one for a formula or rule, which needs no runs."""
+    """Open the warehouse; an empty one for a formula or rule, which needs no runs."""
     from ..explain.formula import formula_named, no_formula, rule_named
     from ..schema.opening import in_memory
 

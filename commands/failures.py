@@ -1,4 +1,4 @@
-"""`bench failures`: which runs failed, and why."""
+"""`bench failures`: failed runs and their causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench forget`: hide what should not have been ingested."""
+"""`bench forget`: hide sources or runs ingested by mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench history`: what git knows of a number of a document."""
+"""`bench history`: the changes of a document's number in git."""
 
 from __future__ import annotations
 

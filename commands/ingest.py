@@ -107,7 +107,7 @@ def ingest(
 
 
 def _workers(word: str | None, db: Path) -> AbstractContextManager[Cluster | None]:
-    """The cluster that is asked for; None of none."""
+    """The requested cluster, if any."""
     if word is None:
         return nullcontext()
     from ..ingest.cluster import opened

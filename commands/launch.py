@@ -1,4 +1,4 @@
-"""`bench launch`: run what a plan says, and keep how each run ended."""
+"""`bench launch`: execute the runs of a plan, and record their outcomes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..terminal.source import Source
 
 
 def _option(field: Any, flag: str, kind: type, **more: Any) -> tuple[Any, object]:
-    """A key of a plan as an option: its help is that of the plan's schema."""
+    """A key of a plan as an option, with the help text of the plan's schema."""
     option = typer.Option(flag, help=field.description, show_default=False, **more)
     return Annotated[kind | None, option], None
 
 
 _PLAN, _LIMIT = Plan.model_fields, Limits.model_fields
-# Keys of `[settings]` that a single run is often given; others go by --set.
+# Common keys of `[settings]` for a single run; others are given with --set.
 _SETTINGS = {
     "model": str, "layers": int, "dp": int, "tp": int, "pp": int, "mbs": int, "gbs": int,
     "zero_stage": int, "recompute": str, "dtype": str, "iterations": int,
@@ -30,7 +30,7 @@ SETTINGS: o.Options = {
     name: _option(Settings.model_fields[name], f"--{name.replace('_', '-')}", kind)
     for name, kind in _SETTINGS.items()
 }
-# Keys of a plan that hold for all of its runs.
+# Keys of a plan that apply to all of its runs.
 OVERALL: o.Options = {
     "env": _option(_PLAN["env"], "--env", list[str], metavar="NAME=VALUE"),
     "repeats": _option(_PLAN["repeats"], "--repeats", int),

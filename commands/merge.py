@@ -1,4 +1,4 @@
-"""`bench merge`: the results of several groups in one warehouse."""
+"""`bench merge`: merge the results of several groups into one warehouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench plan`: which runs to make next."""
+"""`bench plan`: propose the next runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typer
 from ..decide.query import Query
 from ..terminal import options as o
 from ..terminal.source import Source
-from .predict import ASKED, By
+from .predict import SIZES, By
 
 
-@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"asked": ASKED})
+@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES})
 def plan(
     source: Source,
     query: Query,
-    asked: Mapping[str, Any],
+    sizes: Mapping[str, Any],
     count: Annotated[int, typer.Option("--next", metavar="N", min=1, help="Runs to propose.")] = 5,
     devices: Annotated[
         int | None, typer.Option("--devices", min=1, help="Maximum devices of a run.")
@@ -40,4 +40,4 @@ def plan(
 
     query = replace(query, by=by.value)
     limits = (devices, device_hours, run_steps, money)
-    foreseeing.plan(source, query, asked, count, limits, format, output)
+    foreseeing.plan(source, query, sizes, count, limits, format, output)

@@ -1,4 +1,4 @@
-"""`bench predict`: what a configuration that nobody ran would give."""
+"""`bench predict`: the expected results of a configuration without runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _option(name: str, about: str, kind: Any, **more: Any) -> tuple[Any, object]
     return Annotated[kind | None, typer.Option(flag, help=about, show_default=False, **more)], None
 
 
-ASKED: o.Options = {
+SIZES: o.Options = {
     **{name: _option(name, about, int, min=1) for name, about in _MANY.items()},
     "zero_stage": _option("zero_stage", "ZeRO stage.", int, min=0, max=3),
     "recompute": _option("recompute", "none, selective or full.", str),
@@ -37,7 +37,7 @@ ASKED: o.Options = {
 
 
 class By(StrEnum):
-    """What configurations are ordered by."""
+    """The metrics that configurations are sorted by."""
 
     TOKENS_PER_S = "tokens_per_s"
     DAYS = "days"
@@ -45,11 +45,11 @@ class By(StrEnum):
     ENERGY = "energy"
 
 
-@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"asked": ASKED})
+@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES})
 def predict(
     source: Source,
     query: Query,
-    asked: Mapping[str, Any],
+    sizes: Mapping[str, Any],
     every: Annotated[
         bool, typer.Option("--all", help="All feasible splits of the devices, beside the measured.")
     ] = False,
@@ -61,4 +61,4 @@ def predict(
     from ..terminal import foreseeing
 
     query = replace(query, by=by.value)
-    foreseeing.predict(source, query, asked, every, format, output)
+    foreseeing.predict(source, query, sizes, every, format, output)

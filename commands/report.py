@@ -1,4 +1,4 @@
-"""`bench report`: write a page, or bring the regions of markdown files up to date."""
+"""`bench report`: write a page, or update the regions of markdown files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench show`: all that is known of one run."""
+"""`bench show`: all data of one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench site`: the results as a folder of pages."""
+"""`bench site`: write the results as a folder of pages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def site(
     from ..terminal.site import parse_every
     from ..terminal.site import site as write
 
-    # All rows stay alive: collecting would take a fifth of the time.
+    # Rows stay alive: garbage collection would take 20% of the time.
     gc.set_threshold(100_000, 50, 50)
     seconds = parse_every(every) if every else None
     live = serve is not None or seconds is not None

@@ -1,4 +1,4 @@
-"""`bench sql`: ask a query."""
+"""`bench sql`: run a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench stragglers`: which hosts are slow."""
+"""`bench stragglers`: slow or failing hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..vocabulary.format import counted
 
 
 class By(StrEnum):
-    """Which jobs a host is looked for in."""
+    """The kind of jobs that hosts are tested for."""
 
     SLOW = "slow"
     FAILED = "failed"

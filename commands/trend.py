@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """What makes `bench trend` fail."""
+    """The conditions under which `bench trend` fails."""
 
     REGRESSION = "regression"
     NEVER = "never"
@@ -66,7 +66,7 @@ def trend(
     query = replace(query, by=by, since=since)
     drawn = output is not None and output.suffix.lower() in (".svg", ".png")
     if not drawn:
-        choose_format(format, output)  # raises for other pictures, before the work
+        choose_format(format, output)  # raises for an unsupported suffix, before the work
     with source.opened() as warehouse:
         made = found(warehouse, query, metric, threshold or 0.0)
         names = names_of(warehouse)

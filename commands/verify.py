@@ -1,4 +1,4 @@
-"""`bench verify`: whether a claim holds, by its sources alone."""
+"""`bench verify`: check a claim against its sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench watch`: follow logs that are being written."""
+"""`bench watch`: follow active logs."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
             sets.setdefault(group[0]["uri"], []).append(whole)
         # Labels round: one configuration may bear two, which are two models here.
         for name, part in _by(group, lambda row: scope_name(row, "system")).items():
-            one = whole if len(part) == len(group) else _repeated(part)
-            sets.setdefault(name, []).extend([one] if one else [])
+            repeats = whole if len(part) == len(group) else _repeated(part)
+            sets.setdefault(name, []).extend([repeats] if repeats else [])
     return {name: one for name, of in sets.items() if (one := _spread(of, name))}
 
 

@@ -1,1 +1,1 @@
-"""What no format reads of a log, by the shape of its lines; and a format drafted for a shape."""
+"""Unread lines of logs grouped by shape, and formats drafted for a shape."""

@@ -1,4 +1,4 @@
-"""A format drafted for lines of one shape: what each number is called, and the row it gives."""
+"""Drafts a format for lines of one shape: names of its numbers, and the row of a sample."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ SAMPLES = 2
 
 
 def draft(shape: Shape, source: str, known: Sequence[Dialect]) -> str:
-    """A format file for the shape, proved on its lines; `source` says where the first stands.
+    """Draft a format file for the shape, tested on its lines; `source` is that of the first line.
 
-    Raises BenchError for lines without a number that has a name, and when another format reads
-    them too.
+    Raises BenchError for lines without a named number, or if another format matches them too.
     """
     lines = shape.lines
     cells = bool(lines and shape.names)
@@ -84,7 +83,7 @@ def _field(number: Number) -> InlineTable:
 def _proved(
     document: tomlkit.TOMLDocument, lines: Sequence[str], source: str, known: Sequence[Dialect]
 ) -> str:
-    """The document with samples and the rows that they give."""
+    """The draft with samples and the rows they produce, tested on all lines."""
     samples = tomlkit.aot()
     for place, line in enumerate(lines[:SAMPLES]):
         sample = tomlkit.table()
@@ -117,6 +116,6 @@ def _proved(
 
 
 def _text(text: str) -> String:
-    """A text without escapes where TOML can write it so."""
+    """A TOML string, literal where possible."""
     plain = text.replace("\n", "").isprintable() and "'" not in text
     return tomlkit.string(text, literal=plain, multiline="\n" in text)

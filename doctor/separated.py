@@ -1,4 +1,4 @@
-"""Lines that are cells of a table, numbers alone: what their head above calls them."""
+"""Table rows that consist only of numbers, with names from a heading line above."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _NAME = re.compile(r"[A-Za-z][^,;\t\d]{0,60}")
 
 
 def separator_of(line: str) -> str | None:
-    """What stands between the numbers of a line of numbers alone; None for any other line."""
+    """The separator of a line that consists only of numbers; None for any other line."""
     found = _LINE.fullmatch(line)
     return found[1] if found else None
 
 
 def names_above(line: str, head: str) -> tuple[str, ...]:
-    """The names of the cells of a line, where the line above it is their head; else none."""
+    """The names of a line's cells from the heading line above; empty without one."""
     separator = separator_of(line)
     names = [name.strip(" \t\"'#") for name in head.split(separator)] if separator else []
     fits = len(names) == len(line.split(separator)) and all(map(_NAME.fullmatch, names))
@@ -30,19 +30,19 @@ def names_above(line: str, head: str) -> tuple[str, ...]:
 
 
 def numbers_below(names: Sequence[str], lines: Sequence[str]) -> list[Number]:
-    """The numbers of such lines that become a group; `place` is that of their cell."""
+    """The numbers of such lines that become a group; `place` is the index of their cell."""
     separator = separator_of(lines[0])
     assigned = [
         " | ".join(f"{name}: {cell.strip()}" for name, cell in zip(names, cells, strict=True))
         for cells in (line.split(separator) for line in lines)
         if len(cells) == len(names)
     ]
-    # Where they stand is of no use: a cell is found by its place.
+    # Their offsets do not matter: a cell is found by its index.
     return [replace(number, start=0, end=0) for number in numbers_of(assigned)]
 
 
 def pattern_of(line: str, numbers: Sequence[Number]) -> str:
-    """A pattern for lines of as many cells, the first a number."""
+    """A pattern for lines with this number of cells, the first a number."""
     separator = separator_of(line) or ","
     between = "\\t" if separator == "\t" else separator
     groups = {number.place: f"(?P<{number.group}>{_ANY})" for number in numbers}
@@ -51,6 +51,6 @@ def pattern_of(line: str, numbers: Sequence[Number]) -> str:
 
 
 def shape_of_cells(line: str) -> str | None:
-    """The shape of a line of numbers alone, in which a comma parts no thousands."""
+    """The shape of a line of numbers, in which commas are separators, not thousands."""
     separator = separator_of(line)
     return separator.join("#" * (line.count(separator) + 1)) if separator else None

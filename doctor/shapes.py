@@ -1,4 +1,4 @@
-"""Lines of one shape: the same words, other numbers."""
+"""Groups lines by shape: lines that differ only in their numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
 from ..vocabulary.secrets import redact_text
 from .separated import names_above, shape_of_cells
 
-EXAMPLES = 200  # lines of a shape that are kept
+EXAMPLES = 200  # sample lines kept of a shape
 MOST_SHAPES = 20_000
 _TABLES = frozenset((".md", ".markdown", ".csv", ".tsv", ".json", ".toml", ".yaml", ".yml"))
 _OTHER = "(further shapes)"
@@ -28,25 +28,25 @@ _OTHER = "(further shapes)"
 
 @dataclass(slots=True)
 class Shape:
-    """Lines that differ in their numbers alone; `text` has `#` where they stand."""
+    """Lines that differ only in their numbers; `text` has `#` in place of these."""
 
     text: str
     first: str  # FILE:LINE
     count: int = 0
     lines: list[str] = field(default_factory=list)
-    dates: list[datetime | None] = field(default_factory=list)  # in front of each, if any
-    names: tuple[str, ...] = ()  # of the cells, where the line above the first is their head
+    dates: list[datetime | None] = field(default_factory=list)  # in front of each number, if any
+    names: tuple[str, ...] = ()  # of the cells, if the line above the first is a heading
 
     @property
     def measures(self) -> bool:
-        """Whether the lines look as if they told of a measurement: numbers, and a word for one."""
+        """Whether the lines look like measurements: numbers, and a word for a metric."""
         words = " ".join((self.text, *self.names))
         return "#" in self.text and bool(METRIC.search(words))
 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What was read of logs, and the shapes of what was not, the most telling first."""
+    """Counts of read lines, and the shapes of unread ones, most relevant first."""
 
     lines: int
     lines_read: int
@@ -55,7 +55,7 @@ class Diagnosis:
 
 
 def shape_of(line: str) -> str:
-    """A line with every number as `#` and runs of blanks as one."""
+    """The line with `#` for every number and single blanks."""
     if cells := shape_of_cells(line[:LONGEST]):
         return cells
     masked = RANKED_DIGITS.sub("#", NUMBER.sub("#", line[:LONGEST]))
@@ -65,10 +65,9 @@ def shape_of(line: str) -> str:
 def diagnose(
     paths: Iterable[Path], root: Path, formats: Sequence[Dialect], warn: Callable[[str], None]
 ) -> Diagnosis:
-    """Read logs and sort what no format reads; `warn` hears of files that cannot be read.
+    """Parse logs and group the unread lines by shape; `warn` gets unreadable files.
 
-    Of folders, documents and other files with tables are passed by. Raises BenchError for a path
-    that does not exist.
+    Documents and tables in folders are skipped. Raises BenchError for a path that does not exist.
     """
     found = Diagnosis(0, 0, 0, [])
     shapes: dict[str, Shape] = {}
@@ -92,7 +91,7 @@ def _read(
 ) -> None:
     above = ""
     in_key = False
-    dates: dict[int, object] = {}  # of the newest lines
+    dates: dict[int, object] = {}  # the newest lines
 
     def unread(number: int, text: str) -> None:
         nonlocal above, in_key

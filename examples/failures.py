@@ -1,4 +1,4 @@
-"""A training that ends as it is told, with a log in the format of Megatron-LM: no torch, no GPU."""
+"""A fake training that fails on request, with a log like Megatron-LM's; needs no torch or GPU."""
 
 import sys
 import time
@@ -20,15 +20,15 @@ def step(n: int) -> None:
 
 
 def end(ends: str) -> None:
-    """What goes wrong in the middle."""
+    """Fail in the requested way: hang, raise, or use up memory."""
     if ends == "hanging":
         time.sleep(3600)
     if ends == "failing":
         raise RuntimeError("the loss of rank 0 was not that of rank 1")
-    held = []
+    blocks = []
     while ends == "out-of-memory":
-        held.append(bytearray(b"x" * (64 << 20)))
-        print(f"{64 * len(held)} MiB of activations", flush=True)
+        blocks.append(bytearray(b"x" * (64 << 20)))
+        print(f"{64 * len(blocks)} MiB of activations", flush=True)
         time.sleep(0.3)
 
 

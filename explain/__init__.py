@@ -1,1 +1,1 @@
-"""Where a number comes from: formula, inputs and units, down to file, line and raw text."""
+"""Derivations of numbers: formula, inputs and units, down to file, line and raw text."""

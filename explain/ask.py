@@ -22,16 +22,16 @@ from .columns import derive, heads, names
 from .context import ExplainContext, explain_context
 from .formula import formula_named, no_formula, rule_named
 from .formula import matches as of_formula
-from .number import Number, parse_number
+from .number import PrintedNumber, parse_number
 from .page import restated
 from .run import RunContext, run_context
 from .tree import Answer, Match
 
 MOST = 20  # answers to a bare number, unless all are requested
-_FEW = 5  # answers to a bare number up to which findings are listed
-_ALL = 50  # up to so many sources are audited together, for findings across sources
-_COUNTED = 80  # further answers that are counted; of more there are too many to be of use
-_LEFT = "not searched"  # what a context keeps of its last question
+_FEW = 5  # maximum of answers to a bare number for listing findings
+_ALL = 50  # maximum of sources audited together, for findings across sources
+_COUNTED = 80  # further answers that are counted
+_LEFT = "not searched"  # key of a context's cache for the last question
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?", re.S)
 _SIDES = re.compile(r"(.+?)(?<!\s)\s+/\s++(.+)", re.S)
@@ -47,18 +47,18 @@ def explain(
     every: bool = False,
     facts: Sequence[Annotation] = (),
 ) -> Answer:
-    """The derivation of whatever WHAT means; sources lie below `root`.
+    """Resolve WHAT and derive it; sources lie below `root`.
 
-    `query` is that of the page or answer: its filters, its budget, what it compares; `facts`
-    close findings. Raises BenchError for what is not there.
+    `query` has the filters, budget and comparison of the page or answer; `facts` close findings.
+    Raises BenchError for an unknown run, place, number, formula or rule.
     """
     query = query or Query()
     here = explain_context(warehouse, root, query)
     kind, found = _dispatch(here, query, text.strip(), every)
-    # Only numbers are ambiguous: for any other query, every match is an answer.
+    # Only numbers are ambiguous: in other cases every match is an answer.
     most = None if every or kind != "number" else MOST
     matches = tuple(islice(found, most))
-    # Each is worked out to be counted.
+    # Counting derives each one.
     more = sum(1 for _ in islice(found, None if most is None else _COUNTED))
     if not matches:
         raise _nothing(text)
@@ -105,7 +105,7 @@ def _dispatch(
         return "formula", of_formula(here, formula)
     if rule := rule_named(text):
         return "rule", iter([rule])
-    # An id may be all digits: then a run of twelve of them is meant, and less is a number.
+    # Twelve digits may be a run id; fewer are a number.
     if (number := parse_number(text)) and not _is_run(here, text):
         return "number", _once(_of_number(here, query, number, every))
     if sides := _SIDES.fullmatch(text):
@@ -126,12 +126,14 @@ def _dispatch(
     return "run", _of_run(here, query, text, None)
 
 
-def _of_number(here: ExplainContext, query: Query, number: Number, every: bool) -> Iterator[Match]:
-    """What prints so, place after place, from what is cheap to search to what is dear: sources and
-    pages, each of the answers, then every formula tried on printed rates.
+def _of_number(
+    here: ExplainContext, query: Query, number: PrintedNumber, every: bool
+) -> Iterator[Match]:
+    """Search for the printed number from cheap to expensive: sources and pages, each answer, then
+    printed rates restated by every formula.
 
-    The first that prints it is the last that is searched, unless --all is given: what the others
-    add to a number that is found is chance, and they take most of the time.
+    Stops at the first with a match, unless --all is given: further matches are mostly
+    coincidences, and take most of the time.
     """
     from .decisions import COMMANDS, on_answer
 
@@ -156,13 +158,13 @@ def _of_number(here: ExplainContext, query: Query, number: Number, every: bool) 
 
 
 def _names_an_answer(query: Query) -> bool:
-    """Whether it has an option that pages lack, so that its number is from best, days, ..."""
+    """Whether an option is set that pages lack: then the number is from best, days, ..."""
     chosen = (query.table, query.where, query.since, query.document, query.by, query.base)
     return query.of_days() or any(one is not None for one in chosen)
 
 
 def _of_answers(name: str) -> bool:
-    """Whether a name is a column of answers; they take long to load, and most names are not."""
+    """Whether a name is a column of answers, which are slow to import and rarely needed."""
     from .decisions import NAMES
 
     return name in NAMES
@@ -185,7 +187,7 @@ def _is_run(here: ExplainContext, text: str) -> bool:
 
 
 def _of_run(here: ExplainContext, query: Query, text: str, metric: str | None) -> Iterator[Match]:
-    """What is known of a run, then what answers say of it."""
+    """The derivations of a run's values, then of its numbers in answers."""
     found = run_context(here.warehouse, here.lines, find_run(here.warehouse, text))
     return _once(_derived(here, query, found, metric))
 
@@ -207,7 +209,7 @@ def _derived(
 
 
 def _once(found: Iterable[Match]) -> Iterator[Match]:
-    """Each value of a name once: what a run is, answers show again."""
+    """Drop matches in answers that repeat a value of the run."""
     seen: set[tuple[str, object]] = set()
     for match in found:
         key = (match.tree.name, match.tree.value)
@@ -232,13 +234,13 @@ def findings_on(
     lines: Collection[tuple[str, int]],
     facts: Sequence[Annotation] = (),
 ) -> list[Finding]:
-    """What the audit doubts of lines that an answer rests on: as stored, else made now."""
+    """Audit findings on the lines of an answer: as stored, else audited now."""
     if not lines:
         return []
     known = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
     uris = sorted({uri for uri, _ in lines})
     found, others = stored_findings(warehouse, known if len(known) <= _ALL else uris, facts)
-    if set(others) & set(uris):  # a log, or what was read into memory: nothing is stored of them
+    if set(others) & set(uris):  # nothing is stored for logs, nor in memory
         from ..audit.run import audit
 
         found = audit(warehouse, None if len(known) <= _ALL else uris)

@@ -1,7 +1,7 @@
-"""A column of a run as a tree: the ways that heads of SQL files state, walked down to lines.
+"""Derivation trees of a run's columns, by the `from:` heads of SQL files, down to lines.
 
-Nothing is calculated here. Values are columns of `selected`; which way each was made is a condition
-of its head, asked of the same row. What decisions add is walked alike: their code writes it down.
+Nothing is calculated here: values are columns of `selected`, and conditions in the heads, evaluated
+on the same row, select the way each was made. Decisions record the derivation of their numbers.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .tree import How, Node, Place
 STATED = tuple(
     field.name for field in stated_by("user") if field.is_number and field.name not in values()
 )
-_MOST = 12  # places that are shown of a number made of many runs
+_MOST = 12  # places shown for a number made of many runs
 
 
 def names() -> tuple[str, ...]:
-    """Every value of a run that can be explained, those that lead an explanation first."""
+    """The names of all explainable values of a run, those of a run's summary first."""
     made = values()
     leading = [name for name, value in made.items() if value.leads]
     rest = [name for name in made if name not in leading]
@@ -45,7 +45,7 @@ def derive(run: RunContext, budget: Budget, name: str) -> Node:
 
 
 def _days(run: RunContext, budget: Budget) -> Node:
-    """Days to train the budget on one run's speed."""
+    """Days to train the budget at a run's speed."""
     value, low, high = (budget.days(run.row, end) for end in ("", "_high", "_low"))
     number = Number("days", value, budget.days_from(run.row), low, high)
     return of_number(number, run.lines, lambda column: of_column(run, column.name))
@@ -62,7 +62,7 @@ def _device_days(run: RunContext, budget: Budget) -> Node:
 
 
 def of_number(number: Number, lines: Lines, column: Callable[[Column], Node]) -> Node:
-    """A number as the code that made it says how; `column` explains the columns that it names."""
+    """The tree of a number with a recorded derivation; `column` explains its input columns."""
     made = number.derivation
     how = How(made.expression, "", made.title, made.source, made.counts)
     if made.formula:
@@ -82,7 +82,7 @@ def of_number(number: Number, lines: Lines, column: Callable[[Column], Node]) ->
 
 
 def of_places(lines: Lines, places: Iterable[str]) -> tuple[Node, ...]:
-    """The lines that `FILE:LINE` name, the first of too many."""
+    """Nodes of the lines at `FILE:LINE` places, up to a limit."""
     found = list(dict.fromkeys(places))
     nodes = []
     for at, where in enumerate(found[:_MOST], 1):
@@ -94,21 +94,21 @@ def of_places(lines: Lines, places: Iterable[str]) -> tuple[Node, ...]:
 
 
 def heads(run: RunContext, budget: Budget) -> Iterator[Node]:
-    """What leads the explanation of a whole run: the values that are known, with all below them.
+    """The trees that explain a whole run: its known leading values.
 
-    Of a run that has none of them, everything that it has.
+    For a run without leading values, all values that it has.
     """
     leading = ["days", *(name for name, made in values().items() if made.leads)]
     found = [node for name in leading if (node := derive(run, budget, name)).value is not None]
     rest = [name for name in ("device_days", *values(), *STATED) if name not in leading]
-    # A log that prints losses alone has no leading value, and still something to tell.
+    # A log that prints only losses has no leading value.
     yield from found or (
         node for name in rest if (node := derive(run, budget, name)).value is not None
     )
 
 
 def of_column(run: RunContext, name: str) -> Node:
-    """A column of `selected`: derived, if a head says how, else as a source states it."""
+    """A column of `selected`: derived if a head defines it, else as stated by a source."""
     if name not in run.nodes:
         run.nodes[name] = _of_column(run, name)
     return run.nodes[name]
@@ -139,27 +139,26 @@ def measured(run: RunContext, metric: str) -> Node:
 
 
 def count(run: RunContext) -> Node:
-    """The devices that rates are shared among: as stated, else processes."""
+    """The devices that rates are divided by: as stated, else processes."""
     return of_column(run, "devices" if run.row["devices"] is not None else "world_size")
 
 
 def by_formula(name: str, expression: str = "") -> How:
-    """A formula of schema/formulas as the way a value is made."""
+    """The use of a formula of schema/formulas as a derivation."""
     found = next(one for one in formulas() if one.name == name)
     text = expression or plain(found.expression)
     return How(text, name, found.title, found.source, found.counts)
 
 
 def plain(expression: str) -> str:
-    """The arithmetic of a formula as people write it: 60e0 -> 60."""
-    # SQL needs a double to divide by; a reader does not.
+    """The arithmetic of a formula, simplified for people: 60e0 -> 60."""
+    # SQL needs doubles for division; readers do not.
     text = re.sub(r"\b(\d+)e0\b", r"\1", expression).replace("::BIGINT", "")
     return text.replace("1 * ", "").replace("+ 1.0 *", "+")
 
 
 def _ways_taken(run: RunContext) -> dict[str, int]:
-    """Which way each value was made, by its place: asked once of a run, for all values."""
-    # One query tells of all values, since each asks the same row.
+    """The index of the way each value was made, queried once per run for all values."""
     if not run.ways:
         query = f"SELECT {ways_sql()} FROM selected WHERE run_id = ?"
         [found] = run.warehouse.rows(query, [run.run_id])
@@ -168,7 +167,7 @@ def _ways_taken(run: RunContext) -> dict[str, int]:
 
 
 def ways_sql() -> str:
-    """Which way each of `values` was made, by its place, as columns over `selected`."""
+    """SQL columns over `selected` with the index of the way each of `values` was made."""
     return ", ".join(map(_way_sql, values().values()))
 
 
@@ -178,15 +177,15 @@ def _way_sql(made: Value) -> str:
 
 
 def _value_and_note(run: RunContext, name: str, way: Way) -> tuple[Any, str]:
-    """The value, and what is said of it, where the way has SQL of its own for them."""
+    """The value and its note, where the way has its own SQL for them."""
     if not way.value and not way.note:
         return run.row.get(name), ""
-    value, note = run.asked(way.value or name, way.note or "NULL")
+    value, note = run.evaluated(way.value or name, way.note or "NULL")
     return value, note or ""
 
 
 def _leaf(run: RunContext, name: str, way: Way, value: Any, unit: str, note: str) -> Node:
-    """A value that is made of nothing else: stated, printed, or assumed."""
+    """A value without inputs: stated, printed, or assumed."""
     if not way.inputs:
         return Node(name, value, unit, note=note)
     source = way.inputs[0].sources[0]
@@ -201,7 +200,7 @@ def _lacking(run: RunContext, way: Way) -> str:
 
 
 def _ends(run: RunContext, name: str) -> tuple[float | None, float | None]:
-    """The range of a metric, as its view has it."""
+    """The range of a metric, from its view."""
     view = next((metric.view for metric in metrics() if metric.column == name), None)
     return run.ends(view) if view else (None, None)
 
@@ -211,7 +210,7 @@ def _how(way: Way) -> How:
 
 
 def _first_known(run: RunContext, one: Input) -> Source | None:
-    """The source that an input was taken from; a size of 0 counts as unknown, as in the views."""
+    """The first known column of an input; a size of 0 is unknown, as in the views."""
     for source in one.sources:
         if source.constant is not None or source.kind == "printed" or run.row.get(source.name):
             return source
@@ -223,13 +222,13 @@ def _input(run: RunContext, one: Input) -> Node | None:
     if source is None and one.optional:
         return None
     if source is None:
-        # Without a column of its own it may still follow from others, as a batch does from MBS.
+        # Without a column of its own it may be derived from others, as a batch from MBS.
         name = one.sources[0].name
         derived = of_column(run, name) if name in values() else None
         if derived is None or derived.value is None:
             return run.stated(name, one.name)
         return replace(derived, name=one.name or name)
-    # What stands for an unknown input, as 1 where no heads are stated, says so in its note.
+    # The note of a default for an unknown input says so, such as 1 for unstated heads.
     if source.constant is not None:
         return Node(one.name, source.constant, UNITS.get(one.name, ""), note=source.note)
     if source.kind == "printed":

@@ -1,4 +1,4 @@
-"""What questions are answered from: the selected runs, their budget and the sources' lines."""
+"""The context of an explanation: the selected runs, their budget and the sources' lines."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ class ExplainContext:
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What many questions ask alike: made for the first of them."""
+        """The cached result of `make` for this key."""
         if name not in self.kept:
             self.kept[name] = make()
         found: T = self.kept[name]
         return found
 
     def runs(self, condition: str = "true", *values: object) -> Iterator[RunContext]:
-        """The selected runs for which a condition in our own SQL holds."""
+        """The selected runs that satisfy a trusted SQL condition."""
         query = f"SELECT * FROM selected WHERE {condition} ORDER BY uri, line, run_id"
         for row in self.warehouse.dicts(query, list(values)):
             made = partial(RunContext, self.warehouse, self.lines, row)
             yield self.once(f"run {row['run_id']}", made)
 
     def run(self, run_id: str) -> RunContext:
-        """A run that many numbers rest on; raises BenchError when it is not selected."""
+        """A run, cached; raises BenchError if it is not selected."""
         return self.once(f"run {run_id}", lambda: run_context(self.warehouse, self.lines, run_id))
 
     def where(self, uri: str, line: int | None, *more: object) -> str:
-        """A place as `bench explain` takes it: 001:29, 001:29.days, 001:29:45."""
+        """A place in the syntax of `bench explain`: 001:29, 001:29.days, 001:29:45."""
         return ":".join(
             str(part) for part in (self.names.short(uri), line, *more) if part is not None
         )
 
     def versions(self, uris: Iterable[str]) -> Iterator[Version]:
-        """What was read of sources, and by which version."""
+        """The digests of sources as read, and the version of the reading code."""
         query = (
             "SELECT generation, sha256, parser_version FROM sources WHERE list_contains(uris, ?)"
         )
-        # The version that was read, which the file may have left behind.
+        # The version that was read; the file may have changed since.
         for uri in sorted(set(uris)):
             for generation, sha256, version in self.warehouse.rows(query, [uri]):
                 yield Version(uri, generation, sha256, version, self.lines.state(uri))

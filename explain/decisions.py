@@ -1,7 +1,7 @@
 """Numbers of `bench best`, `days`, `compare`, `report scaling`: by run, by text, of two sides.
 
-Nothing is derived here: the decisions write down how each of their numbers was made, and what they
-write nothing of is a column of runs, or a median over jobs that their rows hold.
+Decisions record the derivation of their numbers; numbers without a record are columns of runs, or
+medians over jobs in their rows.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ..schema.catalogue import values
 from ..schema.errors import BenchError
 from .columns import count, of_column, of_number, of_places
 from .context import ExplainContext
-from .number import Number as Asked
+from .number import PrintedNumber
 from .shown import SMALL, Limits, ends_of, is_near, is_number, limits_of, prints, shows
 from .tree import How, Match, Node
 
-# The numbers of the rows of each answer, in addition to those of its runs.
+# Number columns of each answer, in addition to those of its runs.
 _OWN: Mapping[str, tuple[str, ...]] = {
     "bench best": (
         "rank", "ties_with", "days", "device_hours", "tokens_per_s_normalised", "rank_normalised",
@@ -50,7 +50,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
         "efficiency", "efficiency_fit", "bubble", "efficiency_without_bubble", *FITTED,
     ),
 }  # fmt: skip
-COMMANDS = tuple(_OWN)  # from the one that is computed fastest
+COMMANDS = tuple(_OWN)  # fastest to compute first
 NAMES = frozenset(name for names in (MEASURED, *_OWN.values()) for name in names)
 _UNITS = {
     "step_time_s": "s", "tokens_per_s": "tokens/s", "tflops": "TFLOP/s", "memory_gb": "GB",
@@ -61,14 +61,14 @@ _UNITS = {
 
 @dataclass
 class DecisionContext:
-    """A decision under its command, as something to look numbers up in."""
+    """An index of the numbers of a decision."""
 
     here: ExplainContext
     command: str
     decision: Decision
 
     def rows_of(self, name: str) -> Mapping[str, Row]:
-        """The first row that each run went into, by its id; `name`: runs, or those of the base."""
+        """The first row of each run, by run id; `name` is the column of runs or of base runs."""
         found: dict[str, Row] = {}
         for row in self.decision.rows:
             for job in row.get(name, ()):
@@ -78,8 +78,8 @@ class DecisionContext:
 
     @cached_property
     def numbers(self) -> list[tuple[float, int, int]]:
-        """Every number of the rows and the ends of its range, in ascending order: the value, and
-        the places of its row and its column, as `columns` lists them."""
+        """All numbers of the rows and the ends of their ranges, sorted: the value, the index of
+        its row, and that of its column in `columns`."""
         return sorted(
             (value, at, place)
             for at, row in enumerate(self.decision.rows)
@@ -114,7 +114,7 @@ class DecisionContext:
         return self.of_number(Number(name, row.get(name), made, low, high), row)
 
     def of_number(self, number: Number, row: Row | None = None) -> Node:
-        """A number as its derivation says, which may name columns of `row`."""
+        """The tree of a number from its record, which may refer to columns of `row`."""
         return of_number(number, self.here.lines, lambda one: self._column(row or {}, one))
 
     def _column(self, row: Row, one: Column) -> Node:
@@ -122,7 +122,7 @@ class DecisionContext:
         return replace(node, name=one.called) if one.called else node
 
     def _of_runs(self, row: Row, name: str) -> Node:
-        """What no decision made: a fit's, of the row's only run, or the median over its jobs."""
+        """A number without a record: of the row's only run, a fit, or the median over its jobs."""
         if row["basis"] == "fit":
             low, high = (row.get(f"{name}_{end}") for end in ("low", "high"))
             note = str(row["range_from"]) if name in MEASURED else "of the size asked for"
@@ -144,26 +144,26 @@ class DecisionContext:
         return Node(name, value, _UNITS.get(name, ""), how=how, inputs=nodes)
 
     def _of_run(self, row: Row, name: str) -> Node:
-        """A column of the first run of a row: all that are not measured are the same for all."""
+        """A column of the row's first run: columns that are not measured are equal for all runs."""
         run = self.here.run(row["run"])
         if name == "device_count":
             return count(run)
-        # A plain statement may be filled in by the row, as DP is from TP, PP and devices.
+        # The row may complete a stated value, as DP from TP, PP and devices.
         return of_column(run, name) if name in values() else run.stated(name, value=row.get(name))
 
 
 def columns(command: str) -> tuple[str, ...]:
-    """The numbers that the rows of an answer may have."""
+    """The number columns of an answer."""
     return (*MEASURED, *_OWN[command])
 
 
 def commands_with(name: str) -> list[str]:
-    """The commands whose rows have a column."""
+    """The commands with this column."""
     return [command for command in _OWN if name in columns(command)]
 
 
 def decisions(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
-    """Every answer that the query allows; a comparison by what it names, else by settings."""
+    """All answers to the query; comparisons by the columns that it names, else by settings."""
     for command in COMMANDS:
         if (found := decision(here, query, command)) is not None:
             yield found
@@ -171,12 +171,12 @@ def decisions(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
 
 
 def decision(here: ExplainContext, query: Query, command: str) -> DecisionContext | None:
-    """The answer of one command, made once; None where there is none."""
+    """The answer of one command, cached; None where there is none."""
     return here.once(command, lambda: _decided(here, query, command))
 
 
 def _of_effects(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
-    """What the page of a model tells of each flag, where no comparison is asked for by name."""
+    """The effects of each flag on the page of a model, unless the query names a comparison."""
     chosen = here.once("candidates", lambda: _chosen(here, query))
     if query.compared_by is not None or chosen is None:
         return
@@ -214,18 +214,18 @@ def _decided(here: ExplainContext, query: Query, command: str) -> DecisionContex
 def _chosen(here: ExplainContext, query: Query) -> Candidates | None:
     try:
         return candidates(here.warehouse, query)
-    except BenchError:  # no run at all: then no answer either
+    except BenchError:  # no run, so no answer
         _select_again(here, query)
         return None
 
 
 def _select_again(here: ExplainContext, query: Query) -> None:
-    """Select all runs of the model: choosing has filtered them, and trees rest on any."""
+    """Select all runs of the model again, since the decision has filtered them."""
     select(here.warehouse, Query(model=query.model))
 
 
 def of_run(here: ExplainContext, query: Query, run: str, name: str) -> Iterator[Match]:
-    """A column of the rows that a run went into, in every answer that has it."""
+    """A column of a run's rows in every answer that has it."""
     for context in decisions(here, query):
         row = context.rows_of("runs").get(run)
         if row is None and name in _OWN["bench compare"]:
@@ -235,7 +235,7 @@ def of_run(here: ExplainContext, query: Query, run: str, name: str) -> Iterator[
 
 
 def of_sides(here: ExplainContext, query: Query, words: tuple[str, str]) -> Iterator[Match]:
-    """The speed-ups of one side over another: runs, conditions or sources."""
+    """The speed-ups of one side over the other: runs, conditions or sources."""
     before, after = (_side(here, query, word) for word in words)
     _select_again(here, query)
     made = two_sides(words, before, after, all(is_condition(word) for word in words))
@@ -252,7 +252,7 @@ def _matched(context: DecisionContext, row: Row, name: str) -> Iterator[Match]:
 
 
 def _side(here: ExplainContext, query: Query, word: str) -> Rows:
-    """The runs of the warehouse that one word means."""
+    """The runs of one side."""
     if is_condition(word):
         return candidates(here.warehouse, query.also(word)).eligible("pace")
     if not may_be_run(word):
@@ -266,7 +266,7 @@ def _only(chosen: Candidates, wanted: Callable[[Row], bool]) -> Rows:
 
 
 def _sources(here: ExplainContext, query: Query, word: str) -> Rows:
-    """The runs of a source, or of those below a folder; raises BenchError for what is neither."""
+    """The runs of a source, or of all below a folder; raises BenchError for anything else."""
     everything = candidates(here.warehouse, query)
     if Path(word).is_absolute():
         word = Path(os.path.relpath(word, here.lines.root)).as_posix()
@@ -284,8 +284,10 @@ def _sources(here: ExplainContext, query: Query, word: str) -> Rows:
     return candidates(here.warehouse, replace(query, document=word)).eligible("pace")
 
 
-def on_answer(here: ExplainContext, query: Query, target: Asked, command: str) -> Iterator[Match]:
-    """Every number of an answer that prints so: of rows, of sentences, counts of rows."""
+def on_answer(
+    here: ExplainContext, query: Query, target: PrintedNumber, command: str
+) -> Iterator[Match]:
+    """The numbers of an answer that print like the target: of rows, sentences, and counts."""
     made = decision(here, query, command)
     contexts = [made] if made else []
     contexts += _of_effects(here, query) if command == "bench compare" else ()
@@ -293,22 +295,22 @@ def on_answer(here: ExplainContext, query: Query, target: Asked, command: str) -
         yield from _on_decision(context, target)
 
 
-def _on_decision(context: DecisionContext, target: Asked) -> Iterator[Match]:
+def _on_decision(context: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
     near = limits_of(target)
     command = context.command
     for row, name in context.near(near):
         if shows(row, name, target, near):
             yield from _matched(context, row, name)
-    # What prints otherwise is not looked up: its tree may have a node for each row.
-    for said in context.decision.facts["numbers"]:
-        ends = (said.value, said.low, said.high)
+    # Others are not derived: a tree may have a node for each row.
+    for number in context.decision.facts["numbers"]:
+        ends = (number.value, number.low, number.high)
         if any(is_near(value, near) and prints(target, value) for value in ends):
-            yield Match(command, "said", context.of_number(said))
+            yield Match(command, "in its text", context.of_number(number))
     yield from _counts(context, target)
 
 
-def _counts(context: DecisionContext, target: Asked) -> Iterator[Match]:
-    """How many rows there are, were left out, and were left out for one reason."""
+def _counts(context: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
+    """The counts of rows, of excluded rows, and of those by reason."""
     if not target.digits.isdigit():
         return
     left_out = context.decision.left_out
@@ -319,7 +321,7 @@ def _counts(context: DecisionContext, target: Asked) -> Iterator[Match]:
     for row in left_out:
         groups.setdefault(f"left out: {row['left_out']}", []).append(row["where"])
     for name, places in groups.items():
-        # Lists of places are cut after 12, those of rows after 20, and tell how many more.
+        # Lists of places are cut after 12, those of rows after 20, with a count of the rest.
         if target.digits in (str(len(places)), str(len(places) - 12), str(len(places) - 20)):
             how = How("count; the first 12 places, or 20 rows, are listed")
             node = Node(name, len(places), how=how, inputs=of_places(context.here.lines, places))

@@ -1,4 +1,4 @@
-"""A formula: what it gives, its source, what it counts, and where it is used here."""
+"""A formula: its result, source and counted terms, and its uses in the warehouse."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _INPUTS = {
 
 
 def formula_named(text: str) -> Formula | None:
-    """The formula of an id, in any run."""
+    """The formula with an id."""
     return next((one for one in formulas() if one.name == text.strip().upper()), None)
 
 
 def no_formula(text: str) -> BenchError | None:
-    """What to say of the id of a formula or rule that is none; None where it looks like no id."""
+    """The error for an unknown id of a formula or rule; None for text that is no id."""
     if not _ID.fullmatch(text.strip()):
         return None
     if text.strip()[0] in "Rr":
@@ -61,7 +61,7 @@ def no_formula(text: str) -> BenchError | None:
 
 
 def rule_named(text: str) -> Match | None:
-    """The audit rule of an id (`R9`): what it tests, its threshold, and what it needs."""
+    """The audit rule with an id (`R9`): its test, threshold, and requirements."""
     wanted = text.strip().lower()
     for rule in described() if _RULE.fullmatch(wanted) else ():
         if wanted in (one.lower() for one in (rule.id, *rule.also)):
@@ -75,7 +75,7 @@ def rule_named(text: str) -> Match | None:
 
 
 def matches(here: ExplainContext, formula: Formula) -> Iterator[Match]:
-    """The formula itself; which metrics and how many runs use it."""
+    """The formula, the metrics that use it, and the number of runs."""
     inputs = tuple(Node(name, "", note=_INPUTS.get(name, "")) for name in formula.parameters)
     how = How(
         plain(formula.expression), formula.name, formula.title, formula.source, formula.counts
@@ -91,7 +91,7 @@ def matches(here: ExplainContext, formula: Formula) -> Iterator[Match]:
 
 
 def _detected(here: ExplainContext, formula: Formula) -> Iterator[Match]:
-    """The tables whose printed TFLOPs follow it, as the audit finds."""
+    """The tables whose printed TFLOPs follow the formula, as detected by the audit."""
     from ..audit.detect import detect
     from ..audit.load import load
 

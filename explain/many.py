@@ -1,4 +1,4 @@
-"""Derivations of many runs: what each looks up is read for all of them at once."""
+"""Derivations of many runs: their lookups are read in bulk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .columns import ways_sql
 from .run import Interval, Lines, Row, RunContext, cells_by_name, facts_by_scope
 from .statistic import SHOWN
 
-# Of a window the first and last two, the ends of the range, and what makes the median.
+# Of a window the first and last two, the ends of the range, and the middle values.
 _INTERVALS = """,
 long AS (
     SELECT run_id, line, iteration, grade, grade <= least AS used,
@@ -51,19 +51,19 @@ _LOADS = """SELECT DISTINCT load_id FROM raw.runs JOIN current_loads USING (load
 
 @dataclass(frozen=True)
 class Known:
-    """Lookups of many runs, by run and kind."""
+    """Prefetched lookups of many runs, by kind and run."""
 
     rows: Mapping[str, Row]
     parts: Mapping[str, Mapping[str, Sequence[Row]]]
     ways: Mapping[str, dict[str, int]]
     ends: Mapping[str, Mapping[str, tuple[float | None, float | None]]]
-    asked: Mapping[tuple[str, str], Mapping[str, tuple[Any, str | None]]]
+    evaluated: Mapping[tuple[str, str], Mapping[str, tuple[Any, str | None]]]
     intervals: Mapping[str, Mapping[str, tuple[Sequence[Interval], int, int]]]
 
 
 @dataclass
 class KnownRun(RunContext):
-    """A run whose lookups are there already."""
+    """A run with prefetched lookups."""
 
     known: Known = field(kw_only=True)
 
@@ -92,8 +92,8 @@ class KnownRun(RunContext):
     def ends(self, view: str) -> tuple[float | None, float | None]:
         return self.known.ends.get(view, {}).get(self.run_id, (None, None))
 
-    def asked(self, value: str, note: str) -> tuple[Any, str | None]:
-        return self.known.asked.get((value, note), {}).get(self.run_id, (None, None))
+    def evaluated(self, value: str, note: str) -> tuple[Any, str | None]:
+        return self.known.evaluated.get((value, note), {}).get(self.run_id, (None, None))
 
     def printed(self, metric: str, line: int) -> str:
         found = [row for row in self._of("printed") if row["metric"] == metric]
@@ -108,7 +108,7 @@ class KnownRun(RunContext):
 
 
 def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Iterator[KnownRun]:
-    """These runs of the temporary table `selected`, in that order, with all their lookups."""
+    """These runs of the temporary table `selected`, in this order, with all lookups."""
     known = _read(warehouse, runs)
     for run in runs:
         yield KnownRun(
@@ -145,17 +145,17 @@ def _read(warehouse: Warehouse, runs: Sequence[str]) -> Known:
         }
         for metric in metrics()
     }
-    asked = {}
+    evaluated = {}
     for name, made in values().items():
         for way in made.ways:
             if way.value or way.note:
                 key = (way.value or name, way.note or "NULL")
                 query = f"SELECT run_id, {key[0]}, {key[1]} {chosen}"
-                asked[key] = {
+                evaluated[key] = {
                     run: (value, note) for run, value, note in warehouse.rows(query, given)
                 }
     rows = {row["run_id"]: row for row in warehouse.dicts(f"SELECT * {chosen}", given)}
-    return Known(rows, parts, ways, ends, asked, _intervals(warehouse, given))
+    return Known(rows, parts, ways, ends, evaluated, _intervals(warehouse, given))
 
 
 def _intervals(

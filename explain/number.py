@@ -1,4 +1,4 @@
-"""A number as printed: which texts show it, digit for digit."""
+"""A number as printed, and the texts that contain its digits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(e[+-]?\d+)?", re.I)
-_ASKED = re.compile(
+_WITH_SUFFIX = re.compile(
     rf"[*^~≈]*({_NUMBER.pattern})\s*(%|[KMBT]|years|days|s|s/it|tokens)?[*^]*", re.I
 )
 _DAYS_A_YEAR = 365.25
@@ -14,8 +14,8 @@ _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12, "%": 0.01, "years":
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A number that was asked for: its digits without commas, and what stood behind them."""
+class PrintedNumber:
+    """The number to explain: its digits without commas, and its suffix."""
 
     text: str
     digits: str
@@ -27,28 +27,28 @@ class Number:
         return float(self.digits)
 
     def stands_in(self, text: str) -> bool:
-        """Whether a text shows these very digits as a number of its own."""
-        # Most texts do not: to find the numbers of each takes forty times as long.
+        """Whether a text contains these digits as a separate number."""
+        # Tested first, since finding the numbers of a text takes 40 times as long.
         if self.digits not in bare(text):
             return False
         return any(
             bare(found[0]) == self.digits and self._suffixed(text[found.end() :])
             for found in _NUMBER.finditer(text)
-            # The 5 of .5 or of 1.5 is no number of its own.
+            # The 5 of .5 or of 1.5 is not a separate number.
             if not text[: found.start()].endswith(".")
         )
 
     def rounds_from(self, value: float) -> bool:
-        """Whether a value, rounded to these digits (three or more), prints so."""
+        """Whether a value, rounded to these digits (three or more), prints the same."""
         _, _, decimals = self.digits.partition(".")
-        # Two digits round from too much: they are found by the texts of pages alone.
+        # Too many values round to the same two digits: these are found only in texts of pages.
         if "e" in self.digits or len(self.digits.replace(".", "").lstrip("0")) < 3:
             return False
         return f"{value / _SCALES.get(self.suffix, 1.0):.{len(decimals)}f}" == self.digits
 
     def limits(self) -> list[tuple[float, float]]:
-        """Between which ends a value lies that prints so: as it is, and in the unit it may have."""
-        # Pages also print years, and round to two digits at the coarsest.
+        """The ranges of values that may print so: as they are, and in the suffix's unit."""
+        # Pages also print years, and round to two digits or more.
         scales = {1.0, _SCALES["years"], _SCALES.get(self.suffix, 1.0)}
         return [(0.94 * self.value * one, 1.06 * self.value * one) for one in sorted(scales)]
 
@@ -58,14 +58,14 @@ class Number:
         return rest.lstrip().casefold().startswith(self.suffix)
 
 
-def parse_number(text: str) -> Number | None:
-    """The number that a word is, with its suffix; None when it is none."""
-    found = _ASKED.fullmatch(text.strip())
+def parse_number(text: str) -> PrintedNumber | None:
+    """Parse a number with its suffix; None for other text."""
+    found = _WITH_SUFFIX.fullmatch(text.strip())
     if found is None:
         return None
-    return Number(text.strip(), bare(found[1]), (found[4] or "").casefold())
+    return PrintedNumber(text.strip(), bare(found[1]), (found[4] or "").casefold())
 
 
 def bare(text: str) -> str:
-    """Digits without thousands commas; a comma behind the last digit is none of them."""
+    """Digits without thousands separators and trailing commas."""
     return text.rstrip(",").replace(",", "").casefold()

@@ -1,4 +1,4 @@
-"""An answer as a tree of text, and as JSON."""
+"""Output of answers as a text tree or JSON."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..vocabulary.format import number, significant
 from ..vocabulary.printable import json_text, plain, terminal
 from .tree import Answer, How, Match, Node, Place
 
-_WIDE = 100  # characters of a raw line that a tree shows
+_WIDE = 100  # characters shown of a raw line
 
 
 def as_tree(answer: Answer, short: Callable[[str], str]) -> str:
-    """Every match as an indented tree; `short` names sources as pages do."""
+    """Every match as an indented tree; `short` abbreviates names of sources."""
     parts = ["".join(_matches(answer, short))]
     if answer.more:
         parts.append(f"... and {answer.more} more: --all\n")
@@ -38,7 +38,7 @@ def as_tree(answer: Answer, short: Callable[[str], str]) -> str:
 def as_json(answer: Answer, version: str) -> str:
     """The answer as one JSON object."""
     made = {
-        "asked": answer.asked,
+        "asked": answer.question,
         "kind": answer.kind,
         "matches": [
             {"where": one.where, "title": one.title, "tree": _object(one.tree)}
@@ -53,7 +53,7 @@ def as_json(answer: Answer, version: str) -> str:
 
 
 def _matches(answer: Answer, short: Callable[[str], str]) -> Iterator[str]:
-    """Matches that are one place only take one line each, the others a paragraph."""
+    """Matches with a single node take one line each, the others a paragraph."""
     before = False
     for match in answer.matches:
         flat = not match.tree.inputs and not match.tree.how
@@ -109,10 +109,10 @@ def _place(place: Place, value: object, short: Callable[[str], str]) -> str:
 
 
 def _cropped(raw: str, value: object) -> str:
-    """The part of a long line around its number, which may be printed in ms."""
+    """The part of a long line around its number."""
     if len(raw) <= _WIDE:
         return raw
-    # A value in s may stand in the line as ms.
+    # A value in s may be printed in ms.
     tried = [value, value * 1000] if isinstance(value, (int, float)) else [value]
     texts = [f"{one:g}" if isinstance(one, float) else str(one) for one in tried]
     texts += [str(int(one)) for one in tried[1:] if isinstance(one, float)]
@@ -124,13 +124,13 @@ def _cropped(raw: str, value: object) -> str:
 
 def _finding(one: Any, short: Callable[[str], str]) -> str:
     closed = f" (closed: {one.closed})" if one.closed else ""
-    said = f"; suggestion: {one.suggestion}" if one.suggestion else ""
+    suggestion = f"; suggestion: {one.suggestion}" if one.suggestion else ""
     where = f"{one.severity} {one.rule}, {short(one.uri)}:{one.line}"
-    return f"  {terminal(f'{where}: {one.message}: {one.evidence}{said}{closed}')}\n"
+    return f"  {terminal(f'{where}: {one.message}: {one.evidence}{suggestion}{closed}')}\n"
 
 
 def text_of(value: object) -> str:
-    """A value with the digits that tell it: six, whole numbers with all."""
+    """A value with six digits, whole numbers with all."""
     if value is None:
         return "not known"
     if isinstance(value, bool) or not isinstance(value, (int, float)):

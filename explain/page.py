@@ -1,5 +1,5 @@
-"""Numbers of a page that belong to no single run: counts, the budget, reference days, sources; and
-those of `bench report --flops` and `--suggestions`: restated rates, and what findings say.
+"""Numbers of pages that belong to no single run: counts, the budget, reference days, sources; and
+those of `bench report --flops` and `--suggestions`: restated rates, and suggestions of findings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..vocabulary.format import number as as_number
 from ..vocabulary.format import tokens as as_tokens
 from .columns import by_formula, measured, of_column, of_number
 from .context import ExplainContext
-from .number import Number
+from .number import PrintedNumber
 from .tree import How, Match, Node, Place
 
 _FILTER = re.compile(r"count\(\*\) FILTER \((.+)\) AS (\w+)")
@@ -44,8 +44,8 @@ _SUGGESTED = """SELECT DISTINCT s.uri, f.line, f.rule, f.title, f.evidence, f.su
     WHERE f.severity = 'error' AND contains(replace(f.suggestion, ',', ''), ?) ORDER BY ALL"""
 
 
-def on_pages(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Every such number that prints so."""
+def on_pages(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """All such numbers that print like `number`."""
     yield from counts(here, number)
     yield from _budget(here, number)
     yield from _reference(here, number)
@@ -60,7 +60,7 @@ def on_pages(here: ExplainContext, number: Number) -> Iterator[Match]:
         yield Match("page", "a constant", Node(name, number.value, note=why))
 
 
-def counts(here: ExplainContext, number: Number) -> Iterator[Match]:
+def counts(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Counts of runs in the first paragraph, of failures, of rows not shown."""
     filters = {name: f for f, name in _FILTER.findall(statements("model")["counts"])}
     parts = {name: f"count(*) FILTER ({f})" for name, f in filters.items()} | _COUNTS
@@ -87,7 +87,7 @@ def _count(here: ExplainContext, name: str, value: int, condition: str) -> Match
     return Match("page", "a count of the page", node)
 
 
-def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _groups(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     failures = statements("model")["failures"]
     for row in here.once("failures", lambda: here.warehouse.dicts(failures)):
         if number.digits == str(row["runs"]):
@@ -99,7 +99,7 @@ def _groups(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 
 def _ranked(here: ExplainContext) -> tuple[int, int]:
-    """Runs in the ranking as it is shown, and all of them."""
+    """The runs in the ranking as shown, and all of them."""
     rows, every = _reduced(here).fastest(MOST)
     return len(ranking(rows, here.budget, MOST)), every
 
@@ -108,7 +108,7 @@ def _reduced(here: ExplainContext) -> Reduced:
     return here.once("reduced", lambda: Reduced(here.warehouse))
 
 
-def _budget(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _budget(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     plan = _budget_node(here)
     for node in (plan, *plan.inputs):
         if not isinstance(node.value, int):
@@ -118,12 +118,12 @@ def _budget(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 
 def _budget_node(here: ExplainContext) -> Node:
-    # A budget is made of no column: there is nothing to look up.
+    # A budget refers to no column.
     return of_number(here.budget.number, here.lines, lambda column: Node(column.name, None))
 
 
-def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Days at the step times that the page names."""
+def _reference(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Days at the reference step times of the page."""
     steps = here.budget.steps
     if steps is None or here.budget.tokens_per_step is None:
         return
@@ -146,15 +146,15 @@ def _reference(here: ExplainContext, number: Number) -> Iterator[Match]:
             yield Match("page", "days at a step time", node)
 
 
-def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Days of rows that are not ranked, and the step times that TFLOPs tell of others."""
+def _repaired(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Days of excluded rows, and step times of others derived from TFLOPs."""
     faster = statements("model")["faster"]
     for row in here.once("faster", lambda: here.warehouse.dicts(faster, here.budget.parameters)):
         if number.stands_in(days_words(row["days"])):
-            said = f"as the audit suggests: {row['suggestion']}" if row["seconds"] else "as printed"
+            note = f"as the audit suggests: {row['suggestion']}" if row["seconds"] else "as printed"
             place = Place(row["uri"], row["line"])
             yield Match(
-                "page", "an excluded row", Node("days", row["days"], place=place, note=said)
+                "page", "an excluded row", Node("days", row["days"], place=place, note=note)
             )
     for run, seconds in here.once("implied", lambda: implied_seconds(here.warehouse)).items():
         if number.stands_in(significant(seconds, 3)):
@@ -165,8 +165,8 @@ def _repaired(here: ExplainContext, number: Number) -> Iterator[Match]:
                 yield Match("page", "a step time that is not printed", node)
 
 
-def _pooled(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Device-days of repeats, which are of no single run."""
+def _pooled(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Device-days pooled over repeats."""
     rows = _reduced(here).repeated(here.budget, number.limits())
     for row in ranking(rows, here.budget, 0):
         if row["jobs"] > 1 and number.stands_in(significant(row["device_days"], 3)):
@@ -177,15 +177,15 @@ def _pooled(here: ExplainContext, number: Number) -> Iterator[Match]:
             yield Match("page", "repeats as one row", node)
 
 
-def _peaks(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Dense peaks of the devices, which MFU is a share of."""
+def _peaks(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Dense peaks of the devices, the denominators of MFU."""
     query = "SELECT DISTINCT peak_name, peak_tflops FROM selected WHERE peak_tflops IS NOT NULL"
     for name, peak in here.once("peaks", lambda: here.warehouse.rows(query)):
         if number.stands_in(as_number(peak)):
             yield Match("page", "a peak", Node(name, peak, "TFLOP/s", note="hardware.toml"))
 
 
-def _sources(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _sources(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     sources = statements("model")["sources"]
     for row in here.once("sources", lambda: here.warehouse.dicts(sources)):
         for name, what in (
@@ -200,7 +200,7 @@ def _sources(here: ExplainContext, number: Number) -> Iterator[Match]:
                 yield Match("page", "the list of sources", node)
 
 
-def _tables(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _tables(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     query = """SELECT uri, number, header_line FROM tables
                WHERE number = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 7:
@@ -210,8 +210,8 @@ def _tables(here: ExplainContext, number: Number) -> Iterator[Match]:
             yield Match(here.where(uri, line), "the number of a table", node)
 
 
-def _rows(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Lines of rows and headings, which pages print."""
+def _rows(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Line numbers of rows and headings on pages."""
     query = """SELECT DISTINCT uri, line FROM (
             SELECT uri, line FROM selected
             UNION ALL SELECT uri, header_line FROM tables
@@ -225,8 +225,8 @@ def _rows(here: ExplainContext, number: Number) -> Iterator[Match]:
             )
 
 
-def restated(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Runs whose TFLOP/s or share of the peak print so under some formula."""
+def restated(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Runs whose TFLOP/s or MFU, restated by some formula, print like `number`."""
     seen: set[tuple[str, str]] = set()
     for one in here.once("restated", lambda: _restatements(here)):
         if (one.run_id, one.formula) not in seen and (name := _printed_as(number, one)):
@@ -240,8 +240,8 @@ def _restatements(here: ExplainContext) -> list[Restated]:
     return [one for found in every for one in found if one.run_id in chosen]
 
 
-def _printed_as(number: Number, one: Restated) -> str:
-    """Which of its numbers prints so."""
+def _printed_as(number: PrintedNumber, one: Restated) -> str:
+    """The field of a restated rate that prints like `number`."""
     texts = {
         "tflops": significant(one.value, 3) if one.value is not None else "",
         "share": percent(one.share, 1) if one.share is not None else "",
@@ -278,10 +278,12 @@ def _restated_match(here: ExplainContext, one: Restated, name: str) -> Match:
     return Match(where, f"by {one.formula}" if computed else "of the table of restated rates", node)
 
 
-def suggested(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Findings that suggest the number."""
-    for uri, line, rule, title, evidence, said in here.warehouse.rows(_SUGGESTED, [number.digits]):
-        if number.stands_in(said):
+def suggested(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Findings whose suggestion contains the number."""
+    for uri, line, rule, title, evidence, suggestion in here.warehouse.rows(
+        _SUGGESTED, [number.digits]
+    ):
+        if number.stands_in(suggestion):
             place = Place(uri, line, None, here.lines.text(uri, line))
-            node = Node("suggestion", said, place=place, note=f"{rule}: {title}: {evidence}")
+            node = Node("suggestion", suggestion, place=place, note=f"{rule}: {title}: {evidence}")
             yield Match(here.where(uri, line), f"suggested by {rule}", node)

@@ -1,4 +1,4 @@
-"""FILE:LINE[:COLUMN]: what was read there, and what is made of it."""
+"""FILE:LINE[:COLUMN]: the values read there, and those derived from them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _STEP = ("step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_devic
 
 
 def matches(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
-    """Whatever a line gives: a row's values, an interval of a log, what it states."""
-    # A finding on a whole line has column 1, so `FILE:LINE:1` means it too.
+    """The matches at a line: a row's values, an interval of a log, stated facts."""
+    # Findings on a whole line have column 1, so `FILE:LINE:1` includes them.
     if column == here.lines.begins(uri, line) and not any(_cells(here, uri, line, column)):
         column = None
     found = False
@@ -82,7 +82,7 @@ def _cells(here: ExplainContext, uri: str, line: int, column: int | str | None) 
 
 
 def _made_of(here: ExplainContext, uri: str, line: int, place: Place) -> Iterator[Match]:
-    """What is computed from one cell of a row."""
+    """The values computed from one cell of a row."""
     for run in here.runs("uri = ? AND line = ?", uri, line):
         for name in (name for name in names() if name not in STATED):
             tree = derive(run, here.budget, name)
@@ -108,7 +108,7 @@ def _intervals(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
 
 
 def _headings(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
-    """The headings of a table and what they stand for."""
+    """The headings of a table and their meaning."""
     query = "SELECT number, headings, columns FROM tables WHERE uri = ? AND header_line = ?"
     for number, headings, columns in here.warehouse.rows(query, [uri, line]):
         inputs = tuple(

@@ -1,4 +1,4 @@
-"""`bench explain prediction`: the terms of a prediction, their parameters, what it rests on."""
+"""`bench explain prediction`: the terms of a prediction, their parameters and runs."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _SOURCE = "docs/predict.md: terms, priors and intervals"
 
 
 def explain_prediction(
-    warehouse: Warehouse, root: Path, query: Query, asked: Mapping[str, Any]
+    warehouse: Warehouse, root: Path, query: Query, sizes: Mapping[str, Any]
 ) -> Answer:
-    """The derivation of what is predicted of a configuration; raises BenchError as a prediction
-    does."""
-    made = predicted(warehouse, query, asked)
+    """The derivation of the prediction for a configuration; raises BenchError like the
+    prediction."""
+    made = predicted(warehouse, query, sizes)
     [row] = made.rows
     matches = [Match(f"{WORD}.{_time(row).name}", "of bench predict", _time(row))]
     if row["memory_terms"]:
         matches.append(Match(f"{WORD}.memory_gb", "of bench predict", _memory(row)))
-    # Of the sources alone: a model that nobody measured selects no run.
+    # Without a query: a model that was not measured has no runs.
     here = explain_context(warehouse, root, Query())
     uris = {uri for match in matches for uri, _ in match.tree.places()}
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-    notes = tuple(f"assumed: {names.within(said)}" for said in made.facts["assumed"])
+    notes = tuple(f"assumed: {names.within(text)}" for text in made.facts["assumed"])
     return Answer(WORD, WORD, tuple(matches), versions=tuple(here.versions(uris)), notes=notes)
 
 
 def _time(row: Row) -> Node:
-    """The seconds of a step, or those of a token and device where no batch is known."""
+    """The seconds per step, or per token and device if the batch is unknown."""
     rate, timed = row["tokens_per_s_per_device"], row["step_time_s"]
     whole = timed or 1 / rate
     ends = ("step_time_low", "step_time_high")
@@ -79,10 +79,10 @@ def _memory(row: Row) -> Node:
 
 
 def _part(part: Part, scale: float, whole: float, unit: str) -> Node:
-    """A term; its parameter multiplies what the words count."""
+    """A term: its parameter times its count."""
     share = percent(part.cost * scale / whole, 1)
     if part.parameter is None:
-        return Node(part.title, part.cost * scale, unit, note=f"{share}; beside all terms")
+        return Node(part.title, part.cost * scale, unit, note=f"{share}; in addition to all terms")
     fitted = significant(part.parameter, 3)
     moved = abs(math.log(part.parameter / part.usual)) / math.log(part.spread)
     prior = f"prior {significant(part.usual, 3)}, {moved:.1f} deviations away"
@@ -93,7 +93,7 @@ def _part(part: Part, scale: float, whole: float, unit: str) -> Node:
 
 
 def _run(row: Row) -> Node:
-    """A run that the prediction rests on, where its source states it."""
+    """A run that the prediction is fitted to, at its place in the source."""
     return Node(
         "tokens_per_s_per_device of a run it rests on", row["tokens_per_s_per_device"],
         "tokens/s", place=Place(row["uri"], row["line"]),

@@ -1,4 +1,4 @@
-"""One run with all that is known of it, and the lines where its values stand."""
+"""One run with its values and their lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tree import Node, Place
 
 Row = Mapping[str, Any]
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
-# The cell of a table that gives a column of the run, where their names differ.
+# Cells of a table whose name differs from the run's column.
 _CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}
 UNITS = {
     "gbs": "sequences",
@@ -38,7 +38,7 @@ UNITS = {
 
 @dataclass(slots=True)
 class Lines:
-    """Reads sources below `root`; a file that is gone or has changed gives no text."""
+    """Reads lines of sources below `root`; missing or changed files give no text."""
 
     warehouse: Warehouse
     root: Path
@@ -46,27 +46,27 @@ class Lines:
     _states: dict[str, str] = field(default_factory=dict)
 
     def text(self, uri: str, line: int | None) -> str:
-        """A line without secrets; '' when it is not at hand."""
+        """A line without secrets; '' if not available."""
         lines = self._read(uri)
         return redact_text(lines[line - 1].strip()) if line and 0 < line <= len(lines) else ""
 
     def all(self, uri: str) -> list[str]:
-        """Every line, stripped; none where the text is not at hand. Secrets are in them."""
+        """All lines, stripped, with secrets; empty if not available."""
         return [line.strip() for line in self._read(uri)]
 
     def begins(self, uri: str, line: int) -> int | None:
-        """The first character of a line's text, from 1: where findings on all of it stand."""
+        """The column of a line's first character, from 1: that of findings on the whole line."""
         lines = self._read(uri)
         text = lines[line - 1] if 0 < line <= len(lines) else ""
         return len(text) - len(text.lstrip()) + 1 if text.strip() else None
 
     def column(self, uri: str, line: int, number: int, raw: str) -> int | None:
-        """The first character of the n-th cell of a line, from 1."""
+        """The column of the first character of a line's n-th cell, from 1."""
         lines = self._read(uri)
         return column_of(lines[line - 1], number, raw) if 0 < line <= len(lines) else None
 
     def state(self, uri: str) -> str:
-        """Why the text of a source is not at hand; '' when it is."""
+        """Why the text of a source is not available; '' if it is."""
         self._read(uri)
         return self._states[uri]
 
@@ -87,11 +87,11 @@ class RunContext:
     warehouse: Warehouse
     lines: Lines
     row: Row
-    # Of each value, kept for whoever asks again; see columns.py.
+    # Caches by value; see columns.py.
     ways: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
-    # Of each metric of many runs that are read at once (many.py): those that are listed, how many
-    # are left out, and how many there are. Empty: they are asked for.
+    # By metric, prefetched for many runs (many.py): the listed intervals, how many
+    # are left out, and how many there are. Empty: queried on demand.
     intervals: Mapping[str, tuple[Sequence[Interval], int, int]] = field(default_factory=dict)
 
     @property
@@ -104,7 +104,7 @@ class RunContext:
 
     @cached_property
     def cells(self) -> dict[str, Row]:
-        """The cells of a table's row by our column name, and by `#n`."""
+        """The cells of a table's row by column name, and by `#n`."""
         if self.row["table_id"] is None:
             return {}
         query = """SELECT c.*, coalesce(t.headings[c.column_number], '') AS heading
@@ -116,20 +116,20 @@ class RunContext:
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], Row]:
-        """What lines around state: by (scope of an argument or '', field)."""
+        """Facts of surrounding lines by (scope of an argument or '', field)."""
         query = """SELECT * FROM facts WHERE run_id = ? AND how = 'stated' AND scope <> 'bundle'
                    ORDER BY file IS NOT NULL, line"""
         return facts_by_scope(self.warehouse.dicts(query, [self.run_id]))
 
     @cached_property
     def measurements(self) -> dict[str, Row]:
-        """The number that counts for each metric: of `measured`."""
+        """The measurement of each metric, from `measured`."""
         found = self.warehouse.dicts("SELECT * FROM measured WHERE run_id = ?", [self.run_id])
         return {row["metric"]: row for row in found}
 
     @cached_property
     def user_facts(self) -> dict[str, list[Row]]:
-        """What users and companions say of the run, by column; what counts comes first."""
+        """Annotations of the run by column; those in effect first."""
         query = """SELECT * FROM annotations WHERE run_id = ? AND field <> 'boundary'
                    ORDER BY outcome <> 'counts', file, line"""
         found: dict[str, list[Row]] = {}
@@ -138,18 +138,18 @@ class RunContext:
         return found
 
     def ends(self, view: str) -> tuple[float | None, float | None]:
-        """The range of a metric, as its view has it."""
+        """The range of a metric, from its view."""
         query = f"SELECT low, high FROM {view} WHERE run_id = ?"
         return next(iter(self.warehouse.rows(query, [self.run_id])), (None, None))
 
-    def asked(self, value: str, note: str) -> tuple[Any, str | None]:
-        """What SQL over the columns of `selected` says of the run."""
+    def evaluated(self, value: str, note: str) -> tuple[Any, str | None]:
+        """A value and note: SQL expressions over the run's columns of `selected`."""
         query = f"SELECT {value}, {note} FROM selected WHERE run_id = ?"
-        [(made, said)] = self.warehouse.rows(query, [self.run_id])
-        return made, said
+        [(result, text)] = self.warehouse.rows(query, [self.run_id])
+        return result, text
 
     def printed(self, metric: str, line: int) -> str:
-        """The text that states a measured number; '' where none is kept."""
+        """The text of a measured number; '' if none is stored."""
         query = """SELECT raw FROM measurements WHERE run_id = ? AND metric = ?
                    ORDER BY line = ? DESC, raw LIMIT 1"""
         found = self.warehouse.rows(query, [self.run_id, metric, line])
@@ -161,17 +161,17 @@ class RunContext:
         return next(iter(self.warehouse.dicts(query, [self.run_id, metric])), None)
 
     def cell_place(self, cell: Row) -> Place:
-        """Where a cell stands."""
+        """The place of a cell."""
         column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
         return Place(self.uri, cell["line"], column, cell["raw"])
 
     def line_place(self, line: int | None, raw: str = "", file: str | None = None) -> Place:
-        """A line of the source, or of its companion, with its text if it is at hand."""
+        """A line of the source or its companion file, with its text if available."""
         uri = file or self.uri
         return Place(uri, line, None, self.lines.text(uri, line) or raw)
 
     def stated(self, name: str, title: str = "", value: Any = None) -> Node:
-        """A column of the run as stated: its cell, the line around, or the argument."""
+        """A column of the run as stated: by a cell, a surrounding line, or an argument."""
         node = self._stated(name, title, value)
         others = [row for row in self.user_facts.get(name, ()) if row["outcome"] in _OTHERWISE]
         others_say = [
@@ -195,7 +195,7 @@ class RunContext:
             place = self.line_place(fact["line"], fact["raw"], fact["file"])
             note = _AROUND.get(fact["scope"], f"{fact['field']} in the {fact['scope']}")
             return Node(title or name, value, unit, place=place, note=note)
-        # After cells and lines: where a source states a value, that counts, and a user only adds.
+        # After cells and lines, since values stated by sources have precedence over annotations.
         user = next(iter(self.user_facts.get(name, ())), None)
         if user is not None and user["outcome"] == "counts" and value is not None:
             if user["origin"] == "bundle":
@@ -210,7 +210,7 @@ class RunContext:
         return Node(title or name, value, unit, note=note)
 
     def _fact(self, name: str) -> Row | None:
-        """Arguments first, since their value counts, then header lines and text."""
+        """The fact of a column: by arguments, which have precedence, else header lines or text."""
         for argument in declared_arguments():
             if argument.column != name:
                 continue
@@ -225,7 +225,7 @@ class RunContext:
 
 
 def cells_by_name(cells: Iterable[Row]) -> dict[str, Row]:
-    """The cells of a row, in order, by our column name and by `#n`."""
+    """The cells of a row, in order, by column name and by `#n`."""
     found: dict[str, Row] = {}
     for cell in cells:
         found.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
@@ -234,7 +234,7 @@ def cells_by_name(cells: Iterable[Row]) -> dict[str, Row]:
 
 
 def facts_by_scope(facts: Iterable[Row]) -> dict[tuple[str, str], Row]:
-    """Stated facts by (scope of an argument or '', field), the first of each."""
+    """The first stated fact by (scope of an argument or '', field)."""
     found: dict[tuple[str, str], Row] = {}
     for fact in facts:
         around = fact["scope"] in _AROUND
@@ -263,20 +263,20 @@ _OTHERWISE = {
 
 
 def _by(user: Row) -> str:
-    """Where a user says it."""
+    """The place of an annotation."""
     place = "" if user["origin"] == "set" else f"{user['file']}:{user['line']}, "
     return f"{place}{_reason(user)}"
 
 
 def _reason(user: Row) -> str:
-    """Why, who and when."""
+    """Reason, author and date of an annotation."""
     when = user["stated_on"].isoformat() if user["stated_on"] else ""
     by = ", ".join(filter(None, (user["author"], when)))
     return f"{user['reason']} ({by})" if by else str(user["reason"])
 
 
 def run_context(warehouse: Warehouse, lines: Lines, run_id: str) -> RunContext:
-    """A run by its id; raises BenchError when it is not selected."""
+    """A run by id; raises BenchError if it is not selected."""
     found = warehouse.dicts("SELECT * FROM selected WHERE run_id = ?", [run_id])
     if not found:
         raise BenchError(

@@ -1,4 +1,4 @@
-"""A bare number: everything that prints so, printed or computed."""
+"""Search for a bare number: all values, printed or computed, with these digits."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..vocabulary.format import days, days_words, params, range_text, seconds, s
 from ..vocabulary.format import number as as_number
 from .columns import derive
 from .context import ExplainContext
-from .number import Number
+from .number import PrintedNumber
 from .page import on_pages, suggested
 from .statistic import statistic
 from .tree import Match, Node, Place
 
 _DAYS = "coalesce($tokens, $steps * tokens_per_step) / nullif({}, 0) / 86400"
-# The inputs of derived texts, by the name of the column they are printed for.
+# Inputs of derived texts, by column name.
 _MORE = (
     ("params_computed", "params_stated"),
     ("params_computed", "params_b * 1e9"),
@@ -34,8 +34,8 @@ _VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
     ) WHERE value IS NOT NULL"""
 
 
-def known(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Printed first, then computed of runs, then what belongs to pages."""
+def known(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Matches: printed numbers first, then computed ones of runs, then those of pages."""
     stated = chain(_cells(here, number), _lines(here, number), _series(here, number))
     seen: set[tuple[str, int | None, int | None]] = set()
     for match in stated:
@@ -50,10 +50,10 @@ def known(here: ExplainContext, number: Number) -> Iterator[Match]:
     yield from suggested(here, number)
 
 
-def _computed(here: ExplainContext, number: Number) -> Iterator[Match]:
-    """Values that are made from a run's; those only stated are found where they stand."""
+def _computed(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Computed values of runs; stated ones are found at their place."""
     here.once("explained", lambda: _write_values(here))
-    # In SQL first: of each run some thirty values times five texts would be written in Python.
+    # Filtered in SQL: Python would format some thirty values in five ways for each run.
     near = " OR ".join(f"value BETWEEN {low!r} AND {high!r}" for low, high in number.limits())
     query = f"SELECT run_id, list(DISTINCT name) FROM explained WHERE {near} GROUP BY run_id"
     found: dict[str, list[str]] = dict(here.warehouse.rows(query))
@@ -65,14 +65,14 @@ def _computed(here: ExplainContext, number: Number) -> Iterator[Match]:
             if not _prints(number, _texts(run.row, here.budget, name), run.row.get(name)):
                 continue
             tree = derive(run, here.budget, name)
-            # What is only stated was found as a cell or line already.
+            # Stated values were found as cells or lines already.
             if tree.how is not None:
                 where = f"{here.where(run.uri, run.row['line'])}.{name}"
                 yield Match(where, "computed", tree)
 
 
 def _write_values(here: ExplainContext) -> None:
-    """Every number that the texts of the selected runs are made from, one row each."""
+    """Write a table of all numbers in texts of the selected runs, one row each."""
     columns = {name: name for name in values()}
     for metric in metrics():
         ends = (name for name in metric.columns if name.endswith(("_low", "_high")))
@@ -85,13 +85,13 @@ def _write_values(here: ExplainContext) -> None:
     here.warehouse.rows(_VALUES.format(names=names, values=sums))
 
 
-def _prints(number: Number, shown: list[str], value: Any) -> bool:
+def _prints(number: PrintedNumber, shown: list[str], value: Any) -> bool:
     if any(number.stands_in(text) for text in shown):
         return True
     return isinstance(value, float) and number.rounds_from(value)
 
 
-def _statistics(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _statistics(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Windows, n, ends and spreads of the statistics of logs."""
     query = "SELECT * FROM run_stats SEMI JOIN selected USING (run_id) ORDER BY run_id, metric"
     for row in here.once("statistics", lambda: here.warehouse.dicts(query)):
@@ -114,7 +114,7 @@ def _statistics(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 def _median(row: dict[str, Any]) -> list[str]:
     if row["metric"] in values():
-        return []  # already an answer as the run's value
+        return []  # already found as the run's value
     return [significant(row["median"], 4), as_number(row["median"])]
 
 
@@ -156,7 +156,7 @@ _SERIES = f"""SELECT r.uri, i.line, i.iteration, {", ".join(f"i.{name}" for name
 } ORDER BY r.uri, i.line"""  # a time may have been printed in ms
 
 
-def _cells(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _cells(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Cells of published tables that print the number."""
     for row in here.warehouse.dicts(_CELLS, [number.digits]):
         if number.stands_in(row["raw"]):
@@ -166,13 +166,13 @@ def _cells(here: ExplainContext, number: Number) -> Iterator[Match]:
 
 
 def cell_place(here: ExplainContext, cell: dict[str, Any]) -> Place:
-    """Where a cell stands, to its first character."""
+    """The place of a cell, with the column of its first character."""
     column = here.lines.column(cell["uri"], cell["line"], cell["column_number"], cell["raw"])
     return Place(cell["uri"], cell["line"], column, cell["raw"])
 
 
 def cell_node(place: Place, cell: dict[str, Any]) -> Node:
-    """A cell as it was read."""
+    """A cell as read."""
     read = cell["name"] or "no column that is known"
     notes = [f"under {cell['heading']!r}, read as {cell['kind']} of {read}"]
     notes += [f"marks {' '.join(cell['marks'])}"] if cell["marks"] else []
@@ -183,7 +183,7 @@ def cell_node(place: Place, cell: dict[str, Any]) -> Node:
                 note="; ".join(notes))  # fmt: skip
 
 
-def _lines(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _lines(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Lines around tables, and headers of logs, that state the number."""
     for row in here.warehouse.dicts(_LINES, [number.digits]):
         if number.stands_in(row["raw"]):
@@ -194,10 +194,10 @@ def _lines(here: ExplainContext, number: Number) -> Iterator[Match]:
             yield Match(where, "stated", Node(row["what"], row["raw"], place=place, note=used))
 
 
-def _series(here: ExplainContext, number: Number) -> Iterator[Match]:
+def _series(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Lines of logs that print the number."""
     half = 0.5 * 10.0 ** -len(number.digits.partition(".")[2]) if "e" not in number.digits else 0.0
-    # A printed number is stored as a double: half of its last digit, or what that loses.
+    # Tolerance: half of the last printed digit, or the rounding of a double.
     slack = min(half, abs(number.value) * 1e-6) or abs(number.value) * 1e-9
     low, high = number.value - slack, number.value + slack
     for row in here.warehouse.dicts(_SERIES, {"low": low, "high": high}):
@@ -222,19 +222,19 @@ _WRITERS: Mapping[str, Callable[[Any], str]] = {
     "parameters": params,
     "tokens": tokens,
 }
-# Texts that take more than the value: the whole row of `selected`.
+# Texts made from the whole row of `selected`.
 _OF_ROWS: Mapping[str, Callable[[Row], str | None]] = {
     "step time": step_time,
     "range of seconds": lambda row: range_text(
         row["step_time_low"], row["step_time_high"], "seconds"
     ),
-    # A source that states no size gets the computed one as its label.
+    # The computed size is the label of a run without a stated one.
     "size": lambda row: row["size"] if row["params_b"] is None else None,
 }
 
 
 def _texts(row: Row, budget: Budget, name: str) -> list[str]:
-    """Every text that a page may show of a value of a run; none where it is not known."""
+    """All texts that a page may show for a run's value; empty if it is unknown."""
     if name in ("days", "device_days"):
         return list(_of_a_budget(row, budget, name))
     if row.get(name) is None:

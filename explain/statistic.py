@@ -1,4 +1,4 @@
-"""A statistic of a log: its window, n and rule, and the lines that it is made of."""
+"""A statistic of a log: its window, n and rule, and its lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..vocabulary.format import counted
 from .run import Interval, Row, RunContext
 from .tree import How, Node
 
-SHOWN = 12  # lines of a window that are listed; of more, those that make the median, and the ends
+SHOWN = 12  # lines listed for a window; of more, the middle values and the ends
 _GRADES = {1: "in the window", 2: "left out: an evaluation or a save in it", 3: "left out: warm-up",
            4: "left out: another batch size"}  # fmt: skip
 _UNITS = {
@@ -25,7 +25,7 @@ _UNITS = {
 
 
 def statistic(run: RunContext, metric: str) -> Node | None:
-    """The median of a run's intervals; None where the log prints no such number."""
+    """The median of a run's intervals; None if the log does not print the metric."""
     stats = run.statistics(metric)
     if stats is None:
         return None
@@ -53,7 +53,7 @@ def _rule(stats: Row) -> str:
 
 
 def intervals(run: RunContext, metric: str) -> list[Interval]:
-    """Every interval that prints the metric, with the grade that the rule gives it."""
+    """All intervals that print the metric, with the rule's grade."""
     load = """SELECT load_id FROM raw.runs JOIN current_loads USING (load_id) WHERE run_id = ?"""
     [(load_id,)] = run.warehouse.rows(load, [run.run_id])
     query = f"""{judged_intervals()}
@@ -63,7 +63,7 @@ def intervals(run: RunContext, metric: str) -> list[Interval]:
 
 
 def _few(every: Sequence[Interval]) -> tuple[Sequence[Interval], int, int]:
-    """Those that are listed, how many are left out, and how many there are."""
+    """The listed intervals, how many are left out, and how many there are."""
     used = [one for one in every if one[4]]
     return _listed(used, every), len(every) - len(used), len(every)
 
@@ -71,7 +71,7 @@ def _few(every: Sequence[Interval]) -> tuple[Sequence[Interval], int, int]:
 def _listed(used: Sequence[Interval], every: Sequence[Interval]) -> list[Interval]:
     if len(every) <= SHOWN:
         return list(every)
-    # A median hangs on its middle values, the range on the ends: these have to be there.
+    # The median depends on the middle values, the range on the ends: these are always listed.
     by_value = sorted(used, key=lambda one: one[2])
     half = len(by_value) // 2
     middle = by_value[half - (len(by_value) % 2 == 0) : half + 1]
@@ -86,7 +86,7 @@ def _interval(run: RunContext, metric: str, one: Interval) -> Node:
 
 
 def printed(run: RunContext, metric: str, row: dict[str, Any]) -> Node:
-    """A measured number: its cell with what its digits allow, or its statistic."""
+    """A measured number: its cell with the range of its digits, or its statistic."""
     if row["basis"] == "log":
         found = statistic(run, metric)
         if found is not None:

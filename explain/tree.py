@@ -1,4 +1,4 @@
-"""Derivation trees: a value, how it was made, from what, and where that stands; and answers."""
+"""Derivation trees: values, derivations, inputs and places; and answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Value = float | int | str | None
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a text stands; `column` is its first character, from 1."""
+    """The place of a text; `column` is that of its first character, from 1."""
 
     uri: str
     line: int | None
@@ -22,7 +22,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a value is made: an expression over its inputs; `formula` is the id of a known one."""
+    """A derivation: an expression over inputs; `formula` is the id of a known one."""
 
     expression: str
     formula: str = ""
@@ -33,7 +33,7 @@ class How:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value; `printed` are the texts that pages show for it, `low` and `high` its range."""
+    """One value; `printed` are its texts on pages, `low` and `high` its range."""
 
     name: str
     value: Value
@@ -46,13 +46,13 @@ class Node:
     inputs: tuple[Node, ...] = ()
 
     def walk(self) -> Iterator[Node]:
-        """The node and all below it."""
+        """The node and its descendants."""
         yield self
         for node in self.inputs:
             yield from node.walk()
 
     def places(self) -> set[tuple[str, int]]:
-        """Every file and line that it rests on."""
+        """Every file and line of the tree."""
         return {
             (node.place.uri, node.place.line)
             for node in self.walk()
@@ -67,7 +67,7 @@ def leaves(node: Node) -> Iterator[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One answer: `where` is what to ask for to have it alone, `tree` its derivation."""
+    """One match: `where` is the argument that explains only this, `tree` its derivation."""
 
     where: str
     title: str
@@ -76,20 +76,20 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A source that an answer rests on: what was read, and by which version of the reading code."""
+    """A source of an answer as it was read, with the version of the reading code."""
 
     uri: str
     generation: int
     sha256: str
     parser_version: int
-    state: str = ""  # why its text is not at hand
+    state: str = ""  # why its text is not available
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that `bench explain` says to one question; `more` matches were not worked out."""
+    """The answer of `bench explain`; `more` is the number of matches not derived."""
 
-    asked: str
+    question: str
     kind: str  # run, place, number, formula, rule
     matches: tuple[Match, ...]
     more: int = 0

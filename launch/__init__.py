@@ -1,5 +1,5 @@
-"""Plans of benchmark runs: what to run, run it, say how it ended.
+"""Plans of benchmark runs: expand them, execute them, outcome_of_exit the outcomes.
 
-`plan.py` is what a user writes, `cases.py` the runs that it means, `sweep.py` runs them; a run's
-log with what the launcher adds to it is all that the warehouse needs.
+`plan.py` is the plan file, `cases.py` expands it to runs, `sweep.py` executes them. A run's log,
+with the lines that the launcher adds, is the warehouse's only input.
 """

@@ -1,4 +1,4 @@
-"""The runs that a plan means: every combination, those that cannot be or may not be told apart."""
+"""Expansion of a plan: every combination of its settings, and why some are dropped."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .launcher import Scheduler, layout_error, nodes_of, scheduler_class
 from .plan import Matrix, Plan
 from .trainer import Sizes, Trainer
 
-MOST = 10_000  # combinations: more than this is a slip of the pen
+MOST = 10_000  # combinations: more than this is a mistake in the plan
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One combination: what is asked for, and the sizes that follow from it."""
+    """One combination: the requested settings and the sizes derived from them."""
 
     settings: Mapping[str, object]
-    env: Mapping[str, str]  # an empty value: not set, whatever the shell says
+    env: Mapping[str, str]  # an empty value unsets the variable
     values: Mapping[str, object]
     job: Mapping[str, object]
     id: str
-    label: str = ""  # what tells it from the others of its plan
+    label: str = ""  # the settings that distinguish it within its plan
     facts: Mapping[str, object] = field(default_factory=dict)  # columns of the warehouse
 
     @property
@@ -37,24 +37,24 @@ class Case:
 
     @property
     def words(self) -> dict[str, object]:
-        """Everything that a constraint may speak of."""
+        """Every name that a constraint may use."""
         return {**self.facts, **self.requested}
 
     @property
     def nodes(self) -> int:
-        """Nodes of the run."""
+        """The number of nodes."""
         return nodes_of(self.settings, self.job)
 
     @property
     def ranks(self) -> int:
-        """Processes of the run."""
+        """The number of processes."""
         ranks = self.facts.get("ranks")
         return ranks if isinstance(ranks, int) else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A combination that will not run, and why."""
+    """A combination that is dropped, and why."""
 
     case: Case
     why: str
@@ -62,7 +62,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What a plan comes to."""
+    """The cases of a plan, and the dropped combinations."""
 
     cases: tuple[Case, ...]
     dropped: tuple[Dropped, ...]
@@ -92,7 +92,7 @@ def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion
             why[place] = refused
     meant = [_without(plan, case, found.idle) for case, found in zip(requested, sizes, strict=True)]
     cases = _labelled(meant, named)
-    _leave_out_the_same(cases, sizes, why)
+    _drop_duplicates(cases, sizes, why)
     kept = tuple(case for place, case in enumerate(cases) if place not in why)
     dropped = tuple(Dropped(requested[place], reason) for place, reason in sorted(why.items()))
     if not kept:
@@ -107,14 +107,14 @@ def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion
 
 
 def _without(plan: Plan, case: Case, idle: Mapping[str, str]) -> Case:
-    """The case without settings that mean nothing at its sizes: its label must not claim them."""
+    """The case without settings that have no effect at its sizes, so its label omits them."""
     settings = {name: value for name, value in case.settings.items() if name not in idle}
     case_id = _id(plan, settings, case.env, case.values, case.job)
     return replace(case, settings=settings, id=case_id)
 
 
-def _leave_out_the_same(cases: Sequence[Case], sizes: Sequence[Sizes], why: dict[int, str]) -> None:
-    """Adds to `why` the cases that would do what one in front of them does already."""
+def _drop_duplicates(cases: Sequence[Case], sizes: Sequence[Sizes], why: dict[int, str]) -> None:
+    """Add to `why` the cases that duplicate an earlier one."""
     first: dict[str, int] = {}
     for place, (case, found) in enumerate(zip(cases, sizes, strict=True)):
         if place in why:
@@ -165,21 +165,21 @@ def _combinations(plan: Plan) -> Iterator[Case]:
 
 
 def _list(value: object) -> Sequence[object]:
-    """The values of an axis, each once; 1 and true are two."""
+    """The distinct values of an axis; 1 and true are distinct."""
     return list(
         {repr(one): one for one in (value if isinstance(value, list) else [value])}.values()
     )
 
 
 def _id(plan: Plan, *parts: Mapping[str, object]) -> str:
-    """The same for the same run, wherever it stands in which plan."""
+    """A digest of the run, independent of its plan and place in it."""
     named = [f"{name}={value!r}" for part in parts for name, value in sorted(part.items())]
     named += [f"path={plan.path!r}", f"arguments={plan.arguments!r}"] if plan.path else []
     return content_id("case", plan.trainer, plan.launcher, plan.command or "", *named)[:8]
 
 
 def _labelled(cases: Sequence[Case], also: Sequence[str]) -> list[Case]:
-    """What differs among the cases names them; a plan of one is named by what people look at."""
+    """Label cases by the settings that vary; a single case by the usual ones."""
     flat = [{**case.settings, **case.values, **case.env, **case.job} for case in cases]
     names = list(dict.fromkeys(name for one in flat for name in one))
     vary = [name for name in names if len({repr(one.get(name)) for one in flat}) > 1]
@@ -197,5 +197,5 @@ def _assignment(name: str, value: object) -> str:
 
 
 def slug(label: str) -> str:
-    """A label as part of a file's name."""
+    """A label as a file name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-.")[:60].rstrip("-.") or "run"

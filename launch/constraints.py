@@ -1,4 +1,4 @@
-"""Constraints of a plan: conditions as `--where` reads them, over the words of each combination."""
+"""Constraints of a plan: conditions as in `--where`, over the names of each combination."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Constraint:
 
 
 def unmet(constraints: Sequence[Constraint], rows: Sequence[Words]) -> dict[int, str]:
-    """The rows, by their place, that do not fulfil every constraint, each with the first it fails.
+    """The rows, by index, that violate a constraint, each with the first one violated.
 
-    Raises BenchError for a constraint that is no condition over the words of the rows.
+    Raises BenchError for a constraint that is not a condition over the names of the rows.
     """
     kinds = _kinds(rows)
     why: dict[int, str] = {}
@@ -35,7 +35,7 @@ def unmet(constraints: Sequence[Constraint], rows: Sequence[Words]) -> dict[int,
     with duckdb.connect(":memory:") as con:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
         con.execute(f"CREATE TABLE combinations (place INTEGER{columns and ', '}{columns})")
-        # Column by column: row by row a large plan takes half a minute.
+        # Loaded by column: row by row, a large plan takes half a minute.
         values = [[_stored(row.get(name), kind) for row in rows] for name, kind in kinds.items()]
         lists = ", ".join(["unnest(?)"] * (len(kinds) + 1))
         con.execute(f"INSERT INTO combinations SELECT {lists}", [[*range(len(rows))], *values])
@@ -48,7 +48,7 @@ def unmet(constraints: Sequence[Constraint], rows: Sequence[Words]) -> dict[int,
 
 
 def _kinds(rows: Sequence[Words]) -> dict[str, str]:
-    """DuckDB's type of every word; a word of several kinds is text."""
+    """The DuckDB type of every name; text for a name with values of several types."""
     kinds: dict[str, str] = {}
     for row in rows:
         for name, value in row.items():
@@ -71,7 +71,7 @@ def _kind(value: object) -> str:
 
 
 def _stored(value: object, kind: str) -> object:
-    """The value in a column of this kind; one of several kinds is text."""
+    """The value converted for a column of this type."""
     if value is None or kind != "VARCHAR":
         return value
     return str(value).lower() if isinstance(value, bool) else str(value)

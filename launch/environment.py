@@ -1,4 +1,4 @@
-"""The environment of a run: what is set, whether it can be, whether it was."""
+"""The environment of a run: variables to set, whether they can be, whether they were."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..vocabulary.secrets import REDACTED, redact
 from .cases import Case
 from .process_probe import PRELOAD, THREADS
 
-UNBUFFERED = "PYTHONUNBUFFERED"  # else a program that prints little seems to hang
+UNBUFFERED = "PYTHONUNBUFFERED"  # otherwise a program with little output seems to hang
 LIBRARIES = "LD_LIBRARY_PATH"
 _LABEL = "environment: "
 _REFUSED = re.compile(
@@ -30,10 +30,10 @@ _PACKAGES = {
 
 
 def chosen(case: Case, inherited: Mapping[str, str], is_local: bool = True) -> dict[str, str]:
-    """The variables that a run is given on top of ours; threads are shared out unless chosen.
+    """The variables that a run gets in addition to ours; threads are divided unless they are set.
 
-    Two threads for each of two ranks on two cores were 8 times slower than one each. Of another
-    machine (`is_local` is false) we know no cores: the trainer shares them out there.
+    On two cores, two ranks with two threads each were 8 times slower than with one each. The
+    cores of another machine (`is_local` is false) are unknown: there the trainer divides them.
     """
     env = dict(case.env)
     wanted = case.settings.get("threads")
@@ -41,24 +41,24 @@ def chosen(case: Case, inherited: Mapping[str, str], is_local: bool = True) -> d
         env[THREADS] = str(wanted or max(1, cores() // max(case.ranks, 1)))
     for name in (PRELOAD, THREADS):
         if inherited.get(name):
-            env.setdefault(name, "")  # what the plan does not name would be on no label
+            env.setdefault(name, "")  # what the plan does not name is on no label
     return env
 
 
 def full_environment(case: Case, inherited: Mapping[str, str]) -> dict[str, str]:
-    """All variables of a run; one that the plan sets to nothing is not there."""
+    """All variables of a run, without those that the plan sets to an empty value."""
     own = chosen(case, inherited)
     env = {**inherited, UNBUFFERED: "1", **own}
     return {name: value for name, value in env.items() if value or name not in own}
 
 
 def cores() -> int:
-    """Processors that we may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def require(case: Case) -> None:
-    """Raises BenchError when a library that the run is named after cannot be loaded."""
+    """Raises BenchError if a library named on the run's label cannot be loaded."""
     probe = shutil.which("true")
     if not case.env.get(PRELOAD) or probe is None:
         return
@@ -77,7 +77,7 @@ def require(case: Case) -> None:
 
 
 def mismatch(case: Case, log: Path) -> str | None:
-    """What of the plan the run's own environment line contradicts; None: nothing."""
+    """How the run's own environment line contradicts the plan; None if it does not."""
     logged = _logged_environment(log)
     if logged is None:
         return None
@@ -96,8 +96,8 @@ def mismatch(case: Case, log: Path) -> str | None:
 
 
 def _differs(env: Mapping[str, str], flags: Mapping[str, object], like: object) -> str | None:
-    """A variable of the plan that the listed ones contradict; `like`: how names begin of which
-    all are listed, so that one that is not there never came."""
+    """A variable of the plan that the listed ones contradict. All variables with a prefix in
+    `like` are listed, so a missing one was not set."""
     listed = tuple(map(str, like)) if isinstance(like, list) else ()
     for name, value in env.items():
         shared_out = name == THREADS and not value  # by the trainer, among its ranks

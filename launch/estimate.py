@@ -1,4 +1,4 @@
-"""How long a plan will take, from what past runs took."""
+"""The expected duration of a plan, from the durations of past runs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..schema.place import is_there
 from ..schema.warehouse import Warehouse
 from .cases import Case
 
-_NEUTRAL = ("cp", "ep", "vpp")  # 1 where nothing is said of them
-# What makes two runs alike where they are not the same case: other length, other variables.
+_NEUTRAL = ("cp", "ep", "vpp")  # 1 unless stated
+# The settings that similar runs share; length and environment variables may differ.
 _ALIKE = (
     "params_stated", "dp", "tp", "pp", "mbs", "gbs", "seq_len", "zero_stage", "recompute", "dtype",
 )  # fmt: skip
@@ -28,12 +28,12 @@ SELECT {", ".join(_ALIKE)}, {", ".join(f"coalesce({one}, 1)" for one in _NEUTRAL
 FROM configurations JOIN run_stats s USING (run_id)
 WHERE s.metric = 'step_time_s' AND status = 'ok' AND origin = 'log'
     AND (device = $1 OR $1 IS NULL)"""
-_START_S = 5.0  # of a program, on top of its steps
+_START_S = 5.0  # startup of a program, in addition to its steps
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds for the runs that past ones speak for, and for how many that is."""
+    """Seconds of the runs with past timings, and their number."""
 
     seconds: float
     known: int
@@ -41,14 +41,14 @@ class Estimate:
 
     @property
     def total_s(self) -> float | None:
-        """Seconds for all runs, those without a past taken like the others; None: no past."""
+        """Seconds of all runs, extrapolated to those without past timings; None without any."""
         return self.seconds * self.runs / self.known if self.known else None
 
 
 def estimate(db: Path, cases: Sequence[Case], lock_timeout: float, device: str | None) -> Estimate:
-    """From the time of the same case, else from the steps of one alike; no warehouse, no past.
+    """Estimate from past runs of the same case, else from step times of a similar one.
 
-    Runs on another device tell nothing; None: it is not known which one the runs will have.
+    Runs on other devices do not count; a `device` of None is unknown.
     """
     if not is_there(db):
         return Estimate(0.0, 0, len(cases))
@@ -62,7 +62,7 @@ def estimate(db: Path, cases: Sequence[Case], lock_timeout: float, device: str |
 def _past(
     warehouse: Warehouse, query: str, device: str | None
 ) -> Mapping[tuple[object, ...], float]:
-    """The median of the last column for each value of the others."""
+    """The median of the last column, grouped by the others."""
     times: dict[tuple[object, ...], list[float]] = defaultdict(list)
     for *key, value in warehouse.rows(query, [device]):
         if value is not None:

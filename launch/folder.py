@@ -1,4 +1,4 @@
-"""The folder of a run: its log, its exact command, its state; found again by what was run."""
+"""The folder of a run: its log, exact command and state; named after the run's settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ATTEMPT = re.compile(r"attempt-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a run stands; `status` is `running` until it has ended."""
+    """The state of a run; `status` is `running` until it has ended."""
 
     plan: str
     case: str
@@ -37,25 +37,25 @@ class State:
     step_time_s: float | None = None
     token: str = ""
     job_id: str | None = None
-    attempt: int = 1  # those before lie in attempt-1, attempt-2, ...
+    attempt: int = 1  # earlier ones are in attempt-1, attempt-2, ...
     settings: Mapping[str, object] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
-    command: str = ""  # without secrets: what runs is in command.sh
+    command: str = ""  # without secrets; the real command is in command.sh
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """One run of one case: `NAME/NAME.log` and beside it command and state."""
+    """The folder of one run of a case: `NAME/NAME.log`, the command and the state."""
 
     path: Path
 
     @property
     def log(self) -> Path:
-        """What the run printed, between what the launcher says."""
+        """The path of the log: the run's output between the launcher's lines."""
         return self.path / f"{self.path.name}.log"
 
     def state(self) -> State | None:
-        """How it stands; None when nothing was begun. Raises BenchError for what cannot be read."""
+        """The stored state; None before the first attempt. Raises BenchError if unreadable."""
         file = self.path / STATE
         try:
             return State(**json.loads(file.read_text(encoding="utf-8")))
@@ -69,11 +69,11 @@ class RunFolder:
             raise BenchError(what, why=why, where=str(file), hint=hint) from error
 
     def size(self) -> int:
-        """Bytes of the log; none where it is not there."""
+        """The size of the log in bytes; 0 where there is none."""
         return self.log.stat().st_size if self.log.exists() else 0
 
     def save(self, state: State) -> None:
-        """Write the state, whole or not at all. Raises BenchError where it cannot be written."""
+        """Write the state atomically. Raises BenchError where it cannot be written."""
         text = json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n"
         try:
             atomic_write(self.path / STATE, text.encode("utf-8", "backslashreplace"))
@@ -82,19 +82,19 @@ class RunFolder:
             raise BenchError(what, why=why, where=str(self.path / STATE)) from error
 
     def earlier(self) -> list[Path]:
-        """The logs of earlier attempts, the first of them first."""
+        """The logs of earlier attempts, in order."""
         attempts = self._attempts()
         return [log for number in sorted(attempts) for log in attempts[number].glob("*.log")]
 
     def _attempts(self) -> dict[int, Path]:
-        """The folders of earlier attempts by their numbers."""
+        """The folders of earlier attempts by number."""
         found = ((_ATTEMPT.fullmatch(path.name), path) for path in self.path.glob("attempt-*"))
         return {int(name[1]): path for name, path in found if name}
 
     def begin(self, script: str) -> int:
-        """Make the folder, with the command as a script; earlier attempts are kept within it.
+        """Create the folder with the command as a script; moves an earlier attempt to a subfolder.
 
-        The number of this attempt, from 1. Raises BenchError where it cannot be made.
+        Returns the number of this attempt, from 1. Raises BenchError where it cannot be written.
         """
         try:
             return self._begin(script)
@@ -103,11 +103,11 @@ class RunFolder:
             raise BenchError(what, why=why, where=str(error.filename or self.path)) from error
 
     def _begin(self, script: str) -> int:
-        number = 1 + max(self._attempts(), default=0)  # of those that somebody removed none is left
+        number = 1 + max(self._attempts(), default=0)  # some may have been removed
         if os.path.lexists(self.log):
             earlier = self.path / f"attempt-{number}"
             earlier.mkdir()
-            self.log.rename(earlier / f"{self.log.stem}-attempt-{number}.log")  # pages name it so
+            self.log.rename(earlier / f"{self.log.stem}-attempt-{number}.log")  # as on pages
             for name in (STATE, COMMAND, SEEN):
                 if (self.path / name).exists():
                     (self.path / name).rename(earlier / name)
@@ -118,7 +118,7 @@ class RunFolder:
 
 
 def write_private(file: Path, text: str) -> None:
-    """A file that only its owner may read, from its first byte on: it may hold secrets."""
+    """Write a file that only its owner can ever read: it may hold secrets."""
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
@@ -128,7 +128,7 @@ def write_private(file: Path, text: str) -> None:
 def as_script(
     command: Sequence[str], env: Mapping[str, str], cwd: Path, before: Sequence[str] = ()
 ) -> str:
-    """The run as a shell would be told: exactly what was started; `before`: lines in front."""
+    """The exact command as a shell script; `before` are lines in front of it."""
     lines = ["#!/bin/sh", *before, f"cd {shlex.quote(str(cwd))} || exit 1"]
     for name, value in sorted(env.items()):
         lines.append(f"export {name}={shlex.quote(value)}" if value else f"unset {name}")
@@ -136,7 +136,7 @@ def as_script(
 
 
 def run_folder(root: Path, case: Case, repeat: int) -> RunFolder:
-    """The folder of a run below that of its plan: the one that there is, else a new name."""
+    """The folder of a run in that of its plan: an existing one, else a new name."""
     end = f"{case.id}-r{repeat}"
     found = sorted(root.glob(f"*-{end}"))
     return RunFolder(found[0] if found else root / f"{slug(case.label)}-{end}")

@@ -1,4 +1,4 @@
-"""Runs with the same needs as one job of a scheduler: which belong together, what each asks for."""
+"""Runs with equal resources grouped into scheduler jobs, and the request of each job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRIPT = "job.sh"
 
 
 def group_by_resources(planned_runs: Sequence[PlannedRun], most: int) -> list[list[PlannedRun]]:
-    """Runs with the same needs, in order, at most so many: each group is one job."""
+    """Groups of at most `most` runs with the same resources, in order: each becomes a job."""
     groups: dict[str, list[PlannedRun]] = {}
     for planned in planned_runs:
         case = planned.case
@@ -31,7 +31,7 @@ def group_by_resources(planned_runs: Sequence[PlannedRun], most: int) -> list[li
 
 
 def job_of(plan: Plan, group: Sequence[PlannedRun], number: int, folder: Path) -> Job:
-    """The job of such a group; nothing is written. Its script lies in `folder`."""
+    """The job of such a group, with its script in `folder`; writes nothing."""
     case, limits = group[0].case, plan.limits
     name = re.sub(r"[^A-Za-z0-9_]+", "-", str(plan.name))
     return Job(
@@ -42,6 +42,6 @@ def job_of(plan: Plan, group: Sequence[PlannedRun], number: int, folder: Path) -
 
 
 def _threads(case: Case) -> int | None:
-    """Of each process; None: not said, and how many cores a node has is not known here."""
+    """Threads of each process; None if not stated: the cores of a node are unknown here."""
     threads = case.env.get(THREADS) or case.settings.get("threads")
     return int(str(threads).split(",")[0]) if threads else None

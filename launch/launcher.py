@@ -1,4 +1,4 @@
-"""What starts the processes of a run. Each launcher or scheduler is a file of launchers/."""
+"""Interfaces of launchers and schedulers; each implementation is a file of launchers/."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 Words = Mapping[str, object]
-# What the schedulers call the processes of a node, and the nodes themselves.
+# The schedulers' options for the processes per node, and for nodes.
 EACH = ("ntasks-per-node", "mpiprocs", "max-proc-per-node")
 NODES = ("node", "nodes")
 _SHAPE = re.compile(r"(\d+(?:x\d+)*)(?::.*)?")
 
 
 def nodes_of(settings: Words, job: Words) -> int:
-    """Nodes of a run: what the settings say, else the options (`2x3x2:torus` is 12), else 1."""
+    """Nodes of a run: from the settings, else from the options (`2x3x2:torus` is 12), else 1."""
     nodes = settings.get("nodes")
     return nodes if isinstance(nodes, int) else _by_options(job) or 1
 
@@ -34,7 +34,7 @@ def nodes_of(settings: Words, job: Words) -> int:
 def layout_error(
     settings: Words, job: Words, ranks: int | None, per_node: Sequence[str] = EACH
 ) -> str | None:
-    """Why a run cannot be laid out, with the numbers; None: it can, or ranks are not known."""
+    """Why ranks cannot be distributed over nodes; None if they can, or if ranks are unknown."""
     nodes, named = nodes_of(settings, job), _by_options(job)
     if named is not None and named != nodes:
         return f"nodes = {nodes}, but the job options request {named} nodes"
@@ -68,65 +68,65 @@ def _sizes(settings: Words, ranks: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Runs with the same needs: one job, or an array of one task each."""
+    """Runs with the same resources: a single job, or an array with one task per run."""
 
     name: str
-    script: Path  # where the script is written
+    script: Path  # path of the script
     tasks: Sequence[Path]  # the run folders' `command.sh`
-    logs: Sequence[Path]  # where each task prints
+    logs: Sequence[Path]  # the log of each task
     nodes: int
     ranks: int
-    threads: int | None  # of one process; None: not known, the nodes have their own
+    threads: int | None  # of one process; None: unknown, the nodes decide
     time_s: float | None
     memory_gb: float | None  # of one node
-    options: Mapping[str, object]  # of the scheduler, by its own names
+    options: Mapping[str, object]  # scheduler options by the scheduler's names
 
     @property
     def ranks_per_node(self) -> int:
-        """Processes of one node."""
+        """The number of processes per node."""
         return -(-self.ranks // self.nodes)
 
 
-# A task that runs, in the words of Slurm, PBS and PJM.
+# States of a running task in Slurm, PBS and PJM.
 EXECUTING = frozenset(("RUNNING", "R", "RUN"))
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """How a task stands: `status` is ours, None while it waits or runs; `word` the scheduler's."""
+    """State of a task: `word` is the scheduler's; `status` is ours, None until the task ends."""
 
     word: str
     status: str | None = None
     exit_code: int | None = None
-    elapsed_s: float | None = None  # as the scheduler counts it
+    elapsed_s: float | None = None  # as counted by the scheduler
 
 
-StateQuery = tuple[list[str], Sequence[str]]  # words, and the jobs that they ask for
+StateQuery = tuple[list[str], Sequence[str]]  # command, and the job ids that it queries
 
 
 class Launcher(ABC):
-    """One way to start a command; `command` only makes words, nothing runs."""
+    """Starts the processes of a run; `command` only builds the command line."""
 
     is_local: ClassVar[bool] = True  # whether it runs on this machine
 
     @classmethod
     def of(cls, trainer: Trainer) -> Launcher:
-        """The launcher of a trainer. Raises BenchError where they do not go together."""
+        """The launcher for a trainer. Raises BenchError if they cannot be combined."""
         return cls()
 
     @abstractmethod
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The words that start this trainer's command with so many processes on so many nodes."""
+        """The command line that starts this trainer with the case's processes and nodes."""
 
 
 class Scheduler(Launcher):
-    """A launcher that submits jobs: every method makes words or reads an answer, nothing runs."""
+    """A launcher that submits jobs; methods build commands or parse output, none runs anything."""
 
     is_local = False
-    submits: ClassVar[str]  # the program that has to be here
-    limits: ClassVar[Sequence[str]] = ()  # words that tell how large an array may be; none: nobody
+    submits: ClassVar[str]  # the program that must be installed
+    limits: ClassVar[Sequence[str]] = ()  # prints the array limit
     per_node: ClassVar[Sequence[str]] = EACH  # options for the number of processes of a node
-    unquotable: ClassVar[Mapping[str, str]] = {}  # characters that no option may have: why
+    unquotable: ClassVar[Mapping[str, str]] = {}  # forbidden characters of options: why
 
     @abstractmethod
     def script(self, job: Job) -> str:
@@ -134,49 +134,49 @@ class Scheduler(Launcher):
 
     @abstractmethod
     def submit(self, job: Job) -> list[str]:
-        """The words that submit its script, said in its folder."""
+        """The command that submits the script, to be run in the script's folder."""
 
     @abstractmethod
     def job_ids(self, answer: str, tasks: int) -> list[str]:
-        """The id of each task, from what submitting printed."""
+        """The id of each task, from the output of `submit`."""
 
     @abstractmethod
     def array_limit(self, answer: str) -> int:
-        """How many tasks an array may have, from the answer to `limits`."""
+        """The maximum of tasks in an array, from the output of `limits`."""
 
     @abstractmethod
     def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
-        """What is asked for the states of jobs: the first that knows a job counts."""
+        """Commands that query job states; the first one that knows a job counts."""
 
     @abstractmethod
     def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
-        """The states that an answer tells of these jobs."""
+        """The states of these jobs in a query's output."""
 
     @abstractmethod
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
-        """The words that cancel tasks."""
+        """The command that cancels tasks."""
 
 
 def launcher_class(name: str) -> type[Launcher]:
-    """The class of a launcher by its word in plans."""
+    """The class of a launcher by its name in plans."""
     found = registry.load("launchers", name)
     assert issubclass(found, Launcher), f"launchers/{name}.py defines no launcher"
     return found
 
 
 def launcher(plan: Plan, trainer: Trainer) -> Launcher:
-    """The launcher of a plan. Raises BenchError where it does not go with the trainer."""
+    """The launcher of a plan. Raises BenchError if it cannot start the trainer."""
     return launcher_class(plan.launcher).of(trainer)
 
 
 def scheduler_class(name: str) -> type[Scheduler] | None:
-    """The class of a scheduler by its word in plans; None: it runs on this machine."""
+    """The class of a scheduler by its name in plans; None for a local launcher."""
     found = launcher_class(name)
     return found if issubclass(found, Scheduler) else None
 
 
 def scheduler_hint() -> str:
-    """What to write into a plan so that a scheduler runs it: launcher = 'pbs', 'pjm' or 'slurm'."""
+    """A hint for plans without a scheduler: launcher = 'pbs', 'pjm' or 'slurm'."""
     *first, last = (repr(name) for name in registry.names("launchers") if scheduler_class(name))
     return f"launcher = {', '.join(first)} or {last}"
 
@@ -191,25 +191,25 @@ def seconds(clock: str) -> float:
 
 
 def clock(seconds: float, step: int = 1) -> str:
-    """H:MM:SS, rounded up to whole steps of so many seconds; none is no limit to schedulers."""
+    """H:MM:SS, rounded up to a multiple of `step` seconds; schedulers take 0 as no limit."""
     total = max(1, math.ceil(seconds / step)) * step
     return f"{total // 3600}:{total // 60 % 60:02d}:{total % 60:02d}"
 
 
 def log_redirection(job: Job, variable: str) -> str:
-    """The line of a script that prints into the log as it goes, whatever the folder is called."""
+    """The script line that redirects output to the log; works for any folder name."""
     if len(job.logs) == 1:
         return f"exec >>{shlex.quote(str(job.logs[0]))} 2>&1"
     return f'exec >>{shlex.quote(f"{job.script.parent}/")}"${variable}.log" 2>&1'
 
 
 def directive(word: str, value: object) -> str:
-    """`word=value` as a directive's argument, quoted as a shell would where it has blanks."""
+    """`word=value` as a directive's argument, quoted for a shell where it has blanks."""
     return shlex.quote(f"{word}={value}")
 
 
 def task_dispatch(tasks: Sequence[Path], variable: str) -> str:
-    """The lines of a script that run the task of an array, or the only one."""
+    """The script lines that run the array's current task, or the only task."""
     if len(tasks) == 1:
         return f"exec sh {shlex.quote(str(tasks[0]))}\n"
     cases = [
@@ -219,28 +219,28 @@ def task_dispatch(tasks: Sequence[Path], variable: str) -> str:
 
 
 def port(number: str) -> str:
-    """A port as a shell works it out from the number of the job: two jobs of a node do not meet.
+    """A port derived from the job id by the shell, so that jobs on a node do not collide.
 
-    Below those that the kernel hands out by itself.
+    It is below the kernel's range of ephemeral ports.
     """
     return f"$((20000 + ({number}) % 12000))"
 
 
 def torchrun(words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-    """torchrun on each of several nodes; `rendezvous` says where they find each other."""
+    """torchrun on each of several nodes; `rendezvous` is the address where they meet."""
     each = ["--nnodes", str(nodes), "--nproc-per-node", str(-(-ranks // nodes))]
     return in_every_rank(words, *each, "--rdzv-backend", "c10d")
 
 
 def in_every_rank(words: Sequence[str], *options: str) -> list[str]:
-    """The trainer's Python runs torchrun, and that the whole command in every rank.
+    """The trainer's Python runs torchrun, which runs the whole command in every rank.
 
-    `-P`: a torch/ of the working folder is not torchrun. The command says so of itself: a script
-    needs the modules beside it.
+    `-P` keeps a torch/ in the working folder from shadowing torchrun. A command adds it only for
+    itself: a script needs the modules of its own folder.
     """
     return [words[0], "-P", "-m", "torch.distributed.run", *options, "--no-python", *words]
 
 
 def rendezvous(hosts: str, number: str) -> str:
-    """The line of a script that tells torchrun the first of the hosts that a command lists."""
+    """The script line that sets torchrun's rendezvous to the first host that a command lists."""
     return f'export PET_RDZV_ENDPOINT="$({hosts} | head -n 1):{port(number)}"'

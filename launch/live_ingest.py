@@ -1,4 +1,4 @@
-"""Runs into the warehouse while they go on, so seldom that it costs them next to nothing."""
+"""Ingest logs of active runs at intervals long enough not to slow the runs down."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ..schema.errors import BenchError
 from .planned_runs import PlannedRun, Recorder
 
 EVERY_S = 15.0
-_SHARE = 50  # storing takes at most a fiftieth of the time: a run needs its cores
+_SHARE = 50  # at most 1/50 of the time is spent on ingest: runs need the cores
 
 
 @dataclass(slots=True)
 class LiveIngest:
-    """Stores the logs of runs that go on; what is wrong with that is told when a run has ended."""
+    """Ingests the logs of active runs; errors are reported only once a run has ended."""
 
     recorder: Recorder
     _due: float = field(default_factory=lambda: time.monotonic() + EVERY_S)
     _sizes: dict[str, int] = field(default_factory=dict)
 
-    def update(self, turns: Sequence[PlannedRun]) -> None:
-        """Store what is new of their logs, if it is time to; whole lines only."""
+    def update(self, active: Sequence[PlannedRun]) -> None:
+        """Ingest complete new lines of the logs, if the interval is over."""
         began = time.monotonic()
         if began < self._due:
             return
-        sizes = {planned.folder.path.name: planned.folder.size() for planned in turns}
-        grown = [planned for planned in turns if self._grew(planned.folder.path.name, sizes)]
+        sizes = {planned.folder.path.name: planned.folder.size() for planned in active}
+        grown = [planned for planned in active if self._grew(planned.folder.path.name, sizes)]
         if grown:
             with suppress(BenchError):
                 self.recorder.store(grown, live=True)

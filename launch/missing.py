@@ -1,4 +1,4 @@
-"""A plan for the rows of a published table that have no result."""
+"""A plan for the rows without a result of a published table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SETTINGS = (
 
 
 def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
-    """The plan as TOML, a product a row. Raises BenchError where no rows without a result."""
+    """The plan as TOML, a `[[matrix]]` per row. Raises BenchError if every row has a result."""
     uri = source_named(warehouse, file)
     rows = warehouse.dicts(_ROWS, [uri, number, number])
     named = uri if number is None else f"{uri}, table {number}"
@@ -61,7 +61,7 @@ def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
     plan["limits"] = tomlkit.item({"idle_s": 1800.0})
     row_flags = [warehouse.rows(_FLAGS, [row["run_id"]]) for row in rows]
     if any(kind in ("scheduler", "clock") for flags in row_flags for _, _, kind in flags):
-        plan["launcher"] = "pjm"  # whose options clock and retention_state are
+        plan["launcher"] = "pjm"  # it has the options clock and retention_state
     presets = _presets([str(row["size"]).lower() for row in rows if row["size"]])
     matrix = tomlkit.aot()
     for row, flags in zip(rows, row_flags, strict=True):
@@ -71,7 +71,7 @@ def plan_of_missing(warehouse: Warehouse, file: str, number: int | None) -> str:
 
 
 def _presets(labels: Sequence[str]) -> set[str]:
-    """Those of the labels that the trainer has a shape for."""
+    """The labels that are presets of the trainer."""
     known = list(dict.fromkeys(labels))
     answers = check_flags([["--preset", label] for label in known]).sizes
     return {label for label, one in zip(known, answers, strict=True) if "layers" in one}
@@ -80,12 +80,12 @@ def _presets(labels: Sequence[str]) -> set[str]:
 def _matrix(
     row: Mapping[str, Any], flags: Sequence[tuple[Any, ...]], presets: set[str]
 ) -> tomlkit.items.Table:
-    """One row as a table of the plan; what it does not state is left to the trainer."""
+    """One row as a `[[matrix]]`; settings that it does not state are the trainer's defaults."""
     table = tomlkit.table()
     label = str(row["size"] or "").lower()
     known = {**row, "model": label if label in presets else None}
     if known["model"] is not None:
-        known |= dict.fromkeys(_SHAPE)  # the preset has them
+        known |= dict.fromkeys(_SHAPE)  # the preset sets them
     table.add(tomlkit.comment(f"{row['uri']}:{row['line']}"))
     if known["model"] is None and any(known[name] is None for name in _SHAPE):
         table.add(tomlkit.comment(f"no preset {label!r} and incomplete shape: fill in the model"))
@@ -95,7 +95,7 @@ def _matrix(
     env = {name: value for name, value, kind in flags if kind == "env"}
     job = {name: _number(value) for name, value, kind in flags if kind == "scheduler"}
     for _, value, kind in flags:
-        if kind == "clock":  # in GHz; schedulers want MHz
+        if kind == "clock":  # tables print GHz, schedulers take MHz
             job["freq"] = round(1000 * float(value))
     for name, values in (("env", env), ("job", job)):
         if values:

@@ -1,4 +1,4 @@
-"""How a run ended, and the evidence: what we did to it, else what its log and exit code say."""
+"""The outcome of a run and its evidence: our own action, else the log and the exit code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..schema.rows import Row
 
 OK, RUNNING = "ok", "running"
 CANCELLED = "cancelled"
-_LAST = 100  # letters of the last line that are shown
+_LAST = 100  # characters shown of the last line
 _NOT_ITS_OWN = ("bench launch ", "slurmstepd", "=>> PBS:")
 _VMSTAT = Path("/proc/vmstat")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Status (ok, oom, hang, timeout, fail, nan, cancelled), why we say so, time of a step in s."""
+    """Status (ok, oom, hang, timeout, fail, nan, cancelled), its evidence, step time in s."""
 
     status: str
     evidence: str = ""
@@ -29,17 +29,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """What the reader makes of a log: the status, its reason, the steps."""
+    """A parsed log: the status, its reason, the steps."""
 
     status: str
     reason: str
     iterations: int
     step_time_s: float | None
-    done: bool = False  # it said itself that the training is done
+    done: bool = False  # the log states the end of the training
 
 
 def read_log(log: Path, formats: Path | None = None) -> LogSummary:
-    """The last run of a log, as `bench ingest` would read it; `formats`: a user's own folder."""
+    """The last run of a log as `bench ingest` reads it; `formats` is a folder of user formats."""
     task = Task(read_content(log), log.as_posix(), "launch", formats)
     rows = read_file(task).rows.by_table
     runs, steps = rows.get("runs", []), rows.get("iterations", [])
@@ -57,20 +57,22 @@ def read_log(log: Path, formats: Path | None = None) -> LogSummary:
 
 
 def is_over(log: Path, formats: Path | None = None) -> bool:
-    """Whether the log of a run that goes on says that its training is done, and well."""
+    """Whether the log of an active run states that its training ended successfully."""
     summary = read_log(log, formats)
     return summary.done and summary.status == OK and summary.iterations > 0
 
 
 def hung_exit(why: str) -> tuple[str, str]:
-    """Status and evidence of a run that had nothing left to do but to exit, and did not."""
+    """Status and evidence of a run that hung after the end of its training."""
     return OK, f"hung on exit after training finished, killed: {why}"
 
 
-def judge(log: Path, summary: LogSummary, exit_code: int | None, kernel_kills: int = 0) -> Outcome:
-    """The outcome of a run that nobody ended.
+def outcome_of_exit(
+    log: Path, summary: LogSummary, exit_code: int | None, kernel_kills: int = 0
+) -> Outcome:
+    """The outcome of a run that ended by itself.
 
-    An abort while the interpreter goes down, after the end of the training, is none of its own.
+    An abort at interpreter shutdown, after the end of the training, is not a failure.
     """
     step = summary.step_time_s
     if summary.status not in (OK, RUNNING):
@@ -87,8 +89,8 @@ def judge(log: Path, summary: LogSummary, exit_code: int | None, kernel_kills: i
     return Outcome("fail", f"{code}; {last_line(log)}", step)
 
 
-def cut_off(summary: LogSummary, status: str, why: str) -> Outcome:
-    """The outcome of a run that was ended from outside; its own words for that come first."""
+def outcome_of_stop(summary: LogSummary, status: str, why: str) -> Outcome:
+    """The outcome of a run that was ended from outside; a cause in its log has precedence."""
     known = summary.status == status and status not in (OK, CANCELLED) and summary.reason
     return Outcome(status, f"{summary.reason}; {why}" if known else why, summary.step_time_s)
 

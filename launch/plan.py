@@ -1,4 +1,4 @@
-"""A plan, as a user writes it in TOML; docs/plan.schema.json is made from this."""
+"""The plan file; docs/plan.schema.json is generated from this."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .registry import names
 if TYPE_CHECKING:
     TrainerName: TypeAlias = str
     LauncherName: TypeAlias = str
-else:  # checked, and listed in the schema, as the folders stand
+else:  # validated, and listed in the schema, by the files of the folders
     TrainerName = Literal[names("trainers")]
     LauncherName = Literal[names("launchers")]
 

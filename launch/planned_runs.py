@@ -1,4 +1,4 @@
-"""The books of a plan: each run's folder, log, state and place in the warehouse."""
+"""Bookkeeping of a plan: the folder, log and state of each run, and its ingest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,18 @@ from . import environment, process_probe, record
 from .cases import Case, Expansion
 from .environment import UNBUFFERED, chosen
 from .folder import RUNNING, RunFolder, State, as_script, run_folder
-from .outcome import CANCELLED, OK, Outcome, cut_off, is_over, judge, last_line, read_log
+from .outcome import (
+    CANCELLED,
+    OK,
+    Outcome,
+    is_over,
+    last_line,
+    outcome_of_exit,
+    outcome_of_stop,
+    read_log,
+)
 from .plan import Plan
-from .process_probe import PRELOAD, SEEN, allocators, preloaded, shell
+from .process_probe import PRELOAD, SEEN, allocators, preloaded, shell_probe
 from .processes import TOKEN
 from .program import Program
 from .watch import Watched
@@ -27,7 +36,7 @@ from .watch import Watched
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run to make: a case, which of its repeats, where."""
+    """One run to execute: a case, the number of its repeat, its folder."""
 
     case: Case
     repeat: int
@@ -36,7 +45,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a plan's runs lie, where they run, and the warehouse that they go into."""
+    """The folder of a plan's runs, their working folder, and the warehouse they go into."""
 
     root: Path
     cwd: Path
@@ -46,7 +55,7 @@ class Where:
 
 
 def planned_runs(plan: Plan, cases: Sequence[Case], root: Path) -> list[PlannedRun]:
-    """Every run, repeats in turns and each round in the other direction: drift hits all alike."""
+    """All runs, one round per repeat in alternating order: drift affects all cases alike."""
     made = []
     for repeat in range(1, plan.repeats + 1):
         for case in cases if repeat % 2 else reversed(cases):
@@ -54,8 +63,8 @@ def planned_runs(plan: Plan, cases: Sequence[Case], root: Path) -> list[PlannedR
     return made
 
 
-def left_to_do(every: Sequence[PlannedRun], retry: bool) -> list[PlannedRun]:
-    """The runs that are missing: never begun, broken off, cancelled; with `retry` failed ones."""
+def pending_runs(every: Sequence[PlannedRun], retry: bool) -> list[PlannedRun]:
+    """The runs not begun, interrupted or cancelled; with `retry` also failed ones."""
 
     def done(planned: PlannedRun) -> bool:
         state = planned.folder.state()
@@ -68,7 +77,7 @@ def left_to_do(every: Sequence[PlannedRun], retry: bool) -> list[PlannedRun]:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Begins a run's log and state, and ends them."""
+    """Writes a run's log and state at its begin and end."""
 
     plan: Plan
     expansion: Expansion
@@ -77,7 +86,7 @@ class Recorder:
     inherited: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def begin(self, planned: PlannedRun) -> State:
-        """The folder, the head of the log, the state `running`."""
+        """Create the folder, the head of the log, and the state `running`."""
         words, token = self.program.command(planned.case), uuid.uuid4().hex
         self._close(planned)
         env = chosen(planned.case, self.inherited, self.program.launcher.is_local)
@@ -101,10 +110,10 @@ class Recorder:
         return state
 
     def _close(self, planned: PlannedRun) -> None:
-        """An attempt whose launcher was killed ends here: else it would be said to run for ever."""
+        """End an attempt whose launcher was killed: else it would count as running for ever."""
         state, log = planned.folder.state(), planned.folder.log
         if state is None or state.status != RUNNING or not log.exists():
-            return  # one that printed its end has been verified by nobody: it is no repeat either
+            return  # even if it completed: nobody has verified it, so it is not a repeat
         why = redact_text(f"launcher died before the run ended; {last_line(log)}")
         _append(log, f"{record.ends(CANCELLED, why)}\n")
         planned.folder.save(replace(state, status=CANCELLED, evidence=why))
@@ -112,15 +121,15 @@ class Recorder:
     def _script(
         self, planned: PlannedRun, words: Sequence[str], env: Mapping[str, str], token: str
     ) -> str:
-        """The run as a script; in a job it also tells what its processes are."""
+        """The command as a script; in a job it also records its processes."""
         env = {UNBUFFERED: "1", **env}
         if self.program.launcher.is_local:
             return as_script(words, env, self.where.cwd)
-        before = shell(token, planned.case, planned.folder.path / SEEN)
+        before = shell_probe(token, planned.case, planned.folder.path / SEEN)
         return as_script(words, {**env, TOKEN: token}, self.where.cwd, before)
 
     def _machine(self) -> dict[str, object]:
-        """What is known of the machine, if it is this one."""
+        """Device and nodes, known only for this machine."""
         return (
             {"device": self.expansion.device, "nodes": 1} if self.program.launcher.is_local else {}
         )
@@ -133,7 +142,7 @@ class Recorder:
         kills: int = 0,
         job: str | None = None,
     ) -> State:
-        """The tail of the log, the outcome, and the run into the warehouse."""
+        """Write the tail of the log and the outcome, and ingest the run."""
         log = planned.folder.log
         outcome = self._outcome(planned.case, log, seen, kills)
         outcome = replace(outcome, evidence=redact_text(outcome.evidence))
@@ -158,30 +167,31 @@ class Recorder:
             step_time_s=outcome.step_time_s,
         )
         planned.folder.save(state)
-        with suppress(BenchError, OSError):  # `store` at the end of it all says so
+        with suppress(BenchError, OSError):  # raised again by the final `store`
             self.store([planned])
         return state
 
-    def store(self, every: Sequence[PlannedRun], *, live: bool = False) -> None:
-        """The logs into the warehouse; those that are known add nothing. Raises Locked.
+    def store(self, runs: Sequence[PlannedRun], *, live: bool = False) -> None:
+        """Ingest the logs; unchanged ones add nothing. Raises Locked.
 
-        Of runs that go on (`live`) whole lines count, and nobody waits for the warehouse.
+        For active runs (`live`) only complete lines are read, and a locked warehouse is skipped.
         """
-        logs = [log for t in every for log in (*t.folder.earlier(), t.folder.log) if log.exists()]
+        logs = [log for run in runs for log in (*run.folder.earlier(), run.folder.log)
+                if log.exists()]  # fmt: skip
         where = self.where
         patience = 0.0 if live else where.lock_timeout
         ingest(logs, where.db, lock_timeout=patience, formats=where.formats, live=live)
 
     def is_over(self, log: Path) -> bool:
-        """Whether a log says that its training is done: nothing is left but the exit."""
+        """Whether a log states the end of the training: only the exit is left."""
         return is_over(log, self.where.formats)
 
     def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
         parsed = read_log(log, self.where.formats)
         if seen.ended is None:
-            outcome = judge(log, parsed, seen.exit_code, kills)
+            outcome = outcome_of_exit(log, parsed, seen.exit_code, kills)
         else:
-            outcome = cut_off(parsed, *seen.ended)
+            outcome = outcome_of_stop(parsed, *seen.ended)
         if outcome.status != OK:
             return outcome
         wrong = environment.mismatch(case, log) or process_probe.mismatch(case, seen.observations)
@@ -194,7 +204,7 @@ class Recorder:
 
 
 def _append(log: Path, text: str) -> None:
-    """Whole lines behind what is there, which may end without a line end. Raises BenchError."""
+    """Append lines to a log whose last line may be incomplete. Raises BenchError."""
     try:
         with log.open("a+b") as stream:
             if stream.tell():

@@ -1,7 +1,7 @@
-"""What the processes of a run really are, as the kernel tells: memory held, libraries mapped.
+"""Properties of a run's processes in /proc: peak memory, mapped libraries, variables.
 
-A label has the request. A wrapper may lose `LD_PRELOAD`, and any program may set threads of
-its own: so the processes are looked at while they run, here by us and in a job by its script.
+A run's label states the request, but a wrapper may drop `LD_PRELOAD`, and a program may set its
+own threads. So running processes are inspected: locally by us, in a job by its script.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from .cases import Case
 THREADS = "OMP_NUM_THREADS"
 PRELOAD = "LD_PRELOAD"
 _OWN = frozenset((THREADS, PRELOAD))
-SEEN = "seen"  # the file in which the script of a job tells what it saw
+SEEN = "seen"  # the file with the observations of a job's script
 ALLOCATORS = ("tcmalloc", "jemalloc", "mimalloc", "hoard", "libxpmem", "mpg")
-_LONGEST_S = 32  # between the looks of a script, which begin at 1 s and double
+_LONGEST_S = 32  # between a script's observations; the interval starts at 1 s and doubles
 _PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.M)
 _HELD = re.compile(r"^VmRSS:\s+(\d+) kB", re.M)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One process: the most memory it held in KiB, its own OMP_NUM_THREADS, libraries by file."""
+    """One process: peak resident memory in KiB, its OMP_NUM_THREADS, mapped library files."""
 
     pid: int
     peak_kb: int
     threads: str | None
     libraries: frozenset[str]
-    lost: frozenset[str] = frozenset()  # variables of the plan that it has otherwise, or not
+    lost: frozenset[str] = frozenset()  # variables that differ from the plan
 
     @property
     def allocator(self) -> str:
-        """The memory allocator that is mapped: its file, or libc."""
+        """The file of the mapped memory allocator, or libc."""
         found = sorted(name for name in self.libraries if any(one in name for one in ALLOCATORS))
         return ", ".join(found) or "libc"
 
 
 @dataclass(slots=True)
 class ProcessProbe:
-    """Remembers what was seen of each process; maps are read again when its memory doubled."""
+    """Observations of each process; its maps are read again when its memory has doubled."""
 
-    env: Mapping[str, str] = field(default_factory=dict)  # as the plan sets it
+    env: Mapping[str, str] = field(default_factory=dict)  # of the plan
     _seen: dict[int, Observation] = field(default_factory=dict)
     _resident_at_maps: dict[int, int] = field(
         default_factory=dict
-    )  # KiB at the last look at the maps
+    )  # resident KiB when maps were last read
 
     def observe(self, pid: int) -> None:
-        """Look at a process of this machine; one that is gone or not ours tells nothing."""
+        """Observe a local process; ignores one that has ended or is not ours."""
         folder = Path("/proc", str(pid))
         with suppress(OSError):
             status = (folder / "status").read_text()
@@ -67,7 +67,7 @@ class ProcessProbe:
                 values = dict(pair.partition("=")[::2] for pair in environ.split("\0"))
                 maps = (folder / "maps").read_text(errors="replace")
                 if not maps:
-                    return  # it has just ended, and has no environment any more
+                    return  # just ended: its environment is gone
                 lost = {
                     name for name in verified(self.env) if values.get(name, "") != self.env[name]
                 }
@@ -78,7 +78,7 @@ class ProcessProbe:
                 self._seen[pid] = replace(known, peak_kb=int(peak[1]))
 
     def observations(self) -> tuple[Observation, ...]:
-        """All processes that were seen."""
+        """The last observation of every process."""
         return tuple(self._seen.values())
 
 
@@ -89,32 +89,33 @@ def _files(maps: str) -> frozenset[str]:
 
 
 def largest(observations: Iterable[Observation]) -> list[Observation]:
-    """Those that train: at least half as much memory as the largest; a shell in front has less."""
+    """The training processes: at least half the memory of the largest, unlike wrapper shells."""
     every = list(observations)
     most = max((process.peak_kb for process in every), default=0)
     return [process for process in every if 2 * process.peak_kb >= most]
 
 
 def allocators(observations: Iterable[Observation]) -> str | None:
-    """What those that train have mapped; None: nobody looked."""
+    """The allocators of the training processes; None without observations."""
     return ", ".join(sorted({process.allocator for process in largest(observations)})) or None
 
 
 def preloaded(case: Case) -> list[str]:
-    """The libraries that a case is to be run with."""
+    """The libraries that a case preloads."""
     return [word for word in re.split(r"[:\s]+", case.env.get(PRELOAD, "")) if word]
 
 
 def verified(env: Mapping[str, str]) -> list[str]:
-    """The variables whose values have to be the plan's.
+    """The variables whose values are compared with the plan's.
 
-    Of two more is known than that; values of several lines a script cannot compare.
+    Threads and preloaded libraries have checks of their own; a script cannot compare values of
+    several lines.
     """
     return [name for name, value in env.items() if name not in _OWN and "\n" not in value]
 
 
 def mismatch(case: Case, observations: Sequence[Observation]) -> str | None:
-    """What of the label the processes contradict; None: nothing, as far as they were seen."""
+    """How the observed processes contradict the label; None if they do not."""
     for process in largest(observations):
         who = f"process {process.pid} ({process.peak_kb >> 10} MB)"
         for library in preloaded(case):
@@ -131,7 +132,9 @@ def mismatch(case: Case, observations: Sequence[Observation]) -> str | None:
 
 
 def _is_among(library: str, files: frozenset[str]) -> bool:
-    """Maps name the file behind a link: libm.so.6 may be libm-2.31.so."""
+    """Whether a library is mapped: maps have the target of a link, so libm.so.6 may be
+    libm-2.31.so.
+    """
     names = {Path(library).name}
     with suppress(OSError):
         names.add(Path(library).resolve(strict=True).name)
@@ -139,27 +142,27 @@ def _is_among(library: str, files: frozenset[str]) -> bool:
     return any(re.match(rf"(?:{'|'.join(stems)})(?:[-.]|$)", file) for file in files)
 
 
-def shell(token: str, case: Case, file: Path) -> list[str]:
-    """Lines of a script that watch beside the command which the script becomes with `exec`.
+def shell_probe(token: str, case: Case, file: Path) -> list[str]:
+    """Script lines of a background loop that observes the command that follows with `exec`.
 
-    They carry no token themselves, and nothing that the run is given. $$ is the command's.
+    The loop has neither the token nor the variables of the run. $$ is the pid of the command.
     """
     words = [*ALLOCATORS, *(re.split(r"\.so\b", Path(name).name)[0] for name in preloaded(case))]
     names = "\\|".join(re.sub(r"([][\\.*^$/,])", r"\\\1", word) for word in words)
     find = shlex.quote(f"s,.*/\\([^/]*\\({names}\\)[^/]*\\)$,\\1,p")
     return [
-        "# What the kernel tells of the processes: the launcher compares it with the label.",
+        "# Observes the processes in /proc: the launcher compares them with the label.",
         "( ( wait=1",
         f"  exec </dev/null >{shlex.quote(str(file))} 2>/dev/null",
         "  while sleep $wait && kill -0 $$; do",
-        f"    for told in $(grep -lsz '^BENCH_LAUNCH_RUN={token}$' /proc/[0-9]*/environ); do",
-        "      of=${told%/environ} lost=",
+        f"    for environ in $(grep -lsz '^BENCH_LAUNCH_RUN={token}$' /proc/[0-9]*/environ); do",
+        "      process=${environ%/environ} lost=",
         *_compared(case.env),
-        f"      threads=$(tr '\\0' '\\n' <$told | sed -n 's/^{THREADS}=//p')",
-        f"      libraries=$(sed -n {find} $of/maps | sort -u | tr '\\n' ' ')",
-        # Last: a process that has ended meanwhile used nothing.
-        "      peak=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' $of/status)",
-        '      echo "${of#/proc/} ${peak:-0} ${threads:--} lost=$lost $libraries"',
+        f"      threads=$(tr '\\0' '\\n' <$environ | sed -n 's/^{THREADS}=//p')",
+        f"      libraries=$(sed -n {find} $process/maps | sort -u | tr '\\n' ' ')",
+        # Last: no peak means that the process has ended meanwhile.
+        "      peak=$(sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' $process/status)",
+        '      echo "${process#/proc/} ${peak:-0} ${threads:--} lost=$lost $libraries"',
         "    done",
         f"    [ $wait -ge {_LONGEST_S} ] || wait=$((2 * wait))",
         "  done ) & )",
@@ -167,16 +170,16 @@ def shell(token: str, case: Case, file: Path) -> list[str]:
 
 
 def _compared(env: Mapping[str, str]) -> list[str]:
-    """Values are compared by the shell itself: words of a program would show in `ps`."""
+    """Lines that compare values in the shell: arguments of a program would show in `ps`."""
     return [
-        f"      has=$(tr '\\0' '\\n' <$told | sed -n 's/^{name}=//p'); "
+        f"      has=$(tr '\\0' '\\n' <$environ | sed -n 's/^{name}=//p'); "
         f'[ "$has" = {shlex.quote(env[name])} ] || lost="$lost,{name}"'
         for name in verified(env)
     ]
 
 
 def read_observations(file: Path) -> tuple[Observation, ...]:
-    """What the script of a job saw, the newest look at each process; nothing: nobody looked."""
+    """The last observation of each process by a job's script; empty without the file."""
     seen: dict[int, Observation] = {}
     with suppress(OSError):
         for line in file.read_text(errors="replace").splitlines():

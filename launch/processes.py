@@ -1,8 +1,8 @@
-"""The processes of one run: started in a session of their own, and ended for certain.
+"""The processes of one run: started in their own session, and all ended.
 
-A process may leave its group, its session and its parent. So a run's processes are those below
-the one that was started, those that were seen below it before, those that fell to us when their
-parents ended (we are their subreaper), and those that carry the run's token in their environment.
+A process may leave its group, its session and its parent. So a run's processes are the
+descendants of the command, earlier descendants, those reparented to us when their parents ended
+(we are a subreaper), and those with the run's token in their environment.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ GRACE_S = 5.0
 _KILLING_S = 60.0
 _POLL_S = 0.05
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_LIBC = ctypes.CDLL(None)  # before any fork: a child may not load libraries
+_LIBC = ctypes.CDLL(None)  # before any fork: a forked child must not load libraries
 _GONE = (psutil.NoSuchProcess, psutil.ZombieProcess, psutil.AccessDenied)
 
 
 class Processes:
-    """Everything that one command starts."""
+    """All processes started by one command."""
 
     def __init__(self, token: str) -> None:
         self.token = token
@@ -41,7 +41,7 @@ class Processes:
     def start(
         self, command: Sequence[str], env: Mapping[str, str], folder: Path, output: BinaryIO
     ) -> None:
-        """Start the command; all that it prints goes to `output`. Raises OSError if it cannot."""
+        """Start the command with its output redirected to `output`. Raises OSError."""
         if sys.platform == "linux":
             _prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._child = subprocess.Popen(
@@ -56,11 +56,11 @@ class Processes:
         )
 
     def poll(self) -> int | None:
-        """The exit code of the command, negative for a signal; None while it runs."""
+        """The command's exit code, negative for a signal; None while it runs."""
         return None if self._child is None else self._child.poll()
 
     def alive(self) -> list[psutil.Process]:
-        """Those below the command and those that have fallen to us; they are remembered."""
+        """The running descendants and reparented processes; they are remembered."""
         with suppress(*_GONE):
             for process in psutil.Process().children(recursive=True):
                 if not self._is_older(process):
@@ -68,9 +68,9 @@ class Processes:
         return [process for process in self._seen.values() if _runs(process)]
 
     def end(self, grace_s: float = GRACE_S) -> int:
-        """TERM to every group and process, after `grace_s` KILL until none is left; how many.
+        """Send TERM to all, after `grace_s` KILL until none is left; returns their number.
 
-        Only one that hangs within the kernel can outlive that: it is given up after a minute.
+        A process that hangs in the kernel is given up after a minute.
         """
         found = self._all()
         _signal(found, signal.SIGTERM)
@@ -79,11 +79,11 @@ class Processes:
         while (stubborn := self._all()) and time.monotonic() < given_up:
             _signal(stubborn, signal.SIGKILL)
             self._wait(time.monotonic() + 1.0)
-        self._bury()
+        self._reap()
         return len(found)
 
-    def _bury(self) -> None:
-        """Take the ended ones that fell to us off the table; the command's own code is polled."""
+    def _reap(self) -> None:
+        """Reap ended processes reparented to us; the command itself is reaped by `poll`."""
         for process in psutil.Process().children():
             own = self._child is not None and process.pid == self._child.pid
             if process.pid in self._seen and not own and not _runs(process):
@@ -91,7 +91,7 @@ class Processes:
                     os.waitpid(process.pid, os.WNOHANG)
 
     def _all(self) -> list[psutil.Process]:
-        """All of them, those that only their environment tells included."""
+        """All processes, including those known only by their environment."""
         found = {process.pid: process for process in self.alive()}
         for process in psutil.process_iter():
             if process.pid not in found and process.pid != os.getpid() and self._carries(process):
@@ -105,7 +105,7 @@ class Processes:
             return False
 
     def _is_older(self, process: psutil.Process) -> bool:
-        """Whether it was there, or comes from one that was there, before the command."""
+        """Whether the process or an ancestor is older than the command."""
         if not self._before:
             return False
         return process in self._before or not self._before.isdisjoint(process.parents())
@@ -120,7 +120,7 @@ class Processes:
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether it is still there, and no zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         if process.status() != psutil.STATUS_ZOMBIE:
             return process.is_running()
@@ -130,7 +130,7 @@ def _runs(process: psutil.Process) -> bool:
 
 
 def memory(processes: Iterable[psutil.Process]) -> int:
-    """Bytes of memory that they hold together; pages that they share count once each."""
+    """Resident bytes of all processes; shared pages count once per process."""
     return sum(_bytes(process) for process in processes)
 
 
@@ -151,7 +151,7 @@ def _signal(processes: Sequence[psutil.Process], number: int) -> None:
     for group in set(_groups(processes)) - {os.getpgrp()}:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
-    for process in processes:  # one that is in our own group
+    for process in processes:  # a process of our own group
         with suppress(*_GONE):
             process.send_signal(number)
 
@@ -161,5 +161,5 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _die_with_parent() -> None:
-    """In the child: a launcher that is killed without a chance to clean up takes it along."""
+    """In the child: die with the launcher, even if that is killed without cleanup."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

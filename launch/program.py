@@ -1,4 +1,4 @@
-"""What is run: a trainer, and what starts it."""
+"""A trainer and the launcher that starts it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Program:
 
     @property
     def scheduler(self) -> Scheduler | None:
-        """The launcher again, if it is one."""
+        """The launcher, if it is a scheduler."""
         return self.launcher if isinstance(self.launcher, Scheduler) else None
 
     def command(self, case: Case) -> list[str]:
-        """What is run for a case, as words."""
+        """The command line of a case."""
         words = self.trainer.command(case.requested, case.facts)
         if self.trainer.starts_all_ranks:
             return words
@@ -31,6 +31,6 @@ class Program:
 
 
 def program(plan: Plan) -> Program:
-    """The program of a plan. Raises BenchError where trainer and launcher do not go together."""
+    """The program of a plan. Raises BenchError if trainer and launcher cannot be combined."""
     trains = trainer(plan)
     return Program(trains, launcher(plan, trains))

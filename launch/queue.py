@@ -1,4 +1,4 @@
-"""The runs of a plan under a scheduler: submitted together, asked for, judged as they end."""
+"""The runs of a plan under a scheduler: submitted as jobs, polled, judged as they end."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from .outcome import CANCELLED, OK, hung_exit, last_line
 from .planned_runs import PlannedRun, Recorder
 from .process_probe import SEEN, largest, read_observations
 from .scheduler_client import ANSWER, find_submission, submitting
-from .sweep import Listener, Stop, listening
+from .sweep import Listener, Stop, stop_on_signals
 from .watch import Watched
 
 POLL_S = 2.0
 _TICK_S = 0.1
-_LOST_S = 120.0  # a job that the scheduler does not know for so long is lost
-_GONE_S, _ASK_S = 20.0, 0.5  # until what was cancelled is gone, and between questions
-_JUDGED = frozenset(("ok", "fail"))  # what the log and the exit code tell better
+_LOST_S = 120.0  # a job unknown to the scheduler for this long is lost
+_GONE_S, _ASK_S = 20.0, 0.5  # until cancelled jobs are gone; between queries
+_JUDGED = frozenset(("ok", "fail"))  # states for which log and exit code are better evidence
 
 
 @dataclass(slots=True)
 class OpenRun:
-    """A run that waits or runs."""
+    """A pending or running run."""
 
     planned: PlannedRun
     state: State
-    known_at: float = field(default_factory=time.monotonic)  # when it was last known
-    began: float | None = None  # when it was first seen to run, or to print
-    size: int = 0  # of its log, when it was last looked at
+    known_at: float = field(default_factory=time.monotonic)  # when the scheduler last knew it
+    began: float | None = None  # when it was first seen running or printing
+    size: int = 0  # of its log at the last poll
     output_at: float = 0.0
     read: int = -1  # size of the log at the last check for its end
 
     @property
     def job_id(self) -> str:
-        """As the scheduler names it."""
+        """The scheduler's id of the job."""
         return self.state.job_id or ""
 
 
 @dataclass(slots=True)
 class Queue:
-    """A plan in a scheduler's hands; told of every run as a sweep on this machine is."""
+    """The execution of a plan by a scheduler; same callbacks as `Sweep`."""
 
     recorder: Recorder
     scheduler: Scheduler
     stop: Stop
-    begun: Listener = lambda planned, state: None
-    ended: Listener = lambda planned, state: None
+    on_begin: Listener = lambda planned, state: None
+    on_end: Listener = lambda planned, state: None
     tick: Callable[[], None] = lambda: None
     poll_s: float = POLL_S
-    left: str = ""  # why runs may go on that were to be cancelled; they stay `running`
+    left: str = ""  # why cancelled runs may still be active; they stay `running`
     _open: list[OpenRun] = field(default_factory=list)
 
     def run(self, todo: Sequence[PlannedRun]) -> None:
-        """Submit what is not submitted yet, and wait for all; a signal cancels what is left.
+        """Submit the runs not yet submitted and wait for all; a signal cancels the open ones.
 
-        A job that the scheduler refuses fails with its words; the others are watched all the same.
+        A job rejected by the scheduler fails with its message; the others continue.
         """
-        with listening(self.stop):
+        with stop_on_signals(self.stop):
             adopted = self._adopt(todo)
             fresh = [planned for planned in todo if planned.folder not in adopted]
             for number, group in enumerate(
@@ -75,12 +75,12 @@ class Queue:
             self._wait()
 
     def _adopt(self, todo: Sequence[PlannedRun]) -> set[RunFolder]:
-        """Go on with jobs that an earlier launch has submitted, or with what they left."""
+        """Resume jobs of an earlier launch, or collect their results."""
         submitted = []
         for planned in todo:
             state = planned.folder.state()
             if state is not None and state.status == RUNNING:
-                job_id = state.job_id or self._found_again(state.token)
+                job_id = state.job_id or self._recover_job_id(state.token)
                 submitted += [(planned, replace(state, job_id=job_id))] if job_id else []
         found = scheduler_client.states(
             self.scheduler, [str(state.job_id) for _, state in submitted]
@@ -96,8 +96,8 @@ class Queue:
                     self._lose(self._open[-1])
         return adopted
 
-    def _found_again(self, token: str) -> str | None:
-        """The id of a job whose launcher was killed before it had noted it."""
+    def _recover_job_id(self, token: str) -> str | None:
+        """The id of a job whose launcher was killed before saving it."""
         found = find_submission(self._jobs, token, scheduler_client.ANSWER_S)
         if found is None:
             return None
@@ -110,7 +110,7 @@ class Queue:
 
     def _take(self, planned: PlannedRun, state: State, size: int) -> None:
         self._open.append(OpenRun(planned, state, size=size))
-        self.begun(planned, state)
+        self.on_begin(planned, state)
 
     def _submit(self, group: Sequence[PlannedRun], number: int) -> None:
         states = [self.recorder.begin(planned) for planned in group]
@@ -137,11 +137,11 @@ class Queue:
             self._take(planned, submitted, size)
 
     def _refuse(self, group: Sequence[PlannedRun], states: Sequence[State], why: str) -> None:
-        """Runs that the scheduler did not take: each ends here, with the scheduler's words."""
+        """End runs rejected by the scheduler, with its message as evidence."""
         for planned, state in zip(group, states, strict=True):
             seen = Watched(None, None, 0, 0, ("fail", f"job submission failed; {why}"))
-            self.begun(planned, state)
-            self.ended(planned, self.recorder.end(planned, state, seen))
+            self.on_begin(planned, state)
+            self.on_end(planned, self.recorder.end(planned, state, seen))
 
     def _wait(self) -> None:
         known_at, live = 0.0, LiveIngest(self.recorder)
@@ -158,7 +158,7 @@ class Queue:
                 known_at = time.monotonic()
 
     def _stop(self) -> None:
-        """Cancel everything. What the scheduler does not give up may run on: none ends here."""
+        """Cancel all jobs; one that the scheduler fails to cancel stays open."""
         last = [last_line(one.planned.folder.log) for one in self._open]
         left, why = self._cancel([one.job_id for one in self._open])
         for one, line in zip(list(self._open), last, strict=True):
@@ -181,12 +181,12 @@ class Queue:
             self._end(one, found, why)
             return
         if one.began is None and found.word in EXECUTING:
-            one.began = one.output_at = now  # a job that never prints hangs too
+            one.began = one.output_at = now  # a job without any output hangs too
         if one.began is not None:
             self._end_if_silent(one, found, now - one.output_at)
 
     def _end_if_silent(self, one: OpenRun, found: JobState, silent_s: float) -> None:
-        """Cancel a job that hangs, or whose exit does."""
+        """Cancel a job that hangs, during training or at exit."""
         limits, log = self.recorder.plan.limits, one.planned.folder.log
         idle = limits.idle_s is not None and silent_s > limits.idle_s
         if not idle and (silent_s <= limits.exit_s or one.read == one.size):
@@ -195,7 +195,7 @@ class Queue:
         over = self.recorder.is_over(log)
         if not idle and not over:
             return
-        last = last_line(log)  # cancelling prints a line, which is no cause
+        last = last_line(log)  # read first: cancelling prints a line
         left, refused = self._cancel([one.job_id])
         why = f"no output for {limits.idle_s if idle else limits.exit_s:g} s"
         why += f"; possibly still running: {refused}" if left else ""
@@ -203,7 +203,7 @@ class Queue:
         self._end(one, replace(found, status=status), why, last)
 
     def _lose(self, one: OpenRun) -> None:
-        """A job that the scheduler does not know any more: its log is all that tells."""
+        """End a job that the scheduler no longer knows, by the evidence of its log."""
         over = self.recorder.is_over(one.planned.folder.log)
         state = JobState("", OK if over else "fail")
         self._end(one, state, "the scheduler no longer knows the job")
@@ -216,14 +216,14 @@ class Queue:
         ended = (str(found.status), evidence) if why else None
         seen = Watched(found.exit_code, found.elapsed_s, peak, 0, ended, observations)
         self._open.remove(one)
-        self.ended(
+        self.on_end(
             one.planned, self.recorder.end(one.planned, one.state, seen, job=found.word or None)
         )
 
     def _cancel(self, job_ids: Sequence[str]) -> tuple[list[str], str]:
-        """Cancel, and wait until the jobs are gone: they may print a last word.
+        """Cancel, and wait until the jobs are gone, since they may still print.
 
-        Those that may still run, and why.
+        Returns those that may still run, and why.
         """
         why = f"still present after {_GONE_S:g} s"
         try:

@@ -1,4 +1,4 @@
-"""A plan's file, or flags, into a checked plan; an error says the line."""
+"""Parse a plan file or flags into a validated plan; errors have the line."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _SECTIONS: Mapping[str, type[BaseModel]] = {
     "matrix": Matrix,
     "limits": Limits,
 }
-_WORDS = ("env", "values", "job")  # tables of names that are free
+_WORDS = ("env", "values", "job")  # tables with arbitrary keys
 _TABLES = frozenset((*_SECTIONS, *_WORDS))
 
 
 def read_plan(file: Path) -> Plan:
-    """The plan of a file, named after it unless it says a name. Raises BenchError with the line."""
+    """Read a plan file; its name is the default of `name`. Raises BenchError with the line."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,7 +58,7 @@ def read_plan(file: Path) -> Plan:
 
 
 def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan:
-    """The plan of such values; `where` names their source, and `text` is it, for line numbers."""
+    """Validate a plan's values; `where` is their source, `text` its content for line numbers."""
     try:
         plan = Plan.model_validate(values)
     except ValidationError as error:
@@ -78,7 +78,7 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
 
 
 def _check_needs(plan: Plan, trainer: str, where: str, text: str) -> None:
-    """Raises BenchError where a plan has a trainer without the word that it needs, or the word."""
+    """Raises BenchError for a trainer without its required key, or a key without its trainer."""
     kind = trainer_class(trainer)
     if kind.needs is None:
         return
@@ -92,15 +92,15 @@ def _check_needs(plan: Plan, trainer: str, where: str, text: str) -> None:
 
 
 def _has_settings(plan: Plan) -> bool:
-    """Whether a plan says of its runs what they are."""
+    """Whether a plan has any settings of runs."""
     sections = (plan.settings, *plan.matrix)
     return bool(plan.env) or any(one.model_dump(exclude_defaults=True) for one in sections)
 
 
 def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:
-    """The plan with the OMP_NUM_THREADS of the shell, where it says nothing itself.
+    """The plan with the shell's OMP_NUM_THREADS, unless it sets threads itself.
 
-    So it is part of what a run is: in its id, on its label. Raises BenchError if it is no number.
+    This makes it part of a run's id and label. Raises BenchError if it is not a number.
     """
     value = inherited.get(THREADS)
     is_set = any(THREADS in env for env in (plan.env, *(matrix.env for matrix in plan.matrix)))
@@ -113,7 +113,7 @@ def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:
 
 
 def _check_labels(plan: Plan, where: str, text: str) -> None:
-    """Raises BenchError for what would stand on a run's label and not be what ran."""
+    """Raises BenchError for settings that would make a run's label wrong."""
     has_job = plan.job or any(matrix.job for matrix in plan.matrix)
     if has_job and launcher_class(plan.launcher).is_local:
         raise BenchError(
@@ -139,7 +139,7 @@ def _check_labels(plan: Plan, where: str, text: str) -> None:
 
 
 def _check_texts(plan: Plan, where: str, text: str) -> None:
-    """Raises BenchError for what a script would take as its own line, or no program can be told."""
+    """Raises BenchError for texts with line ends or NUL, which break scripts and arguments."""
     scheduler = scheduler_class(plan.launcher)
     unquotable = scheduler.unquotable if scheduler else {}
     for place, value in _texts(plan):
@@ -155,7 +155,7 @@ def _check_texts(plan: Plan, where: str, text: str) -> None:
 
 
 def _texts(plan: Plan) -> Iterator[tuple[list[int | str], str]]:
-    """Every free text of a plan and its place."""
+    """Every free text of a plan with its location."""
     top_level = {"command": plan.command, "path": plan.path, "arguments": plan.arguments}
     tables: list[tuple[list[int | str], Mapping[str, object]]] = [([], top_level)]
     tables += [([word], getattr(plan, word)) for word in _WORDS]
@@ -185,7 +185,7 @@ def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:
 
 
 def _path(place: Sequence[int | str]) -> list[int | str]:
-    """The keys of an error's place that stand in the file: pydantic adds names of types."""
+    """The location of an error without the type names that pydantic adds."""
     names = [part for part in place if isinstance(part, str)]
     nested = names[0] == "matrix" and names[1:2] in [[word] for word in _WORDS]
     depth = 1 + (names[0] in _TABLES) + nested
@@ -194,7 +194,7 @@ def _path(place: Sequence[int | str]) -> list[int | str]:
 
 
 def _relevance(text: str, error: ErrorDetails) -> tuple[int, bool]:
-    """First by line; of a list, what is wrong with a list and not that it is no single value."""
+    """Sort key of errors: by line; for a list, its errors as a list before those as a scalar."""
     single = isinstance(error["input"], list) and error["type"].endswith("_type")
     return line_of(text, _path(error["loc"])), single
 
@@ -204,7 +204,7 @@ def _place(where: str, text: str, place: Sequence[int | str]) -> str:
 
 
 def line_of(text: str, place: Sequence[int | str]) -> int:
-    """The line of a key, or of its table where the key is not found; tables of lists count."""
+    """The line of a key, or of its table if the key is not found; counts tables of lists."""
     keys = [part for part in place if isinstance(part, str)]
     number = next((part for part in place[1:2] if isinstance(part, int)), 0)
     at, table, seen = 1, "", -1

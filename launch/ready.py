@@ -1,4 +1,4 @@
-"""Whether runs can start: what trainer, launcher and machine refuse before anything is written."""
+"""Preflight checks: what trainer, launcher and machine lack, before anything is written."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MOST_PER_CORE = 8  # processes
 def refusals(
     program: Program, cases: Sequence[Case], db: Path
 ) -> Iterator[tuple[Case | None, BenchError]]:
-    """Why none (no case) or one of them would start; what a job's nodes have is not known.
+    """Why all runs (no case) or one of them cannot start; a job's nodes are not checked.
 
-    A sweep whose warehouse cannot be written would only say so when its first run has ended.
+    Checks the warehouse too: a sweep writes to it only when its first run has ended.
     """
     try:
         require_folder(db)
@@ -42,12 +42,12 @@ def refusals(
         load = tuple(case.env.get(name) for name in (PRELOAD, LIBRARIES))
         if load not in known:
             known[load] = _refused(case)
-        if (why := _no_room(case) or known[load]) is not None:
+        if (why := _too_large(case) or known[load]) is not None:
             yield case, why
 
 
-def absent(program: Program, case: Case, inherited: Mapping[str, str]) -> str | None:
-    """The program of a case that is not on this machine; a run of it fails, and others may not."""
+def missing_program(program: Program, case: Case, inherited: Mapping[str, str]) -> str | None:
+    """The program of a case that is missing on this machine; only runs of it fail."""
     word, path = program.command(case)[0], full_environment(case, inherited).get("PATH", os.defpath)
     if program.scheduler is not None or shutil.which(word, path=path) is not None:
         return None
@@ -62,8 +62,8 @@ def _refused(case: Case) -> BenchError | None:
     return None
 
 
-def _no_room(case: Case) -> BenchError | None:
-    """A plan made for a large machine must not be let loose on a small one."""
+def _too_large(case: Case) -> BenchError | None:
+    """Guards against starting a large machine's plan on a small one."""
     most = MOST_PER_CORE * cores()
     if case.nodes > 1:
         why = f"it needs {case.nodes} nodes; the local launcher has 1"

@@ -1,7 +1,6 @@
-"""What the launcher adds to a run's log: facts in front, how it ended behind.
+"""Lines that the launcher adds to a run's log: facts at its head, the outcome at its tail.
 
-The formats `launch_*.toml` of the reader take these lines as any other, so that a log is all that
-another machine needs.
+The formats `launch_*.toml` read these lines, so a log is complete without its state files.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ MARK = "bench launch"
 
 
 def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **known: object) -> str:
-    """Plan and settings: they tell the run also if its program never says a word."""
+    """Plan and settings, which identify the run even without any output."""
     known_facts = {
         name: value for name, value in {**known, **case.facts}.items() if value is not None
     }
@@ -26,18 +25,18 @@ def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **kno
 
 
 def as_shell(words: Sequence[str], env: Mapping[str, str]) -> str:
-    """What is run, as a shell would be told; values of names that look secret are left out."""
+    """The command as a shell line; values of names that look secret are removed."""
     set_ = [f"{name}={shlex.quote(redact(name, value))}" for name, value in env.items() if value]
     return " ".join([*set_, redact_text(shlex.join(words))])
 
 
 def command(words: Sequence[str], env: Mapping[str, str]) -> str:
-    """The exact command of a run, without its secrets."""
+    """The line with the exact command of a run, without secrets."""
     return _one_line(f"{MARK} command {as_shell(words, env)}")
 
 
 def sets(values: Mapping[str, object], word: str = "sets") -> str:
-    """The words of a template, or of a job, which no other line tells; one line each."""
+    """One line per value of the template or option of the job."""
     known_facts = {name: redact(name, str(value)) for name, value in values.items()}
     return "".join(
         _one_line(f"{MARK} {word} {name}={value}") + "\n" for name, value in known_facts.items()
@@ -45,12 +44,12 @@ def sets(values: Mapping[str, object], word: str = "sets") -> str:
 
 
 def measured(facts: Mapping[str, object]) -> str:
-    """What the launcher saw of the run: wall_s, exit_code, peak_memory_mb, left_behind."""
+    """The launcher's measurements: wall_s, exit_code, peak_memory_mb, left_behind."""
     return _line("measured", {name: value for name, value in facts.items() if value is not None})
 
 
 def ends(status: str, evidence: str) -> str:
-    """How it ended; this counts over whatever the log says of itself."""
+    """The outcome; it has precedence over the rest of the log."""
     known_facts = " ".join(redact_text(evidence).split())
     return f"{MARK} ends {status}{': ' if known_facts else ''}{known_facts}"
 
@@ -60,5 +59,5 @@ def _line(word: str, facts: Mapping[str, object]) -> str:
 
 
 def _one_line(line: str) -> str:
-    """One line, whatever stands in it."""
+    """The text on one line."""
     return " ".join(line.splitlines())

@@ -1,4 +1,4 @@
-"""Launchers and trainers are the files of their folders: NAME.py holds the class of that NAME."""
+"""Registry of launchers and trainers: NAME.py in their folder defines the class of NAME."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 @cache
 def names(folder: str) -> tuple[str, ...]:
-    """The names of a folder of this package, without importing any of its files."""
+    """The registered names in a folder of this package; imports nothing."""
     files = (Path(__file__).parent / folder).glob("[!_]*.py")
     return tuple(sorted(file.stem for file in files))
 
 
 def load(folder: str, name: str) -> type:
-    """The one public class that the file defines; what it imports does not count."""
+    """The only public class defined in the file; imported ones do not count."""
     module = import_module(f".{folder}.{name}", __package__)
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     (found,) = (

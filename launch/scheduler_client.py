@@ -1,4 +1,4 @@
-"""The commands of a scheduler: run, their answers read, and kept where a launcher is killed."""
+"""Runs a scheduler's commands; stores submissions, so that a killed launcher loses no job."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from typing import TextIO
 from ..schema.errors import BenchError
 from .launcher import JobState, Scheduler
 
-ANSWER_S = 60.0  # for a word of the scheduler
+ANSWER_S = 60.0  # timeout of a scheduler command
 _UNKNOWN = re.compile(r"(?:invalid|unknown|no such) job|job .{0,40}(?:not found|not exist)", re.I)
 
 
 def states(scheduler: Scheduler, job_ids: Sequence[str]) -> dict[str, JobState | None]:
-    """How jobs stand; None for one that the scheduler does not know, which one that cannot be
-    asked does not say."""
+    """States of jobs; None for one unknown to the scheduler, `unreachable` if queries fail."""
     found: dict[str, JobState] = {}
     unknown: set[str] = set()
     for words, ids in scheduler.state_queries(job_ids):
@@ -29,18 +28,18 @@ def states(scheduler: Scheduler, job_ids: Sequence[str]) -> dict[str, JobState |
             continue
         try:
             done = _run(words)
-        except BenchError:  # no accounting, say: the next may know
+        except BenchError:  # such as missing accounting: try the next query
             continue
         answered = scheduler.states(done.stdout, ids)
         found = answered | found
         if done.returncode == 0 or _UNKNOWN.search(done.stderr):
             unknown |= set(ids)
-    nobody = JobState("unreachable")
-    return {one: found.get(one, None if one in unknown else nobody) for one in job_ids}
+    unreachable = JobState("unreachable")
+    return {one: found.get(one, None if one in unknown else unreachable) for one in job_ids}
 
 
 def array_limit(scheduler: Scheduler) -> int:
-    """How many tasks an array may have: as the scheduler says, else as it comes."""
+    """The maximum of tasks in an array: as configured, else the scheduler's default."""
     try:
         return scheduler.array_limit(_run(scheduler.limits).stdout if scheduler.limits else "")
     except BenchError:
@@ -50,7 +49,7 @@ def array_limit(scheduler: Scheduler) -> int:
 def check_output(
     words: Sequence[str], folder: Path | None = None, into: TextIO | None = None
 ) -> str:
-    """What it prints, unless it goes into a file. Raises BenchError where it fails."""
+    """The command's output, unless it goes to the file `into`. Raises BenchError if it fails."""
     done = _run(words, folder, into)
     if done.returncode:
         output = done.stderr or done.stdout or ""
@@ -61,7 +60,7 @@ def check_output(
 def _run(
     words: Sequence[str], folder: Path | None = None, into: TextIO | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """In a session of its own, away from Ctrl-C."""
+    """Run a command in its own session, so that Ctrl-C does not reach it."""
     try:
         return subprocess.run(
             words, cwd=folder, stdout=into or subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -82,7 +81,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The answer, how many tasks the job has, and which of them a run is."""
+    """The output of a submission, the job's number of tasks, and the index of a run's task."""
 
     answer: str
     tasks: int
@@ -91,17 +90,17 @@ class Submitted:
 
 @contextmanager
 def submitting(folder: Path, tokens: Sequence[str]) -> Iterator[TextIO]:
-    """Where the answer goes, for the runs with these tokens; `folder` is that of their job."""
+    """Open the file for a submission's output; `folder` is the job's, `tokens` its runs'."""
     (folder / TASKS).write_text("".join(f"{token}\n" for token in tokens))
     with (folder / ANSWER).open("w") as answer:
-        fcntl.flock(answer, fcntl.LOCK_EX)  # goes over to the program that is given the file
+        fcntl.flock(answer, fcntl.LOCK_EX)  # the command that inherits the file keeps the lock
         yield answer
 
 
 def find_submission(jobs: Path, token: str, wait_s: float) -> Submitted | None:
-    """What was answered for a run of the jobs in a folder; None: it was not submitted.
+    """The submission of a run among the jobs of a folder; None if it was not submitted.
 
-    A submission that is under way is waited for.
+    Waits for an unfinished submission.
     """
     for file in jobs.glob(f"*/{TASKS}"):
         tokens = file.read_text().split()
@@ -112,7 +111,7 @@ def find_submission(jobs: Path, token: str, wait_s: float) -> Submitted | None:
 
 
 def _read(file: Path, until: float) -> str:
-    """Its text, as soon as the lock is free."""
+    """The file's text, once its lock is free."""
     if not file.exists():
         return ""
     with file.open() as stream:

@@ -1,4 +1,4 @@
-"""The runs of a plan on this machine, in turns: started, watched and judged one after the other."""
+"""Local execution of a plan: runs are started, watched and judged one after the other."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Listener = Callable[[PlannedRun, State], None]
 
 @dataclass(slots=True)
 class Stop:
-    """Whether somebody has asked us to stop, and how."""
+    """The signal that requested a stop, if any."""
 
     number: int | None = None
 
     def reason(self) -> str | None:
-        """`stopped by SIGINT`; None: go on."""
+        """`stopped by SIGINT`; None without a stop request."""
         return None if self.number is None else f"stopped by {signal.Signals(self.number).name}"
 
 
 @contextmanager
-def listening(stop: Stop) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and a closed terminal ask to stop, instead of ending this process at once.
+def stop_on_signals(stop: Stop) -> Iterator[None]:
+    """Handle SIGINT, SIGTERM and SIGHUP as requests to stop.
 
-    Under `nohup`, which has the closed terminal ignored, that stays so.
+    Ignored signals stay ignored, such as SIGHUP under `nohup`.
     """
 
     def request_stop(number: int, frame: FrameType | None) -> None:
@@ -57,9 +57,9 @@ def listening(stop: Stop) -> Iterator[None]:
 
 @contextmanager
 def exclusive(root: Path) -> Iterator[None]:
-    """Two launches of one plan would run everything twice. Raises Locked while another one runs."""
+    """Lock a plan, since two launches would run everything twice. Raises Locked."""
     root.mkdir(parents=True, exist_ok=True)
-    # Not through a link: who made the folder may have put one there.
+    # O_NOFOLLOW: the folder's creator may have placed a link there.
     opened = os.open(root / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     with open(opened, "r+") as lock:
         try:
@@ -75,17 +75,17 @@ def exclusive(root: Path) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A plan under way; `begun` and `ended` are told of every run, `tick` lets a display move."""
+    """The local execution of a plan: callbacks at the begin and end of runs, and for a display."""
 
     recorder: Recorder
     stop: Stop
-    begun: Listener = lambda planned, state: None
-    ended: Listener = lambda planned, state: None
+    on_begin: Listener = lambda planned, state: None
+    on_end: Listener = lambda planned, state: None
     tick: Callable[[], None] = lambda: None
 
     def run(self, todo: Sequence[PlannedRun]) -> None:
-        """Make the runs; a signal ends the one under way, and no other is begun."""
-        with listening(self.stop):
+        """Execute the runs; a signal ends the active one and skips the rest."""
+        with stop_on_signals(self.stop):
             for planned in todo:
                 if self.stop.number is None:
                     self._one(planned)
@@ -93,12 +93,12 @@ class Sweep:
     def _one(self, planned: PlannedRun) -> None:
         broken_off = planned.folder.state()
         if broken_off is not None and broken_off.status == RUNNING:
-            Processes(broken_off.token).end()  # what a launcher that was killed left behind
+            Processes(broken_off.token).end()  # left behind by a killed launcher
         state = self.recorder.begin(planned)
-        self.begun(planned, state)
+        self.on_begin(planned, state)
         kills = kernel_kills()
         seen = self._watched(planned, state)
-        self.ended(planned, self.recorder.end(planned, state, seen, kernel_kills() - kills))
+        self.on_end(planned, self.recorder.end(planned, state, seen, kernel_kills() - kills))
 
     def _watched(self, planned: PlannedRun, state: State) -> Watched:
         recorder, log = self.recorder, planned.folder.log

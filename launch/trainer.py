@@ -1,4 +1,4 @@
-"""What trains: settings to sizes and to a command line. Each trainer is a file of trainers/."""
+"""Interface of trainers: settings to sizes and command lines; each is a file of trainers/."""
 
 from __future__ import annotations
 
@@ -22,53 +22,53 @@ Words = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What follows from settings, by columns of the warehouse; `refused` says why it cannot run."""
+    """Sizes derived from settings, by warehouse column; `refused` is why they cannot run."""
 
     facts: dict[str, object] = field(default_factory=dict)
     refused: str | None = None
-    idle: Mapping[str, str] = field(default_factory=dict)  # settings without a meaning here: why
-    work: Mapping[str, object] | None = None  # every option, defaults included; None: not known
+    idle: Mapping[str, str] = field(default_factory=dict)  # settings without an effect: why
+    work: Mapping[str, object] | None = None  # every option, defaults included; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The sizes of each combination asked for, and the device here, if the trainer knows."""
+    """The sizes of each combination, and the local device if the trainer knows it."""
 
     sizes: list[Sizes]
     device: str | None = None
 
 
 class Trainer(ABC):
-    """One kind of program."""
+    """A kind of training program."""
 
-    framework: str | None = None  # as the warehouse names it; None: as its log says
-    needs: ClassVar[str | None] = None  # the word of a plan that this trainer alone takes
-    example: ClassVar[str] = ""  # of that word
-    spawns: ClassVar[bool] = True  # whether it starts its processes of one node itself
+    framework: str | None = None  # as in the warehouse; None: as stated by the log
+    needs: ClassVar[str | None] = None  # key of a plan that only this trainer takes
+    example: ClassVar[str] = ""  # example of that key
+    spawns: ClassVar[bool] = True  # whether it starts the processes of a single node itself
     starts_all_ranks: ClassVar[bool] = (
-        False  # whether its command starts all processes: no launcher in front
+        False  # whether its command starts all processes, without a launcher
     )
 
     @classmethod
     def of(cls, plan: Plan) -> Trainer:
-        """The trainer with what the plan says to it."""
+        """The trainer with its options of the plan."""
         return cls()
 
     def missing(self) -> str | None:
-        """What has to be installed before anything can run; None: nothing that we know of."""
+        """A missing requirement of all runs; None if none is known."""
         return None
 
     @abstractmethod
     def examine(self, requested: Sequence[Words]) -> Examined:
-        """What each combination comes to."""
+        """The sizes of each combination."""
 
     @abstractmethod
     def command(self, requested: Words, facts: Words) -> list[str]:
-        """The command line of a run, started once."""
+        """The command line of a run, before any launcher."""
 
 
 def trainer_class(name: str) -> type[Trainer]:
-    """The class of a trainer by its word in plans."""
+    """The class of a trainer by its name in plans."""
     found = registry.load("trainers", name)
     assert issubclass(found, Trainer), f"trainers/{name}.py defines no trainer"
     return found
@@ -81,14 +81,14 @@ def trainer(plan: Plan) -> Trainer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The device here, and what each list of flags comes to."""
+    """The local device, and the check of each list of flags."""
 
     device: str | None
     sizes: list[dict[str, object]]
 
 
 def check_flags(flags: Sequence[Sequence[str]], program: str = "bench.trainer.train") -> Answers:
-    """What `bench.trainer.check` says of such runs of a program; torch is not needed for it."""
+    """The output of `bench.trainer.check` for lists of flags; it does not need torch."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", "bench.trainer.check", program],
         input="".join(json.dumps(list(words)) + "\n" for words in flags),

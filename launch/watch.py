@@ -1,4 +1,4 @@
-"""A run under its limits: waited for, or ended and said why."""
+"""Enforcement of limits: wait for a run, or end it and report why."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from .process_probe import Observation, ProcessProbe
 from .processes import Processes, memory
 
 _POLL_S = 0.1
-_PROBE_S = 0.5  # between looks at the processes and their memory
+_PROBE_S = 0.5  # between observations of the processes
 _GB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was seen of a run; `ended` says why we ended it, None: it ended itself."""
+    """Observations of a run; `ended` is why we ended it, None if it ended by itself."""
 
     exit_code: int | None
     wall_s: float | None
     peak_memory: int  # bytes
-    left_behind: int  # processes that were still there when the command had ended
+    left_behind: int  # processes left when the command had ended
     ended: tuple[str, str] | None
-    observations: tuple[Observation, ...] = ()  # what was seen of its processes
+    observations: tuple[Observation, ...] = ()  # of its processes
 
 
 @dataclass(slots=True)
 class Watch:
-    """Waits for processes, looking at their output, memory and time."""
+    """Monitors the output, memory and time of processes."""
 
     processes: Processes
     limits: Limits
     log: Path
     stop_reason: Callable[[], str | None]
     tick: Callable[[], None]
-    is_over: Callable[[Path], bool]  # whether a log says that its training is done
+    is_over: Callable[[Path], bool]  # whether a log states the end of its training
     probe: ProcessProbe
     _began: float = field(default_factory=time.monotonic)
     _peak: int = 0
@@ -48,12 +48,12 @@ class Watch:
     _output_at: float = field(default_factory=time.monotonic)
 
     def wait(self) -> Watched:
-        """Until the command has ended or a limit is reached; nothing of it is left then."""
+        """Wait until the command ends or exceeds a limit, then end all of its processes."""
         ended = None
         while ended is None and self.processes.poll() is None:
             time.sleep(_POLL_S)
             self.tick()
-            ended = self._beyond()
+            ended = self._exceeded_limit()
         wall_s = time.monotonic() - self._began
         code = self.processes.poll()
         left = self.processes.end()
@@ -61,8 +61,8 @@ class Watch:
         left = 0 if ended else left
         return Watched(code, wall_s, self._peak, left, ended, self.probe.observations())
 
-    def _beyond(self) -> tuple[str, str] | None:
-        """The status and evidence of the limit that is passed."""
+    def _exceeded_limit(self) -> tuple[str, str] | None:
+        """Status and evidence of an exceeded limit."""
         now, limits = time.monotonic(), self.limits
         if stop := self.stop_reason():
             return CANCELLED, stop
@@ -81,7 +81,9 @@ class Watch:
         return self._memory(now)
 
     def _limit_reached(self, status: str, why: str) -> tuple[str, str]:
-        """The limit that is passed, unless only the exit was left; no signal was sent yet."""
+        """Status and evidence of the limit, or of a hung exit if the training is done. Called
+        before any signal is sent.
+        """
         if self.is_over(self.log):
             return hung_exit(why)
         return status, f"{why}; {last_line(self.log)}"

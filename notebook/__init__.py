@@ -1,1 +1,1 @@
-"""The warehouse from Python: every answer is a DataFrame, shown as pages show tables."""
+"""The warehouse in Python: every answer is a DataFrame, displayed like tables of pages."""

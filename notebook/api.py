@@ -1,4 +1,4 @@
-"""The warehouse from Python: every answer is a pandas DataFrame."""
+"""The warehouse in Python: every answer is a pandas DataFrame."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Runs = str | Sequence[str] | None
 
 
 class Bench:
-    """A warehouse to ask; get one from `bench.open` or `bench.read`.
+    """A warehouse to query, from `bench.open` or `bench.read`.
 
-    Nothing is held open between calls, so a notebook does not keep `bench ingest` waiting. Within
-    `with` the warehouse stays open and locked, and all answers come from one state of it.
+    The file is closed between calls, so a notebook does not block `bench ingest`. Within `with`
+    the warehouse stays open and locked, and all answers come from the same state.
 
     `where` is a condition in SQL over the columns of the answer: `"tp = 4 AND gbs >= 512"`.
     `run` is a run id or several; None: all. Every column is explained in docs/warehouse.md.
@@ -45,7 +45,7 @@ class Bench:
         self._warehouse = warehouse
 
     def configurations(self, where: str | None = None) -> pd.DataFrame:
-        """Runs with topology, and what follows from them: the table to start from.
+        """Runs with topology and derived columns: the table to start from.
 
         One row a run: `run_id`, `uri`, `line`; `size` (label), `layers`, `hidden`, `seq_len`
         (tokens); `nodes`, `devices`, `world_size` (processes), `dp`, `tp`, `pp`; `mbs`, `gbs`
@@ -54,7 +54,7 @@ class Bench:
         return self._select("configurations", where, "uri, line, run_id")
 
     def runs(self, where: str | None = None) -> pd.DataFrame:
-        """Runs as their sources state them; NULL where nothing is stated.
+        """Runs as stated by their sources; NULL where nothing is stated.
 
         One row a run: `run_id`, `uri`, `line`, `origin` (row, log, quote), `model`, `params_b`
         (1e9), `layers`, `hidden`, `heads`, `seq_len` (tokens), `framework`, `device`, `dtype`,
@@ -74,7 +74,7 @@ class Bench:
     def measurements(
         self, metric: str | None = None, run: Runs = None, where: str | None = None
     ) -> pd.DataFrame:
-        """Values that published tables print.
+        """Values printed in published tables.
 
         One row a value: `run_id`, `metric` (step_time_s, tflops, memory, ...), `value`, `low` and
         `high` (what its digits allow), all three in `unit`; `raw` (as written), `scope` (process,
@@ -86,7 +86,7 @@ class Bench:
         return self._of_runs("measurements", run, where, order, "metric = ?", [metric])
 
     def metric(self, name: str, run: Runs = None) -> pd.DataFrame:
-        """A computed metric: `run_id`, `value`, `low`, `high`, and what it was made from.
+        """A computed metric: `run_id`, `value`, `low`, `high`, and its inputs.
 
         The names and units: `[(m.name, m.unit) for m in bench.metrics()]`. Raises BenchError for
         another name.
@@ -101,7 +101,7 @@ class Bench:
     def sql(
         self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
     ) -> pd.DataFrame:
-        """The answer to any SQL query; `?` or `$name` in it stand for `parameters`.
+        """The result of an SQL query; `?` or `$name` in it are `parameters`.
 
         A file is open read-only. DuckDB's own functions may reach other files: `read_csv(...)`.
         """
@@ -111,7 +111,7 @@ class Bench:
             return _frame(warehouse, query, parameters)
 
     def close(self) -> None:
-        """Close what `with` has opened; a warehouse in memory is gone."""
+        """Close the warehouse; one in memory is lost."""
         if self._warehouse is not None:
             self._warehouse.close()
         self._warehouse = None
@@ -133,7 +133,7 @@ class Bench:
         return f"Bench({str(self._path) if self._path else 'in memory'!r})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: runs by model and device; every text in it is escaped."""
+        """The display in notebooks: runs by model and device, with escaped texts."""
         counts = self.sql(
             """SELECT size AS model, device, count(*) AS runs,
                    count(DISTINCT uri) AS sources
@@ -166,9 +166,9 @@ class Bench:
         if run is not None:
             condition += " AND list_contains(?::VARCHAR[], run_id)"
             values.append([run] if isinstance(run, str) else list(run))
-        # On a line of its own: a comment at the end of the condition ends there.
+        # On a line of its own, since the condition may end with a comment.
         given = f"AND (\n{where}\n)" if where else ""
-        import duckdb  # `import bench` alone does not load it
+        import duckdb  # `import bench` does not load it
 
         query = f"SELECT * FROM {view} WHERE {condition} {given} ORDER BY {order}"
         try:
@@ -187,6 +187,6 @@ def _frame(warehouse: Warehouse, query: str, parameters: object) -> pd.DataFrame
 
     with explained(warehouse.path):
         made: pd.DataFrame = warehouse.execute(query, parameters).df()
-    from .frame import Frame  # with the templates of pages
+    from .frame import Frame  # needs the templates of pages
 
     return Frame(made)

@@ -1,4 +1,4 @@
-"""A DataFrame that a notebook shows as a page of bench does."""
+"""A DataFrame that notebooks display like a page of bench."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pandas as pd
 from ..site.single import fragment
 from ..terminal.layouts import human
 
-LONGEST = 200  # characters of a cell
+LONGEST = 200  # maximum characters of a cell
 
 
 class Frame(pd.DataFrame):
-    """A pandas DataFrame in all but its looks; what is selected from it is one too."""
+    """A pandas DataFrame with a display of its own; selections from it are Frames too."""
 
     @property
     def _constructor(self) -> Callable[..., Frame]:
         return Frame
 
     def _repr_html_(self) -> str:
-        """A table; as many rows as `display.max_rows` of pandas allows, every text escaped."""
+        """An HTML table of at most pandas' `display.max_rows` rows, with escaped texts."""
         most = pd.get_option("display.max_rows") or len(self)
         shown = self.head(most)
         rest = f"the first {len(shown):,} of " if len(shown) < len(self) else ""
@@ -30,7 +30,7 @@ class Frame(pd.DataFrame):
 
 
 def shown_html(frame: pd.DataFrame, above: str = "", below: str = "") -> str:
-    """A frame as a table with a line above and below it."""
+    """A frame as an HTML table with lines above and below it."""
     heads = [str(name) for name in frame.columns]
     series = [frame.iloc[:, at] for at in range(len(heads))]
     numbers = [pd.api.types.is_numeric_dtype(one) and one.dtype != bool for one in series]

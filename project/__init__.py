@@ -1,1 +1,1 @@
-"""What a repository declares for its sources (bench.toml, facts.toml), and what follows ingest."""
+"""Declarations of a repository (bench.toml, facts.toml), and post-processing of an ingest."""

@@ -1,8 +1,8 @@
-"""What follows every ingest: sidecar files are linked, superseded steps and annotations stored,
-documents audited.
+"""Post-processing of an ingest: link sidecar files, store superseded steps and annotations, audit
+documents.
 
-Each step reads what the one before has stored: sidecar files annotate the runs that they are
-linked to, statistics leave superseded steps out, and the audit reads both.
+Each step reads the results of the one before: sidecar files annotate their linked runs,
+statistics leave superseded steps out, and the audit reads both.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 Opener = Callable[[], AbstractContextManager["Warehouse"]]
-# Cells of a warehouse whose documents are audited within a second: the file stays locked for it,
-# since to open it twice more takes as long.
+# Documents with fewer cells are audited within a second, so the file stays locked: reopening it
+# twice would take as long.
 BRIEF = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a user has to hear of after an ingest, of the sources that were read."""
+    """Problems to report after an ingest of the sources that were read."""
 
-    errors: int = 0  # open errors in the documents that were audited now
-    contradictions: tuple[str, ...] = ()  # annotations that do not count, a sentence each
-    unused: tuple[str, ...] = ()  # sidecar files of no run, a sentence each
+    errors: int = 0  # open errors in the documents just audited
+    contradictions: tuple[str, ...] = ()  # ignored annotations, one sentence each
+    unused: tuple[str, ...] = ()  # sidecar files without a run, one sentence each
 
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """What was read: where paths begin, the sources, what `--set` says of them, and what is stated
-    in place of the files of the project, if anything is."""
+    """Sources that were read: their root, uris, values of `--set`, and annotations `given` in
+    place of the project's files."""
 
     root: Path
     uris: Sequence[str]
@@ -56,9 +56,9 @@ class _Sources:
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """What is derived from sources before the audit, and whether it is not what is stored.
+    """Data derived from sources before the audit, and whether it differs from the stored data.
 
-    Annotations are `ranked` if all that they hang on is stored already.
+    Annotations are `ranked` if everything that they depend on is stored already.
     """
 
     facts: Sequence[Annotation]
@@ -71,7 +71,7 @@ class _Derived:
 
 @dataclass(frozen=True, slots=True)
 class _Audit:
-    """What an audit of the documents found, if one was due, and what a user hears of the ingest."""
+    """Findings of the audit, if one was due, and the problems to report."""
 
     found: Audited | None
     checked: Checked
@@ -87,11 +87,11 @@ def after_ingest(
     audited: bool = True,
     given: Sequence[Annotation] | None = None,
 ) -> Checked:
-    """Bring all that is derived from the sources of a warehouse in memory up to date.
+    """Update everything derived from the sources of a warehouse in memory.
 
-    `root` is where the paths of sources begin; `overrides` is what `--set` says of those at `uris`.
-    Callers that audit by themselves pass `audited=False`; with `given`, no facts.toml and no
-    pattern of bench.toml counts. Raises BenchError for a wrong bench.toml or facts.toml.
+    Paths of sources are relative to `root`; `overrides` are values of `--set` for those at `uris`.
+    Callers that audit themselves pass `audited=False`; with `given`, facts.toml and the patterns
+    of bench.toml are ignored. Raises BenchError for an invalid bench.toml or facts.toml.
     """
 
     def opened() -> AbstractContextManager[Warehouse]:
@@ -105,17 +105,17 @@ def after_ingest(
 def after_ingest_into(
     db: Path, lock_timeout: float, uris: Sequence[str] = (), overrides: Overrides | None = None
 ) -> Checked:
-    """The same for a warehouse file, if it exists; what pages read is stored in it, too.
+    """Update a warehouse file, if it exists, including the materialized views of pages.
 
-    The file is locked for writing only while rows are stored: looking for links and auditing many
-    documents take seconds, in which others may read. Raises Locked after `lock_timeout` seconds.
+    The file is locked for writing only while rows are stored: linking and auditing may take
+    seconds, during which others can read. Raises Locked after `lock_timeout` seconds.
     """
     from ..schema.opening import open_read, open_write
 
     if not is_there(db):
         return Checked()
     reading = partial(open_read, db, lock_timeout)
-    writing = partial(open_write, db, lock_timeout, confined=True)  # its views may be a stranger's
+    writing = partial(open_write, db, lock_timeout, confined=True)  # its views may be untrusted
     return _after_ingest(reading, writing, _Sources(home_of(db), uris, overrides or {}))
 
 
@@ -129,7 +129,7 @@ def _after_ingest(
             return _at_once(writing, sources, audited=audited)
         except Again:
             raise
-        except Locked:  # perhaps by who reads for long: nothing may have to be written
+        except Locked:  # perhaps by a long read, and there may be nothing to write
             pass
     audit: _Audit | None = None
     with reading() as warehouse:
@@ -139,20 +139,20 @@ def _after_ingest(
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit is None:
         with writing() as warehouse:
-            # Others may have written meanwhile.
+            # Another process may have written meanwhile.
             _store_derived(warehouse, sources, replace(derived, ranked=None))
         with reading() as warehouse:
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit.found:
         return _stored(writing, audit)
     if audit.lacks_views:
-        with suppress(Locked), writing() as warehouse:  # without them pages take longer, no more
+        with suppress(Locked), writing() as warehouse:  # they only make pages faster
             return _store_audit(warehouse, audit)
     return audit.checked
 
 
 def _at_once(writing: Opener, sources: _Sources, *, audited: bool) -> Checked:
-    """All of it under one lock: nobody writes between what is looked at and what is stored."""
+    """All steps under one lock, so that nobody writes between reading and storing."""
     with writing() as warehouse:
         derived = _derived(warehouse, sources)
         if derived.stale:
@@ -198,7 +198,7 @@ def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -
     store_links(warehouse, derived.links)
     store_superseded(warehouse, derived.superseded)
     store_overrides(warehouse, sources.uris, sources.overrides)
-    # What sidecar files state depends on the links that were just stored.
+    # Annotations of sidecar files depend on the links just stored.
     store_annotations(warehouse, derived.ranked or rank_annotations(warehouse, derived.given))
 
 
@@ -210,8 +210,8 @@ def _has_open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> bool:
 
 
 def _is_brief(warehouse: Warehouse) -> bool:
-    """Whether something was written since all was brought up to date, and to do so again takes
-    less time than most commands wait for a lock, far less."""
+    """Whether there were writes since the last update, and another update takes far less time than
+    commands wait for a lock."""
     from ..schema.materialized import is_small, views_are_stored
 
     if views_are_stored(warehouse):
@@ -238,7 +238,7 @@ def _audit(
 
 
 def _store_audit(warehouse: Warehouse, audit: _Audit) -> Checked:
-    """Store what an audit found, if any, and in a file the views that pages read."""
+    """Store findings, if audited, and in a file the materialized views of pages."""
     from ..audit.store import store_audit
     from ..schema.stored import store_views
 

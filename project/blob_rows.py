@@ -1,4 +1,4 @@
-"""The rows of many blobs, read by processes while others are compared, in the order of commits."""
+"""Rows of many blobs in commit order, parsed by processes while earlier ones are compared."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..ingest.stated_rows import StatedRow, stated_rows
 from ..schema import own_process
 from .commits import Commit
 
-Key = tuple[str, str]  # uri and blob: a file of the same bytes elsewhere is another document
+Key = tuple[str, str]  # uri and blob: the same bytes at another path are another document
 RowsOf = Sequence[StatedRow]
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Commits, and what gives the rows of each blob that they brought."""
+    """Commits, and a function per blob added by them that returns its rows."""
 
     commits: Sequence[Commit]
     rows: Mapping[Key, Callable[[], RowsOf]]
@@ -32,7 +32,7 @@ Submit = Callable[[Sequence[tuple[str, bytes]]], Callable[[], Sequence[RowsOf]]]
 
 
 def ahead(chunks: Iterable[Chunk], most: int) -> Iterator[Chunk]:
-    """Chunks in their order, the next ones being read meanwhile."""
+    """Chunks in order, while the next ones are parsed."""
     waiting: deque[Chunk] = deque()
     for chunk in chunks:
         waiting.append(chunk)
@@ -42,22 +42,22 @@ def ahead(chunks: Iterable[Chunk], most: int) -> Iterator[Chunk]:
 
 
 def nth(result: Callable[[], Sequence[RowsOf]], place: int) -> RowsOf:
-    """One of several results, as soon as they are there."""
+    """The nth of several results, waiting for them."""
     return result()[place]
 
 
 def rows_of_all(documents: Sequence[tuple[str, bytes]]) -> list[list[StatedRow]]:
-    """The rows of several documents, by uri and bytes."""
+    """The rows of several documents from their uris and bytes."""
     return [stated_rows(uri, data) for uri, data in documents]
 
 
 @contextmanager
 def submitting(processes: int) -> Generator[Submit, None, None]:
-    """What has documents read: by processes where that pays, else when they are asked for."""
+    """A function that schedules parsing: by processes where that pays, else lazily."""
     if processes == 1:
         yield lambda documents: cache(partial(rows_of_all, documents))
         return
-    with own_process.safe_path():  # spawned: DuckDB and Arrow have threads
+    with own_process.safe_path():  # spawned, not forked: DuckDB and Arrow have threads
         pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin_worker)
 
     def submit(documents: Sequence[tuple[str, bytes]]) -> Callable[[], Sequence[RowsOf]]:

@@ -1,4 +1,4 @@
-"""What git has of files at a revision, written into a temporary folder."""
+"""Files of a git revision, written to a temporary folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..schema.errors import BenchError
 from .git import DIFF, git, git_bytes, top_of_checkout
 
-_LINK = "120000"  # git's mode of a symbolic link
+_LINK = "120000"  # git's mode of symbolic links
 _AT_ONCE = 64  # files held in memory
 _POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\n"
@@ -24,8 +24,8 @@ _POINTER = re.compile(
 
 @contextmanager
 def checked_out(revision: str, named: Sequence[Path]) -> Iterator[tuple[Path, Path, list[Path]]]:
-    """What git has of paths at a revision: a folder, the checkout that it mirrors, and the paths
-    in it that were there. Raises BenchError where git does not know the revision."""
+    """Check out paths at a revision: yields the folder, the checkout that it mirrors, and the
+    paths that existed. Raises BenchError for an unknown revision."""
     top = top_of_checkout()
     commit = commit_of(top, revision)
     then = names_at(top, commit, [from_top(path.resolve(), top) for path in named])
@@ -36,15 +36,15 @@ def checked_out(revision: str, named: Sequence[Path]) -> Iterator[tuple[Path, Pa
 
 
 def commit_of(top: Path, revision: str) -> str:
-    """The id of the commit that a revision means; raises BenchError where git knows none."""
+    """The commit id of a revision; raises BenchError for an unknown one."""
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     return git("-C", str(top), *arguments, failed=f"unknown git revision {revision!r}").strip()
 
 
 def names_at(top: Path, commit: str, names: Sequence[str]) -> list[str]:
-    """What these paths were called at a commit: a file that was renamed is the same file.
+    """The names of these paths at a commit, following renames.
 
-    The commit is compared with the index: to read a file of the checkout takes its filter.
+    The commit is compared with the index, since reading a file of the checkout runs its filter.
     """
     arguments = ("diff-index", "--cached", "--name-status", "--find-renames", "-z", *DIFF)
     listing = git("-C", str(top), *arguments, commit)
@@ -64,17 +64,17 @@ def names_at(top: Path, commit: str, names: Sequence[str]) -> list[str]:
 
 
 def check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None:
-    """Write these files of a commit below `root`, byte for byte as git has them.
+    """Write these files of a commit below `root`, with the bytes stored by git.
 
-    No filter is run: what the commit stores of a file in Git LFS is taken from `.git/lfs`, where
-    it has been fetched. `git archive` would leave out what `export-ignore` names.
+    No filter is run: files in Git LFS are read from `.git/lfs`, if they have been fetched.
+    `git archive` would leave out `export-ignore` files.
     """
     if not names:
         return
     listing = git("-C", str(top), "ls-tree", "-r", "-z", "--full-tree", commit)
     files = [entry for entry in map(_entry, filter(None, listing.split("\0")))
              if entry.kind == "blob" and _is_below(entry.name, names)]  # fmt: skip
-    # Links last: nothing is written through one.
+    # Links last, so that nothing is written through one.
     for entry, content in sorted(_contents(top, files), key=lambda each: each[0].mode == _LINK):
         at = root / entry.name
         at.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ class _Entry(NamedTuple):
 
 
 def _entry(line: str) -> _Entry:
-    """A line of `git ls-tree`; raises BenchError for a name that no checkout may have."""
+    """Parse a line of `git ls-tree`; raises BenchError for an unsafe name."""
     facts, _, name = line.partition("\t")
     if name.startswith("/") or {"", ".", "..", ".git"} & set(name.lower().split("/")):
         raise BenchError(f"git has a file of the name {name!r}", hint="try git fsck")
@@ -108,22 +108,22 @@ def _is_below(name: str, named: Sequence[str]) -> bool:
 
 
 def _contents(top: Path, files: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
-    """The bytes of each file."""
+    """Each file with its bytes."""
     stored = Path(git("-C", str(top), "rev-parse", "--git-common-dir").rstrip("\n"), "lfs/objects")
     for first in range(0, len(files), _AT_ONCE):
         some = files[first : first + _AT_ONCE]
-        asked = "".join(f"{entry.blob}\n" for entry in some).encode()
-        said = io.BytesIO(git_bytes("-C", str(top), "cat-file", "--batch", given=asked))
+        ids = "".join(f"{entry.blob}\n" for entry in some).encode()
+        output = io.BytesIO(git_bytes("-C", str(top), "cat-file", "--batch", given=ids))
         for entry in some:
-            head = said.readline().split()
+            head = output.readline().split()
             if len(head) != 3:  # ID missing
                 raise BenchError(f"git does not have {entry.name}", hint="git fetch --refetch")
-            yield entry, _from_lfs(top / stored, said.read(int(head[2])))
-            said.readline()
+            yield entry, _from_lfs(top / stored, output.read(int(head[2])))
+            output.readline()
 
 
 def _from_lfs(stored: Path, content: bytes) -> bytes:
-    """What a pointer of Git LFS stands for; itself where that was not fetched, or is another."""
+    """The content of a Git LFS pointer; the pointer itself if that is missing or differs."""
     if not (found := _POINTER.match(content)):
         return content
     name = found[1].decode()

@@ -1,4 +1,4 @@
-"""What `git log --raw -z` and `git ls-tree` tell of documents: commits, and what they touched."""
+"""Parsers of `git log --raw -z` and `git ls-tree`: commits and the documents they touched."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .facts import NAME as FACTS
 
 SUFFIXES = ("md", "markdown", "mdx", "rst", "tex", "html", "htm", "csv", "tsv")  # of documents
 _RECORDS = ("[0-9a-f]" * 16 + ".json", "*.records")
-_LONGEST_PATH = 1000  # characters; the parts of a path within what file systems take
+_LONGEST_PATH = 1000  # characters; parts of a path as limited by file systems
 _LONGEST_PART = 200  # bytes
 FILES = ("100644", "100755")
 _LINK = "120000"
@@ -23,7 +23,7 @@ _HEADER = FORMAT.count("%x00") + 1
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a commit did to a file: `blob` None removed it; `before` is its name until then."""
+    """A file changed by a commit: `blob` is None if removed; `before` is its old name."""
 
     path: str
     blob: str | None
@@ -32,7 +32,7 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit with the documents that it touched; times are UTC."""
+    """A commit with the documents it touched; times are UTC."""
 
     commit_id: str
     parents: tuple[str, ...]
@@ -45,13 +45,13 @@ class Commit:
 
 
 def pathspecs() -> list[str]:
-    """The names of documents, as git takes them."""
+    """Git pathspecs that match documents."""
     names = [*(f"*.{suffix}" for suffix in SUFFIXES), *_RECORDS, FACTS]
     return [f":(top,icase,glob)**/{name}" for name in names]
 
 
 def tokens(output: IO[bytes]) -> Iterator[str]:
-    """What stands between NUL bytes."""
+    """The texts between NUL bytes."""
     rest = b""
     while piece := output.read1(1 << 16):  # type: ignore[attr-defined]  # a pipe is buffered
         *whole, rest = (rest + piece).split(b"\0")
@@ -59,7 +59,7 @@ def tokens(output: IO[bytes]) -> Iterator[str]:
 
 
 def read_commits(tokens: Iterator[str], skipped: Counter[str]) -> Iterator[Commit]:
-    """Commits as `git log --raw -z` tells them. Fields are counted: no text ends one of them."""
+    """Parse `git log --raw -z`. Fields are counted, since texts may contain any separator."""
     header: list[str] = []
     touched: list[Touched] = []
     for token in tokens:
@@ -75,20 +75,20 @@ def read_commits(tokens: Iterator[str], skipped: Counter[str]) -> Iterator[Commi
 
 
 def commit_of(header: Sequence[str]) -> Commit:
-    """A commit from the fields of `FORMAT`; what it touched follows them."""
+    """A commit from the fields of `FORMAT`, still without touched files."""
     commit, parents, authored, committed, author, address, message = header
     return Commit(commit.strip("\n"), tuple(parents.split()), time_of(authored), time_of(committed),
                   author, address, message)  # fmt: skip
 
 
 def time_of(seconds: str) -> datetime:
-    """A time of git, UTC; one that no calendar has is the nearest that one does."""
+    """A git timestamp as UTC, clipped to the supported range."""
     within = min(max(int(seconds or 0), 0), 253_402_300_799)
     return datetime.fromtimestamp(within, UTC).replace(tzinfo=None)
 
 
 def _entry(facts: str, names: Iterator[str], skipped: Counter[str]) -> Iterator[Touched]:
-    """A line of `--raw`, with the one or two names behind it."""
+    """Parse a line of `--raw`, with the one or two names that follow."""
     before, after, _, blob, status = facts.removeprefix(":").split(" ")
     old = next(names)
     new = next(names) if status[:1] in ("R", "C") else old
@@ -106,7 +106,7 @@ def _entry(facts: str, names: Iterator[str], skipped: Counter[str]) -> Iterator[
 
 
 def refused(path: str) -> str:
-    """Why a file is not read by its name; '' for any that a checkout may have."""
+    """Why a file's name is rejected; '' for a safe one."""
     parts = path.lower().split("/")
     if {"", ".", "..", ".git"} & {*parts} or "\\" in path or not path.isprintable():
         return "name that is unsafe or no text"
@@ -115,7 +115,7 @@ def refused(path: str) -> str:
 
 
 def below(newest_first: Sequence[Commit], path: str) -> list[Commit]:
-    """The commits that touched what lies below a path now, or lay elsewhere before."""
+    """The commits that touched files below a path, including their earlier names."""
     if not path:
         return [one for one in newest_first if one.touched]
     followed: set[str] = set()
@@ -138,5 +138,5 @@ _DOCUMENT = re.compile(
 
 
 def is_document(path: str) -> bool:
-    """Whether a path is one of those that a history is read of."""
+    """Whether a path is a document."""
     return _DOCUMENT.fullmatch(path) is not None

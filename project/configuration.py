@@ -1,4 +1,4 @@
-"""`bench.toml`: every setting with its meaning; docs/bench.schema.json is made from this.
+"""`bench.toml`: all settings with descriptions; docs/bench.schema.json is generated from this.
 
 Imported only when there is a `bench.toml`: pydantic takes as long to import as DuckDB.
 """

@@ -1,4 +1,4 @@
-"""What users state about sources: in facts.toml files, and by path patterns of bench.toml."""
+"""User annotations of sources: facts.toml files, and path patterns of bench.toml."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ NAME = "facts.toml"
 
 
 def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
-    """The facts of every facts.toml: the one of bench.toml, else beside it, and those in the
-    directories of the sources, which lie below `root`.
+    """Read every facts.toml: the one set in bench.toml, else in its folder, and those in the
+    directories of the sources below `root`.
 
-    Raises BenchError, with its line, for a file that is wrong.
+    Raises BenchError, with the line, for an invalid file.
     """
     above = r"SELECT DISTINCT regexp_extract(uri, '^(.*)/', 1, 's') FROM sources"
     nearest = (PurePosixPath(folder) for (folder,) in warehouse.rows(above))
@@ -45,7 +45,7 @@ def _of_settings(root: Path) -> Iterator[Path]:
 
 
 def path_facts(warehouse: Warehouse, root: Path) -> Iterator[Annotation]:
-    """The values that the path patterns of bench.toml find in the names of logs below `root`."""
+    """The values that bench.toml's path patterns extract from names of logs below `root`."""
     from ..schema.annotation import PATH, Annotation, Match
     from ..schema.tellable import parse_told
 
@@ -54,13 +54,13 @@ def path_facts(warehouse: Warehouse, root: Path) -> Iterator[Annotation]:
         return
     query = "SELECT DISTINCT unnest(uris) AS uri FROM sources WHERE kind = 'log' ORDER BY uri"
     for (uri,) in warehouse.rows(query):
-        # Patterns are relative to bench.toml, which may lie above the warehouse.
+        # Patterns are relative to bench.toml, which may be above the warehouse.
         path = os.path.relpath(os.path.join(root.absolute(), uri), settings.file.parent)
         for pattern in settings.paths:
             for name, text in (pattern.values(path) or {}).items():
                 try:
                     value = parse_told(name, text)
-                except BenchError:  # tp-0, or a number that no column holds: no value at all
+                except BenchError:  # tp-0, or a number out of range: ignored
                     continue
                 yield Annotation(
                     Match(uri=uri), name, value, f"its path matches {pattern.pattern}", "", None,

@@ -1,6 +1,6 @@
-"""facts.toml: what users state beside the sources; docs/facts.schema.json is made from this.
+"""facts.toml: user annotations of sources; docs/facts.schema.json is generated from this.
 
-Imported only where there is such a file: pydantic takes as long to import as DuckDB.
+Imported only if there is such a file: pydantic takes as long to import as DuckDB.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Section(BaseModel):
 
 
 class WrongKey(ValueError):
-    """A value that does not go with the others of its fact, and its key."""
+    """An error in a fact that involves several keys, with the key to report."""
 
     def __init__(self, key: str, why: str) -> None:
         super().__init__(why)
@@ -43,7 +43,7 @@ class WrongKey(ValueError):
 
 
 class MatchOf(_Section):
-    """What a fact is about; all that is given has to hold."""
+    """The runs that a fact applies to; all given conditions must hold."""
 
     file: Text | None = Field(default=None, description="A source: path, name, prefix or pattern.")
     line: Whole | list[Whole] | None = Field(default=None, description="Line or lines.")
@@ -104,13 +104,13 @@ class Entry(_Section):
 
 
 class Facts(_Section):
-    """What users state beside the sources; nothing here changes what a source prints."""
+    """User annotations of sources; nothing here changes a printed value."""
 
     fact: list[Entry] = Field(default=[], description="Facts, one [[fact]] table each.")
 
 
 def read_facts(file: Path) -> list[Annotation]:
-    """The facts of one file; raises BenchError, with its line, for the first that is wrong."""
+    """Read the facts of one file; raises BenchError, with the line, for the first invalid one."""
     from ..vocabulary.toml import TOMLDecodeError, loads
 
     try:
@@ -160,7 +160,7 @@ def _fact(
 
 
 def _reason(entry: Entry) -> str:
-    """Why, with all that is known of the statement beside its author and date."""
+    """The reason of a fact, with its details other than author and date."""
     parts = [entry.reason]
     parts += [f"known since {entry.known_since}"] if entry.known_since else []
     if entry.withdrawn:
@@ -197,7 +197,7 @@ def _refused(file: Path, lines: list[str], starts: list[int], error: ErrorDetail
 def _line_of(
     names: list[str], lines: list[str], starts: list[int], number: int | None
 ) -> int | None:
-    """The line of the innermost key that stands in the fact; of a missing one that of the fact."""
+    """The line of the innermost key found in the fact; that of the fact for a missing key."""
     first, last = 1, len(lines)
     if number is not None and number < len(starts):
         first = starts[number]
@@ -211,7 +211,7 @@ def _line_of(
 
 
 def _code(line: str) -> str:
-    """A line without what stands in quotes and without its comment."""
+    """A line without quoted texts and comment."""
     return re.sub(r"#.*", "", re.sub(r"(?<==)\s*(\"[^\"]*\"|'[^']*')", " _", line))
 
 

@@ -1,9 +1,8 @@
-"""git, run so that no setting of the repository starts a command or reaches the network.
+"""Runs git so that no setting of the repository starts a command or reaches the network.
 
-A repository's own `.git/config` may come from whoever packed the folder, and names commands: of
-hooks, filters, a file monitor, signatures, a transport. What the user's own settings say stays
-(`safe.directory` is there). Callers use plumbing that needs no filter: none reads the files of
-the checkout, or writes them.
+A repository's `.git/config` is untrusted and may name commands: hooks, filters, a file monitor,
+signatures, transports. The user's own settings stay in effect, such as `safe.directory`. Callers
+use plumbing without filters, which neither reads nor writes files of the checkout.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import IO
 
 from ..schema.errors import BenchError
 
-# Said on the command line, which is heard after every file of settings.
+# Set on the command line, which has precedence over all configuration files.
 _SETTINGS = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
@@ -26,22 +25,26 @@ _SETTINGS = (
     "diff.external=",
     "log.showSignature=false",  # it runs gpg.program
     "protocol.allow=never",
-    "safe.bareRepository=explicit",  # a folder of the checkout that looks like a repository is none
+    "safe.bareRepository=explicit",  # ignores folders of the checkout that look like repositories
 )
-# A missing blob of a partial clone is not fetched. The setting of one protocol, such as
-# protocol.ext.allow, would be heard above protocol.allow; the variable is heard above both.
+# Missing blobs of partial clones are not fetched. The setting of a single protocol, such as
+# protocol.ext.allow, has precedence over protocol.allow; the variable has over both.
 _ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
-_SAID = 10_000  # bytes of what git says before it fails
-DIFF = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")  # one asks git status within
+_STDERR_BYTES = 10_000  # read from the stderr of a failed git
+DIFF = (
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=all",
+)  # submodules would run git status inside
 
 
 def git(*words: str, failed: str = "git failed") -> str:
-    """What git says; raises BenchError when it fails."""
+    """Run git and return its output; raises BenchError if it fails."""
     return git_bytes(*words, failed=failed).decode("utf-8", "surrogateescape")
 
 
 def git_bytes(*words: str, failed: str = "git failed", given: bytes = b"") -> bytes:
-    """The same as bytes; `given` is its standard input."""
+    """Run git and return its output as bytes; `given` is its standard input."""
     try:
         return subprocess.run(
             _command(words), input=given, env=os.environ | _ENVIRONMENT,
@@ -55,15 +58,15 @@ def git_bytes(*words: str, failed: str = "git failed", given: bytes = b"") -> by
 
 @contextmanager
 def git_process(*words: str, failed: str = "git failed") -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """git as it runs: its standard input and output, for what is too long to hold.
+    """A running git's standard input and output, for output too large for memory.
 
-    It ends with the block. Raises BenchError where it is not there, and where it fails by itself.
+    It ends with the block. Raises BenchError if git is missing or fails by itself.
     """
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr:
         try:
             process = subprocess.Popen(
                 _command(words), env=os.environ | _ENVIRONMENT,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
             )  # fmt: skip
         except FileNotFoundError as error:
             raise _not_found() from error
@@ -76,14 +79,14 @@ def git_process(*words: str, failed: str = "git failed") -> Iterator[tuple[IO[by
         finally:
             with suppress(OSError):
                 process.stdin.close()
-            finished = not process.stdout.read(1)  # else nobody wants the rest
+            finished = not process.stdout.read(1)  # else the caller stopped reading
             process.stdout.close()
             if not finished:
                 process.kill()
             code = process.wait()
         if broken or (finished and code):
-            said.seek(0)
-            raise _failed(failed, said.read(_SAID))
+            stderr.seek(0)
+            raise _failed(failed, stderr.read(_STDERR_BYTES))
 
 
 def _command(words: tuple[str, ...]) -> list[str]:
@@ -94,14 +97,14 @@ def _not_found() -> BenchError:
     return BenchError("git not found", hint="bench diff OLD NEW works without git")
 
 
-def _failed(failed: str, said: bytes) -> BenchError:
-    return BenchError(failed, why=said.decode("utf-8", "replace").strip(), hint="try git fetch")
+def _failed(failed: str, stderr: bytes) -> BenchError:
+    return BenchError(failed, why=stderr.decode("utf-8", "replace").strip(), hint="try git fetch")
 
 
 def top_of_checkout() -> Path:
-    """The top of the checkout around the working folder, links followed.
+    """The top of the checkout of the working folder, with links resolved.
 
-    Raises BenchError outside of one, and where `core.worktree` says that it lies elsewhere.
+    Raises BenchError outside of a checkout, or if `core.worktree` points elsewhere.
     """
     top = Path(git("rev-parse", "--show-toplevel").rstrip("\n")).resolve()
     if not ((top / ".git").exists() and Path.cwd().resolve().is_relative_to(top)):

@@ -1,4 +1,4 @@
-"""What git knows of times: when a file came, and when a commit was made."""
+"""Times from git: when a file was added, and when a commit was made."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from ..schema.errors import BenchError
 from .git import git
 
 _ID = re.compile(r"[0-9a-f]{7,40}")
-_MOST = 2000  # names of one question
+_MOST = 2000  # names per git call
 
 
 def added(root: Path, names: Collection[str]) -> dict[str, datetime]:
-    """When the files of these names below `root` were committed first, UTC; those git knows."""
+    """The times (UTC) of the first commits of these files below `root`, of those known to git."""
     plain = [name for name in names if "!/" not in name and not name.startswith(("-", "/"))]
-    text = _asked(root, "log", "--format=%x01%ct", "--diff-filter=A", "--name-only", "-z",
+    text = _git_output(root, "log", "--format=%x01%ct", "--diff-filter=A", "--name-only", "-z",
                   "--relative", "--", *plain[:_MOST]) if plain else ""  # fmt: skip
     found: dict[str, datetime] = {}
     for part in text.split("\x01")[1:]:
         seconds, _, listed = part.partition("\0")
         for name in listed.split("\0"):
             if name.strip("\n"):
-                found[name.strip("\n")] = _time(seconds)  # the oldest commit comes last
+                found[name.strip("\n")] = _time(seconds)  # git log has the oldest commit last
     return found
 
 
 def committed(root: Path, commits: Collection[str]) -> dict[str, datetime]:
-    """When these commits, whole or abbreviated ids, were made, UTC; those the repository has."""
+    """The times (UTC) of these commits, full or abbreviated ids, of those in the repository."""
     found: dict[str, datetime] = {}
     for commit in sorted(filter(_ID.fullmatch, commits))[:_MOST]:
-        text = _asked(
+        text = _git_output(
             root, "show", "-s", "--format=%ct", "--end-of-options", f"{commit}^{{commit}}"
         )
         if text.strip().isdecimal():
@@ -44,8 +44,8 @@ def _time(seconds: str) -> datetime:
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None)
 
 
-def _asked(root: Path, *words: str) -> str:
-    """What git says in a folder, nothing where it is no repository or git is not there."""
+def _git_output(root: Path, *words: str) -> str:
+    """Git's output in a folder; empty outside of a repository or without git."""
     try:
         return git("-C", str(root), "--literal-pathspecs", *words)
     except BenchError:

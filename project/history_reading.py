@@ -1,4 +1,4 @@
-"""The commits of a history, one after the other: their rows compared, and stored in batches."""
+"""Reads the commits of a history in order, compares their rows, and stores them in batches."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .facts import NAME as FACTS
 from .renames import renamed
 from .revisions import LONGEST, Listing, Repository, blobs
 
-_CHUNK_BLOBS, _CHUNK_BYTES = 64, 4 << 20  # read in one go by a process
-_BATCH_BLOBS, _BATCH_COMMITS = 1_024, 4_096  # of one transaction
-_ROWS_HELD = 40_000  # of documents between two of their revisions
-_KEPT = 512  # blobs whose rows are kept: a change that is taken back brings them again
+_CHUNK_BLOBS, _CHUNK_BYTES = 64, 4 << 20  # parsed by a process at a time
+_BATCH_BLOBS, _BATCH_COMMITS = 1_024, 4_096  # per transaction
+_ROWS_CACHED = 40_000  # of documents between two of their revisions
+_BLOBS_CACHED = 512  # with their rows, since a reverted change restores an earlier blob
 _LONGEST_MESSAGE = 200  # characters
-_WORTH_IT = 150  # documents to read for which processes are started
-_ALWAYS = (".records", FACTS)  # names of files that pages of the past need, though they have no row
+_WORTH_IT = 150  # minimum of documents for starting processes
+_ALWAYS = (".records", FACTS)  # files without rows that pages of earlier times need
 
 Reader = Callable[[str], bytes | None]
 Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class Told:
-    """What was read: counts, and whether it was begun anew and why."""
+class HistorySummary:
+    """Counts of a reading, and why it started over, if it did."""
 
     repository: str
     branch: str
@@ -46,30 +46,30 @@ class Told:
     documents: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     shallow: bool = False
-    anew: str = ""  # why an earlier reading was not gone on with
+    anew: str = ""  # why an earlier reading was not continued
 
 
 @dataclass(slots=True)
 class HistoryReading:
-    """One history as it is read: commits are compared in order and stored in batches."""
+    """The reading of one history: commits are compared in order and stored in batches."""
 
     db: Path
     lock_timeout: float
     repository: Repository
     history: History
-    told: Told
+    summary: HistorySummary
     progress: Progress | None
-    _tips: dict[str, Tip] = field(default_factory=dict)  # as they are after the commits so far
+    _tips: dict[str, Tip] = field(default_factory=dict)  # after the commits so far
     _documents: OrderedDict[str, DocumentRows] = field(default_factory=OrderedDict)
     _kept: OrderedDict[Key, Callable[[], RowsOf]] = field(default_factory=OrderedDict)
     _rows: Rows = field(default_factory=Rows)
 
     def read(self, found: Listing, processes: int) -> None:
-        """Read all that was listed, in batches."""
+        """Read all listed commits in batches."""
         if self.history.number >= 0:
             with open_read(self.db, self.lock_timeout) as warehouse:
                 self._tips = tips(warehouse, self.history.history_id)
-        number, brought, commits = self.history.number, 0, 0
+        number, batch_blobs, batch_commits = self.history.number, 0, 0
         if number < 0 and not found.base:
             number = 0
         many = sum(len(commit.touched) for commit in found.commits) >= _WORTH_IT
@@ -82,16 +82,17 @@ class HistoryReading:
                 for commit in chunk.commits:
                     number += 1
                     self._take(commit, number, chunk.rows)
-                brought, commits = brought + chunk.blobs, commits + len(chunk.commits)
-                if brought >= _BATCH_BLOBS or commits >= _BATCH_COMMITS:
+                batch_blobs += chunk.blobs
+                batch_commits += len(chunk.commits)
+                if batch_blobs >= _BATCH_BLOBS or batch_commits >= _BATCH_COMMITS:
                     self._store(number, chunk.commits[-1])
-                    brought = commits = 0
-            if commits:
+                    batch_blobs = batch_commits = 0
+            if batch_commits:
                 self._store(number, found.commits[-1])
-        self.told.documents = sum(bool(one.row_ids) for one in self._tips.values())
+        self.summary.documents = sum(bool(one.row_ids) for one in self._tips.values())
 
     def _chunks(self, commits: Iterable[Commit], reader: Reader, submit: Submit) -> Iterator[Chunk]:
-        """Commits in their order; each blob that they brought is read from git once."""
+        """Commits in order; each blob added by them is read from git once."""
         some: list[Commit] = []
         data: dict[Key, bytes] = {}
         rows: dict[Key, Callable[[], RowsOf]] = {}
@@ -105,7 +106,7 @@ class HistoryReading:
                     self._kept.move_to_end(key)
                     rows[key] = self._kept[key]
                 elif (content := reader(one.blob)) is None:
-                    self.told.skipped[f"longer than {LONGEST >> 20} MiB"] += 1
+                    self.summary.skipped[f"longer than {LONGEST >> 20} MiB"] += 1
                 else:
                     data[key] = content
             size = sum(map(len, data.values())) if len(data) > 1 else 0
@@ -123,16 +124,16 @@ class HistoryReading:
         result = submit([(uri, content) for (uri, _), content in data.items()])
         for place, key in enumerate(data):
             self._kept[key] = rows[key] = partial(nth, result, place)
-        while len(self._kept) > _KEPT:
+        while len(self._kept) > _BLOBS_CACHED:
             self._kept.popitem(last=False)
-        self.told.blobs += len(data)
+        self.summary.blobs += len(data)
         return Chunk(commits, rows, len(data))
 
     def _uri(self, path: str) -> str:
         return self.history.repository + path
 
     def _restore(self, commits: Sequence[Commit], reader: Reader) -> None:
-        """The rows of documents that are to change, where only the warehouse has them."""
+        """Load the rows of documents about to change, if only the warehouse has them."""
         names = {self._uri(name) for commit in commits for one in commit.touched
                  for name in (one.path, one.before) if name}  # fmt: skip
         wanted = [tip for name in names if (tip := self._tips.get(name))
@@ -144,17 +145,17 @@ class HistoryReading:
             removed = gone(warehouse, self.history.history_id, ids)
         for tip in wanted:
             rows = stated_rows(tip.uri, reader(tip.blob) or b"") if tip.row_ids else []
-            held = map(Held, tip.row_ids, rows)
+            live = map(Held, tip.row_ids, rows)
             was = (
                 StatedRow(**{name: row[name] for name in _FIELDS})
                 for row in removed[tip.document_id]
             )
             left = {row["row_id"]: Held(row["row_id"], one)
                     for row, one in zip(removed[tip.document_id], was, strict=True)}  # fmt: skip
-            self._documents[tip.document_id] = DocumentRows(tip.document_id, list(held), left)
+            self._documents[tip.document_id] = DocumentRows(tip.document_id, list(live), left)
 
     def _take(self, commit: Commit, number: int, read: Mapping[Key, Callable[[], RowsOf]]) -> None:
-        """What one commit did: its row, those of the documents it touched, and of their rows."""
+        """Add the rows of a commit, of the documents it touched, and of their row changes."""
         if self.progress:
             self.progress(f"{commit.committed_at:%Y-%m-%d} {commit.commit_id[:12]}")
         author = f"{commit.author} <{commit.address}>"
@@ -166,17 +167,17 @@ class HistoryReading:
             author=author if self.history.authors else content_id("author", author),
             message=redact_text(commit.message)[:_LONGEST_MESSAGE],
         )  # fmt: skip
-        self.told.commits += 1
+        self.summary.commits += 1
         touched = renamed(commit.touched, self._live_rows, partial(self._read_rows, read))
-        # What goes by another name now comes before what takes its old one.
+        # A renamed document comes before one that takes its old name.
         for one in sorted(touched, key=lambda touched: touched.before is None):
             self._touch(one, number, read)
 
     def _live_rows(self, path: str) -> RowsOf | None:
-        """The rows of a document before this commit; None where there is none."""
+        """The rows of a document before this commit; None for a new one."""
         tip = self._tips.get(self._uri(path))
         document = self._documents.get(tip.document_id) if tip else None
-        return [held.row for held in document.live] if document else None
+        return [one.row for one in document.live] if document else None
 
     def _read_rows(self, read: Mapping[Key, Callable[[], RowsOf]], path: str, blob: str) -> RowsOf:
         found = read.get((self._uri(path), blob))
@@ -193,7 +194,7 @@ class HistoryReading:
         found = read.get((uri, one.blob))
         rows = found() if found else None
         if not (tip or rows or one.path.endswith(_ALWAYS)):
-            return  # no document of benchmarks yet
+            return  # not yet a document of benchmarks
         kind = "added" if tip is None else "renamed" if one.before else "changed"
         if tip is None:
             tip = Tip(content_id(self.history.history_id, uri, number), uri, one.blob, (), ())
@@ -210,12 +211,12 @@ class HistoryReading:
         renamed: str | None,
         rows: Sequence[StatedRow] | None,
     ) -> None:
-        """A document after a commit; `rows` None: it is too long to read, and stays as it was."""
+        """Add a document's new revision; `rows` is None if it is too long to read: no change."""
         document = self._documents.setdefault(tip.document_id, DocumentRows(tip.document_id))
         self._documents.move_to_end(tip.document_id)
         changes = document.move_to(rows, number) if rows is not None else []
-        ids = [held.row_id for held in document.live]
-        lines = [held.row.line for held in document.live]
+        ids = [one.row_id for one in document.live]
+        lines = [one.row.line for one in document.live]
         if kind != "removed":
             self._tips[tip.uri] = replace(tip, row_ids=tuple(ids), lines=tuple(lines))
         self._rows.add(
@@ -223,12 +224,12 @@ class HistoryReading:
             document_id=tip.document_id, uri=tip.uri, renamed_from=renamed, kind=kind,
             blob=None if kind == "removed" else tip.blob, row_ids=ids, lines=lines,
         )  # fmt: skip
-        self.told.revisions += 1
+        self.summary.revisions += 1
         for change in changes:
             self._add_change(tip.document_id, number, change)
 
     def _add_change(self, document_id: str, number: int, change: RowChange) -> None:
-        self.told.changes[change.kind] += 1
+        self.summary.changes[change.kind] += 1
         self._rows.add(
             "row_changes", history_id=self.history.history_id, number=number,
             document_id=document_id, row_id=change.row_id, kind=change.kind,
@@ -236,15 +237,15 @@ class HistoryReading:
         )  # fmt: skip
 
     def _store(self, number: int, last: Commit) -> None:
-        """Commit what was read since the last time; then documents may be forgotten."""
+        """Store the batch; then documents may be dropped from the cache."""
         with open_write(self.db, self.lock_timeout) as warehouse:
             append(warehouse, self.history, self._rows)
         self.history = replace(self.history, number=number, commit_id=last.commit_id)
         self._rows = Rows()
-        held = sum(len(one.live) + len(one.gone) for one in self._documents.values())
-        while held > _ROWS_HELD and len(self._documents) > 1:
+        cached = sum(len(one.live) + len(one.gone) for one in self._documents.values())
+        while cached > _ROWS_CACHED and len(self._documents) > 1:
             _, oldest = self._documents.popitem(last=False)
-            held -= len(oldest.live) + len(oldest.gone)
+            cached -= len(oldest.live) + len(oldest.gone)
 
 
 _FIELDS = ("run_id", "line", "section", "settings", "printed", "numbers")

@@ -1,4 +1,4 @@
-"""`bench merge`: warehouses, records, logs and tables of several groups become one warehouse."""
+"""`bench merge`: merge warehouses, records, logs and tables of several groups."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from .after_ingest import Checked, after_ingest_into
 
 _GROUP = re.compile(r"[\w][\w.+@-]{0,63}")
 _HEAD = 16
-_MAGIC = slice(8, 12)  # where a DuckDB file has DUCK
+_MAGIC = slice(8, 12)  # offset of DUCK in a DuckDB file
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A warehouse, shared or a file, or a folder of a group, and what the group is called here."""
+    """A warehouse (shared or a file) or folder of a group, and the group's name."""
 
     group: str
     path: Path
 
 
 def parse_other(text: str) -> Other:
-    """`NAME=PATH`, or a path, named after its folder; raises BenchError for what is not there."""
+    """Parse `NAME=PATH`, or a path named after its folder; raises BenchError if it is missing."""
     name, equals, rest = text.partition("=")
     named = bool(equals) and not (is_shared(Path(text)) or Path(text).exists())
     path = located(rest if named else text, Path.cwd())
     if not is_there(path):
         raise BenchError(f"no such path: {rest if named else text}", hint="bench merge lab-a=PATH")
     if not named:
-        # Warehouses are mostly called alike: their folder tells whose they are.
+        # Warehouses mostly have the same file name: the folder identifies them.
         whole = is_shared(path) or path.is_file()
         name = (home_of(path) if whole else path).name
     if not _GROUP.fullmatch(name):
@@ -46,10 +46,10 @@ def parse_other(text: str) -> Other:
 def merge_all(
     db: Path, others: Sequence[Other], formats: Path | None, lock_timeout: float
 ) -> tuple[list[tuple[Other, Merged]], Checked]:
-    """Take each of the others into `db`, one transaction each, then work out what follows.
+    """Merge each of the others into `db` in a transaction of its own, then post-process.
 
-    Raises BenchError, Locked, Incompatible; what was merged before stays, and the same call again
-    does the rest.
+    Raises BenchError, Locked, Incompatible; earlier merges stay, and a repeated call does the
+    rest.
     """
     names = [other.group for other in others]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -70,7 +70,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def contradicting(db: Path, lock_timeout: float) -> list[str]:
-    """What merged copies and statements contradict each other in, a sentence each."""
+    """Contradictions between merged copies and statements, one sentence each."""
     from ..audit.run import found_by
 
     with open_read(db, lock_timeout) as warehouse:
@@ -79,7 +79,7 @@ def contradicting(db: Path, lock_timeout: float) -> list[str]:
 
 
 def _as_warehouse(path: Path, formats: Path | None) -> Iterator[Path]:
-    """The file itself, or one made of what lies below a folder, for as long as it is needed."""
+    """The warehouse file, or a temporary one made from a folder."""
     if is_shared(path) or _is_warehouse(path):
         yield path
         return

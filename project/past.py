@@ -1,7 +1,7 @@
-"""Documents as their sources had them at an earlier time, read from git into memory.
+"""Earlier versions of documents, read from git into memory.
 
-Everything behind is as for the files of today: one way of reading, so that a page of the past is
-the page that the same version would have written then.
+They are read like current files, so a page of the past is the page that this version of bench
+would have written then.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _PLACES = """
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time of the sources: a commit, or a time UTC.
+    """A point in the history of sources: a commit, or a time (UTC).
 
-    `repository` names that of a commit of which no history is stored: a tag, a commit without
-    documents, another branch. What it has is read from git's tree.
+    `repository` is set for a commit outside of the stored histories: a tag, a commit without
+    documents, another branch. Its documents are read from git's tree.
     """
 
     at: datetime
@@ -48,10 +48,10 @@ class Moment:
 
 
 def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> Moment:
-    """The time `at` that a text was read as, else the commit that begins with it, else what git
-    calls so in one of the repositories, which lie below `root`: a tag, a branch, HEAD~3.
+    """The time `at` parsed from a text, else the commit with this prefix, else the git revision
+    in one of the repositories below `root`: a tag, a branch, HEAD~3.
 
-    Raises BenchError for what is none of them, and for what is several commits.
+    Raises BenchError for an unknown or ambiguous text.
     """
     if at is not None:
         return Moment(at)
@@ -73,7 +73,7 @@ def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> 
 
 
 def _named(warehouse: Warehouse, root: Path, text: str) -> Iterator[Moment]:
-    """What git calls so in each repository that is there."""
+    """The git revision in each existing repository."""
     query = "SELECT DISTINCT repository FROM raw.histories ORDER BY repository"
     for (label,) in warehouse.rows(query):
         if not (root / label).is_dir():
@@ -81,7 +81,7 @@ def _named(warehouse: Warehouse, root: Path, text: str) -> Iterator[Moment]:
         repository = repository_of(root / label)
         try:
             commit = commit_named(repository, text)
-        except BenchError:  # it has none
+        except BenchError:  # unknown in this repository
             continue
         yield Moment(committed_at(repository, commit), commit, label)
 
@@ -94,11 +94,10 @@ def read_as_of(
     formats: Path | None,
     overrides: Mapping[str, str | None],
 ) -> tuple[Warehouse, Checked]:
-    """A warehouse in memory of the documents of every history as they were at a time.
+    """A warehouse in memory with the documents of every history at an earlier time.
 
-    `root` is where names of sources begin. With `known_at` only of what was read in by then.
-    Raises BenchError where a repository is not there any more, NothingRecognised where there was
-    no document yet.
+    Names of sources are relative to `root`. `known_at` restricts it to commits ingested by then.
+    Raises BenchError for a missing repository, NothingRecognised if there was no document yet.
     """
     if known_at is not None:
         show_as_known_at(warehouse, known_at)
@@ -115,11 +114,11 @@ def _read_files(
     formats: Path | None,
     overrides: Mapping[str, str | None],
 ) -> tuple[Warehouse, Checked]:
-    """What is read of the documents of each repository, written to a folder of their own."""
+    """Write the documents of each repository to a temporary folder and read them."""
     with tempfile.TemporaryDirectory() as scratch:
         above = max((_steps_up(tip.uri) for _, found in wanted for tip in found), default=0)
         here = Path(scratch, "tree", *["below"] * above)
-        (here / ".git").mkdir(parents=True)  # no settings above are looked for
+        (here / ".git").mkdir(parents=True)  # stops the search for settings above
         files = [
             file
             for repository, found in wanted
@@ -156,7 +155,7 @@ def _wanted(
 
 
 def _in_tree(warehouse: Warehouse, root: Path, when: Moment) -> Sequence[Tip]:
-    """The documents that a commit has, below the paths whose histories are stored."""
+    """The documents of a commit below the paths with stored histories."""
     assert when.repository is not None and when.commit is not None, "a commit of a repository"
     given = {"at": datetime.max, "known": datetime.max}
     paths = {path for _, label, path, _ in warehouse.rows(_PLACES, given)
@@ -174,7 +173,7 @@ def _steps_up(uri: str) -> int:
 
 
 def _written(top: Path, found: Sequence[Tip], here: Path) -> Iterator[Path]:
-    """The documents as files; those that go with others are written and not named."""
+    """Write the documents as files; returns those with rows, not their companion files."""
     if not found:
         return
     if not top.is_dir():

@@ -22,7 +22,7 @@ _EXAMPLE = (
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """One declared pattern: names of folders, the last one a file unless it ends with a slash."""
+    """One declared pattern: names of folders, the last of a file unless it ends with a slash."""
 
     pattern: str
     example: str
@@ -30,7 +30,7 @@ class PathPattern:
     line: int = 1
 
     def values(self, path: str) -> dict[str, str] | None:
-        """What a path tells; None where it does not fit, or fits twice with other values."""
+        """The values in a path; None if it does not match, or matches ambiguously."""
         names = [name for name in path.split("/") if name not in ("", ".")]
         parts = _compiled(self.pattern)
         last = len(names) - (1 if self.pattern.endswith("/") else 0)
@@ -49,7 +49,7 @@ class PathPattern:
 def checked(
     pattern: str, example: str, gives: Mapping[str, object], where: str, line: int
 ) -> PathPattern:
-    """A pattern that is proved on its own example; raises BenchError, with its line."""
+    """A pattern checked against its own example; raises BenchError, with the line."""
     for hole in _HOLE.finditer(pattern):
         name, kind = hole.groups()
         if name and name not in tellable():
@@ -79,7 +79,7 @@ def checked(
 
 @cache
 def _compiled(pattern: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    """Of each name its pattern, and what stands behind those holes that any text fits."""
+    """The regex of each name, and the text that follows each unrestricted placeholder."""
     return tuple(_part(part) for part in pattern.strip("/").split("/"))
 
 

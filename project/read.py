@@ -1,4 +1,4 @@
-"""Paths read into a warehouse in memory, with all that follows an ingest."""
+"""Reads paths into a warehouse in memory, including the post-processing of an ingest."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ def read(
     unreadable: Callable[[str, str], None] | None = None,
     given: Sequence[Annotation] | None = None,
 ) -> tuple[Warehouse, Summary, Checked]:
-    """Logs, tables and records in memory, named from `root`; `formats` is a user's own folder.
+    """Read logs, tables and records, named relative to `root`; `formats` is a user's folder.
 
-    `overrides` are the values of `--set`; `given` is stated of runs in place of what files of the
-    project state. `unreadable` gets the name and the reason of each
-    unreadable file; without it the first raises BenchError. Raises NothingRecognised when none
-    holds a log or a table.
+    `overrides` are the values of `--set`; `given` replaces the annotations in the project's files.
+    `unreadable` is called with name and reason of each unreadable file; without it the first one
+    raises BenchError. Raises NothingRecognised if there is no log or table.
     """
     from ..ingest.pipeline import ingest_into
     from ..schema.opening import in_memory
@@ -58,7 +57,7 @@ def _refuse(uri: str, reason: str) -> None:
 
 
 def nothing_recognised(skipped: int) -> NothingRecognised:
-    """The error for paths that hold no log and no benchmark table."""
+    """The error for paths without a log or benchmark table."""
     files = counted(skipped, "file") if skipped else ""
     return NothingRecognised(
         "no log or benchmark table found",

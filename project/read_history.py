@@ -1,7 +1,7 @@
-"""`bench ingest --history`: the revisions of documents that git keeps, into the warehouse.
+"""`bench ingest --history`: ingest the git revisions of documents.
 
-Commits are stored in order, some hundred in one transaction. What is stored tells where to go on:
-a call that was killed, and one that finds new commits, do the same.
+Commits are stored in order, some hundred per transaction. Reading resumes after the last stored
+commit, both after a kill and for new commits.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..schema.histories import History, newest
 from ..schema.migrate import now_utc
 from ..schema.opening import LOCK_TIMEOUT_S, open_read, require_folder
 from ..schema.rows import content_id
-from .history_reading import HistoryReading, Progress, Told
-from .revisions import Repository, branch_of, goes_on, listing, repository_of
+from .history_reading import HistoryReading, HistorySummary, Progress
+from .revisions import Repository, branch_of, is_ancestor, listing, repository_of
 
-VERSION = 2  # of the comparison of rows, beside that of the code that reads documents
+VERSION = 2  # of the comparison of rows; the reading code has its own version
 
 
 def read_history(
@@ -32,12 +32,12 @@ def read_history(
     lock_timeout: float = LOCK_TIMEOUT_S,
     processes: int = 1,
     progress: Progress | None = None,
-) -> Told:
-    """Read the history of the documents at `path` in its repository into the warehouse file `db`.
+) -> HistorySummary:
+    """Read the git history of the documents at `path` into the warehouse file `db`.
 
-    Only commits that the warehouse does not have are read, unless the branch was rewritten, the
-    code reads documents in another way, or more is asked for: then all are, as another history that
-    takes the place of the one before. Raises BenchError, Locked; what was committed before stays.
+    Only new commits are read, unless the branch was rewritten, the reading code has changed, or
+    the options cover more: then all are read, as a new history that replaces the earlier one.
+    Raises BenchError, Locked; stored batches stay.
     """
     repository = repository_of(path)
     name, tip = branch_of(repository, branch)
@@ -48,18 +48,18 @@ def read_history(
         "", label, name, repository.path, since, authors, parser_version(None) * 100 + VERSION
     )
     anew = _why_anew(repository, tip, known, wanted)
-    told = Told(label or ".", name, anew=anew if known else "")
+    summary = HistorySummary(label or ".", name, anew=anew if known else "")
     if known is None or anew:
         history, found = _begun(wanted, tip), listing(repository, tip, None, since)
     else:
         history, found = known, listing(repository, tip, known.commit_id)
-    told.skipped, told.shallow = found.skipped, found.shallow
-    HistoryReading(db, lock_timeout, repository, history, told, progress).read(found, processes)
-    return told
+    summary.skipped, summary.shallow = found.skipped, found.shallow
+    HistoryReading(db, lock_timeout, repository, history, summary, progress).read(found, processes)
+    return summary
 
 
 def _known(db: Path, lock_timeout: float, *names: str) -> History | None:
-    """The reading of a repository, branch and path that is stored, if there is one."""
+    """The stored reading of a repository, branch and path, if any."""
     if not db.exists():
         return None
     with open_read(db, lock_timeout) as warehouse:
@@ -67,13 +67,13 @@ def _known(db: Path, lock_timeout: float, *names: str) -> History | None:
 
 
 def _begun(wanted: History, tip: str) -> History:
-    """A history of its own: each that is begun has another id."""
+    """A new history with a unique id."""
     parts = wanted.repository, wanted.branch, wanted.path, tip, now_utc()
     return replace(wanted, history_id=content_id("history", *parts))
 
 
 def _why_anew(repository: Repository, tip: str, known: History | None, wanted: History) -> str:
-    """Why an earlier reading cannot be gone on with; '' where it can."""
+    """Why an earlier reading cannot be resumed; '' if it can."""
     if known is None or known.commit_id is None:
         return "nothing is stored"
     if known.reading_version != wanted.reading_version:
@@ -82,6 +82,6 @@ def _why_anew(repository: Repository, tip: str, known: History | None, wanted: H
         return f"the one before begins on {known.since:%Y-%m-%d}"
     if wanted.authors and not known.authors:
         return "the one before has no names of authors"
-    if not goes_on(repository, tip, known.commit_id):
+    if not is_ancestor(repository, tip, known.commit_id):
         return f"the branch was rewritten: it does not contain {known.commit_id[:12]} any more"
     return ""

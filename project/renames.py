@@ -1,4 +1,4 @@
-"""Renames that git does not see: most of the text is another one, but the rows went along."""
+"""Renames undetected by git: most of the text differs, but the rows are the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from ..ingest.stated_rows import StatedRow
 from .commits import Touched
 
-_LEAST = 0.5  # of the rows of a document that went, in the one that came
-_FEWEST = 3  # rows in common: fewer may be a coincidence
+_LEAST = 0.5  # share of a removed document's rows in the added one
+_FEWEST = 3  # common rows: fewer may be a coincidence
 
 
 def renamed(
@@ -17,9 +17,9 @@ def renamed(
     before: Callable[[str], Sequence[StatedRow] | None],
     after: Callable[[str, str], Sequence[StatedRow]],
 ) -> Sequence[Touched]:
-    """What a commit touched, where a document went and one with most of its rows came as a rename.
+    """The files touched by a commit, with removals and additions of the same rows as renames.
 
-    `before` gives the rows of a path before the commit, None of one without; `after` those of a
+    `before` returns the rows of a path before the commit, None without any; `after` those of a
     path and blob.
     """
     gone = {one.path: rows for one in touched if not one.blob and (rows := before(one.path))}
@@ -43,5 +43,5 @@ def renamed(
 
 
 def _text(row: StatedRow) -> str:
-    """What was measured, with the sizes that every table has: text around it may have changed."""
+    """Measurements and common sizes of a row, for comparison without the rest of its text."""
     return repr(sorted(row.printed.items()))

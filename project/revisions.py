@@ -1,7 +1,7 @@
-"""The revisions that git keeps of documents on one branch, oldest first, and their bytes.
+"""The git revisions of documents on one branch, oldest first, and their bytes.
 
-A branch is followed by first parents: a merge is one revision, of what it brought to the branch. So
-each state is one that the branch really had. Renames are followed between names of documents.
+Branches are followed by first parents, so a merge is one revision, and each state is one that the
+branch really had. Renames between names of documents are followed.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from .commits import (
 )  # fmt: skip
 from .git import DIFF, git, git_process
 
-MOST_COMMITS = 500_000  # that touch documents; they are listed in memory before any is read
-LONGEST = 8 << 20  # bytes of a document
-_RENAMES = 400  # names that came and went at once, up to which git looks for renames
+MOST_COMMITS = 500_000  # touching documents; listed in memory before any is read
+LONGEST = 8 << 20  # maximum bytes of a document
+_RENAMES = 400  # added or removed files in a commit, up to which git detects renames
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-# A path has lost one of the two slashes.
+# A Path has lost one of the two slashes.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}:/|[\w.-]{1,100}@[\w.-]{1,100}:")
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository: the words by which git finds it, its folder, and what was asked for in it."""
+    """A repository: git's arguments to find it, its folder, and the requested path in it."""
 
     words: tuple[str, ...]
     folder: Path
@@ -57,19 +57,19 @@ class Repository:
 
 @dataclass(slots=True)
 class Listing:
-    """The commits of a branch that touched documents, oldest first, and what was passed over."""
+    """The commits of a branch that touched documents, oldest first, and counts of skipped ones."""
 
     commits: list[Commit] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)  # entries by reason
+    skipped: Counter[str] = field(default_factory=Counter)  # files by reason
     shallow: bool = False
-    base: bool = False  # whether the first of them is what there was before
+    base: bool = False  # whether the first one summarizes all earlier commits
 
 
 def repository_of(path: Path) -> Repository:
-    """The repository that a path names or lies in.
+    """The repository at or around a path.
 
-    The folder that has `.git` is its top, whatever its settings say: no file of it is read.
-    Raises BenchError where there is none.
+    Its top is the folder with `.git`, regardless of its settings, which are not read.
+    Raises BenchError if there is none.
     """
     here = Path(os.path.abspath(path))
     if _ADDRESS.match(str(path)) and not here.exists():
@@ -86,15 +86,15 @@ def repository_of(path: Path) -> Repository:
 
 
 def branch_of(repository: Repository, named: str | None) -> tuple[str, str]:
-    """The name of a branch, by default of the one that is checked out, and its newest commit.
+    """The name and newest commit of a branch, by default of the current one.
 
-    Raises BenchError for an unknown one, and where nothing is committed.
+    Raises BenchError for an unknown branch or one without commits.
     """
     name = named
     if name is None:
         try:
             name = repository.git("symbolic-ref", "--short", "--quiet", "HEAD").strip()
-        except BenchError:  # a commit is checked out, no branch
+        except BenchError:  # detached HEAD
             name = "HEAD"
     if named is not None or name == "HEAD":
         return name, commit_named(repository, name)
@@ -106,19 +106,19 @@ def branch_of(repository: Repository, named: str | None) -> tuple[str, str]:
 
 
 def commit_named(repository: Repository, revision: str) -> str:
-    """The id of the commit that a revision means; raises BenchError where git knows none."""
+    """The commit id of a revision; raises BenchError for an unknown one."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     return repository.git(*words, failed=f"unknown git revision {revision!r}").strip()
 
 
 def committed_at(repository: Repository, commit: str) -> datetime:
-    """The committer's date of a commit, UTC."""
+    """The committer date of a commit, UTC."""
     words = ("show", "-s", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
     return time_of(repository.git(*words).strip())
 
 
-def goes_on(repository: Repository, tip: str, last: str) -> bool:
-    """Whether `last` is a first parent of a branch that ends in `tip`: else it was rewritten."""
+def is_ancestor(repository: Repository, tip: str, last: str) -> bool:
+    """Whether `last` is a first-parent ancestor of `tip`: if not, the branch was rewritten."""
     with _running(repository, "rev-list", "--first-parent", "--end-of-options", tip) as output:
         return any(line.strip().decode() == last for line in output)
 
@@ -126,10 +126,10 @@ def goes_on(repository: Repository, tip: str, last: str) -> bool:
 def listing(
     repository: Repository, tip: str, last: str | None = None, since: datetime | None = None
 ) -> Listing:
-    """The commits of a branch behind `last`, or since a time, that touched documents.
+    """The commits of a branch after `last`, or since a time, that touched documents.
 
-    With `since` the first is what there was before, as if it had been added by that commit.
-    Raises BenchError where there are too many.
+    With `since` the first one has all earlier documents, as if that commit had added them.
+    Raises BenchError if there are too many.
     """
     found = Listing(
         shallow=repository.git("rev-parse", "--is-shallow-repository").strip() == "true"
@@ -156,24 +156,24 @@ def listing(
 
 
 def state(repository: Repository, commit: str) -> dict[str, str]:
-    """The documents of a commit with their blobs, by path."""
+    """The blobs of a commit's documents, by path."""
     return {one.path: one.blob for one in _tree(repository, commit, Counter()) if one.blob}
 
 
 @contextmanager
 def blobs(repository: Repository) -> Iterator[Callable[[str], bytes | None]]:
-    """What gives the bytes of a blob, through one process; None of one that is too long."""
+    """A reader of blobs through one git process; it returns None for one that is too long."""
     with git_process(
         *repository.words, "--no-replace-objects", "cat-file", "--batch",
         failed="git cannot read a blob",
-    ) as (asked, said):  # fmt: skip
+    ) as (stdin, stdout):  # fmt: skip
 
         def read(blob: str) -> bytes | None:
             if not _ID.fullmatch(blob):
                 raise BenchError(f"{blob!r} is no id of a blob")
-            asked.write(blob.encode() + b"\n")
-            asked.flush()
-            head = said.readline().split()
+            stdin.write(blob.encode() + b"\n")
+            stdin.flush()
+            head = stdout.readline().split()
             if not head:
                 raise EOFError("git ended")
             if len(head) != 3 or head[1] != b"blob":
@@ -181,16 +181,16 @@ def blobs(repository: Repository) -> Iterator[Callable[[str], bytes | None]]:
                                  hint="git fetch --refetch")  # fmt: skip
             size = int(head[2])
             if size > LONGEST:
-                _pass_over(said, size + 1)
+                _skip(stdout, size + 1)
                 return None
-            return said.read(size + 1)[:size]
+            return stdout.read(size + 1)[:size]
 
         yield read
 
 
-def _pass_over(said: IO[bytes], size: int) -> None:
+def _skip(stream: IO[bytes], size: int) -> None:
     while size > 0:
-        size -= len(said.read(min(size, 1 << 20)) or b"\0" * size)
+        size -= len(stream.read(min(size, 1 << 20)) or b"\0" * size)
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def _limited(commits: Iterator[Commit]) -> Iterator[Commit]:
 
 
 def _state_at(repository: Repository, commit: str, skipped: Counter[str]) -> Commit:
-    """A commit as if it had added all that it contains."""
+    """A commit's complete state, as if it had added every document."""
     text = repository.git("show", "-s", "--encoding=UTF-8", "--no-show-signature",
                           f"--format={FORMAT}", "--end-of-options", commit)  # fmt: skip
     found = commit_of(text.rstrip("\n").split("\0"))

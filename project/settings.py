@@ -1,4 +1,4 @@
-"""Where the warehouse and the user's templates lie: flag, environment, `bench.toml`, default."""
+"""Paths of warehouse and templates: from flag, environment, `bench.toml`, default."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PATHS = re.compile(r"\s*\[\[paths\]\]")
 
 @dataclass(frozen=True)
 class JobSettings:
-    """What a job in a pull or merge request does."""
+    """Settings of a job in a pull or merge request."""
 
     comment: str = "on-change"
     comment_id: str = "bench"
@@ -43,7 +43,7 @@ class JobSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """What `bench.toml` says; paths are absolute, None where it is silent or there is no file."""
+    """Settings of `bench.toml`; paths are absolute, None where unset or without a file."""
 
     file: Path | None = None
     db: Path | None = None
@@ -61,10 +61,10 @@ class Settings:
 
 
 def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
-    """The warehouse: `--db`, else BENCH_DB, else `bench.toml`, else `./bench.duckdb`.
+    """The path of the warehouse: `--db`, else BENCH_DB, `bench.toml`, `./bench.duckdb`.
 
-    Raises BenchError for one of the last two that lies elsewhere: whoever made the repository would
-    choose a file to be written, or a server that a password goes to.
+    Raises BenchError if one of the last two is outside of the repository: its author would choose
+    a file to be written, or a server to receive a password.
     """
     directory = cwd or Path.cwd()
     if named := flag or os.environ.get("BENCH_DB"):
@@ -76,8 +76,8 @@ def find_db(flag: Path | None, cwd: Path | None = None) -> Path:
 
 
 def require_own(db: Path, file: Path | None, directory: Path) -> None:
-    """Raises BenchError for a warehouse that lies outside the folder of the `bench.toml` that names
-    it; where none does, outside `directory`."""
+    """Raises BenchError for a warehouse outside of the folder of the `bench.toml` that sets it, or,
+    if none does, outside of `directory`."""
     path = path_of(db)
     try:
         if path is None:
@@ -91,7 +91,7 @@ def require_own(db: Path, file: Path | None, directory: Path) -> None:
 
 
 def find_templates(flag: Path | None, cwd: Path | None = None) -> Path | None:
-    """The folder of the user's own templates: `--templates`, else `bench.toml`, else none."""
+    """The folder of the user's templates: `--templates`, else `bench.toml`, else None."""
     directory = cwd or Path.cwd()
     named = flag or read_settings(directory).templates
     return directory / named.expanduser() if named else None
@@ -104,7 +104,7 @@ def read_settings(cwd: Path | None = None) -> Settings:
 
 
 def find_file(cwd: Path) -> Path | None:
-    """The nearest `bench.toml`, not looking above a folder that holds `.git`."""
+    """The nearest `bench.toml`, not above a folder with `.git`."""
     for folder in (cwd.absolute(), *cwd.absolute().parents):
         if (folder / FILE).is_file():
             return folder / FILE
@@ -114,7 +114,7 @@ def find_file(cwd: Path) -> Path | None:
 
 
 def find_home(cwd: Path) -> Path:
-    """Where names of sources begin: the folder of `bench.toml`, else the checkout, else here."""
+    """The root of source names: the folder of `bench.toml`, else the checkout, else `cwd`."""
     file = find_file(cwd)
     if file:
         return file.parent
@@ -123,8 +123,8 @@ def find_home(cwd: Path) -> Path:
 
 
 def read_file(file: Path) -> Settings:
-    """The settings of one file; raises BenchError, with its line, for the first that is wrong."""
-    # Few have the file: a command without one need not wait for its reader.
+    """Read one file; raises BenchError, with the line, for the first invalid setting."""
+    # Imported late: pydantic is slow to import, and most commands have no file.
     from ..vocabulary.toml import TOMLDecodeError, loads
 
     text = _read(file)
@@ -183,10 +183,10 @@ def _patterns(
 
 def _lengths(file: Path, text: str, budgets: Mapping[str, str]) -> dict[float, Length]:
     found = {}
-    for label, told in budgets.items():
-        size, length = parse_size(label), parse_length(told)
+    for label, text in budgets.items():
+        size, length = parse_size(label), parse_length(text)
         if size is None or length is None:
-            wrong = f"{label!r} is no size of a model" if size is None else f"value {told!r}"
+            wrong = f"{label!r} is no size of a model" if size is None else f"value {text!r}"
             raise BenchError(
                 f"setting 'budgets.{label}' in {FILE} is wrong",
                 why=wrong,
@@ -209,7 +209,7 @@ def _aliases(file: Path, text: str, found: Mapping[str, str]) -> Mapping[str, st
 
 
 def aliased(uris: Iterable[str], aliases: Mapping[str, str]) -> dict[str, str]:
-    """The alias of each source that has one: by its path, or a file name that it alone has."""
+    """The aliases of sources, by path or unique file name."""
     files: dict[str, list[str]] = {}
     for uri in uris:
         for named in {uri, uri.rsplit("/", 1)[-1]}:
@@ -220,10 +220,10 @@ def aliased(uris: Iterable[str], aliases: Mapping[str, str]) -> dict[str, str]:
 
 
 def _prices(found: configuration.DevicePrices) -> Prices:
-    said = f"as set in {FILE}"
+    origin = f"as set in {FILE}"
 
     def price(amount: float) -> Price:
-        return Price(amount, found.currency, said)
+        return Price(amount, found.currency, origin)
 
     devices = {name: price(amount) for name, amount in found.devices.items()}
     return Prices(price(found.default) if found.default else None, devices)
@@ -265,10 +265,10 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
 
 
 def inside(folder: Path, named: str) -> Path:
-    """A path as a file of a repository names it, from that file's folder.
+    """Resolve a path in a file of a repository, relative to that file's folder.
 
-    Raises BenchError outside of the repository, links followed, and for git's own files: who wrote
-    that file need not be who runs bench, and shall show nothing of what lies beside.
+    Raises BenchError for a target outside of the repository, with links resolved, and for git's
+    own files: the file is untrusted and must not expose other files of the user.
     """
     home = _checkout(folder.resolve())
     path = folder / named
@@ -282,7 +282,7 @@ def inside(folder: Path, named: str) -> Path:
 
 
 def _checkout(folder: Path) -> Path:
-    """The checkout that a folder lies in; else the folder of `bench.toml`, else itself."""
+    """The checkout around a folder, else the folder of `bench.toml`, else the folder itself."""
     above = (folder, *folder.parents)
     found = next((each for each in above if (each / ".git").exists()), None)
     return found or find_home(folder).resolve()
@@ -315,7 +315,7 @@ def _read(file: Path) -> str:
 
 
 def _line(text: str, place: Sequence[int | str]) -> int:
-    """The line of a setting: its table's, where the key itself is not found below that."""
+    """The line of a setting, or of its table if the key is not found there."""
     at = 1
     for key in (part for part in place if isinstance(part, str)):
         pattern = re.compile(rf"""\s*\[*\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
@@ -325,6 +325,6 @@ def _line(text: str, place: Sequence[int | str]) -> int:
 
 
 def _place(file: Path, error: TOMLDecodeError) -> str:
-    # Python says the line in the message only, and "end of document" for a file that stops short.
+    # Python has the line only in the message, and "end of document" for a truncated file.
     found = re.search(r"at line (\d+)", str(error))
     return f"{file}:{found[1]}" if found else f"{file}, at the end"

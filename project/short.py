@@ -1,5 +1,5 @@
-"""Short names of sources for people: the alias of `bench.toml`, `001` of `001_1.3b.md`, else the
-file name (the last parts of one that was a path: `OWNER__REPO__NAME.md`), else the path."""
+"""Short names of sources for display: the alias of `bench.toml`, `001` of `001_1.3b.md`, else the
+file name (its last parts if it encodes a path: `OWNER__REPO__NAME.md`), else the path."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .settings import aliased, read_settings
 
 
 class Names:
-    """The shortest name of each source that tells it from the others of the warehouse.
+    """The shortest name of each source that is unique in the warehouse.
 
-    `aliases`, by path or file name, go before; None: those of the nearest `bench.toml`.
+    `aliases`, by path or file name, have precedence; None: those of the nearest `bench.toml`.
     """
 
     def __init__(self, uris: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
@@ -31,7 +31,7 @@ class Names:
             left = [uri for uri in left if uri not in self._short]
 
     def short(self, uri: str) -> str:
-        """The short name of a source; the uri itself where nothing shorter is unique."""
+        """The short name of a source; the uri if nothing shorter is unique."""
         return self._short.get(uri, uri)
 
     def place(self, where: str) -> str:
@@ -40,11 +40,11 @@ class Names:
         return f"{self.short(uri)}{colon}{line}"
 
     def system(self, name: str) -> str:
-        """A device as stated; for a source that states none, its short name and that."""
+        """A device as stated, else a note with the source's short name."""
         return f"{self.short(name)} (device not stated)" if name in self._uris else name
 
     def within(self, text: str) -> str:
-        """A text with every `uri:line` in it shortened to `name:line`."""
+        """The text with every `uri:line` shortened to `name:line`."""
         for uri in sorted(self._short, key=len, reverse=True):
             text = text.replace(f"{uri}:", f"{self._short[uri]}:")
         return text
@@ -60,8 +60,8 @@ def _stem(uri: str) -> str:
 
 
 def _last(uri: str) -> str:
-    """The last part of a path that was made a name, as OWNER__REPO__docs__performance-summary.md;
-    of a README the last two."""
+    """The last part of a name that encodes a path, such as
+    OWNER__REPO__docs__performance-summary.md; the last two for a README."""
     path, _, last = _stem(uri).rpartition("__")
     if path and last.casefold() in ("readme", "index", "log"):  # of its folder
         return "__".join([path.rpartition("__")[2], last])

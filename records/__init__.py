@@ -1,1 +1,1 @@
-"""Run records: one small JSON file a run, so that git and other sites can carry results."""
+"""Run records: one small JSON file per run, for results in git or from other sites."""

@@ -1,4 +1,4 @@
-"""The warehouse -> records: one file a run, the same bytes for the same run."""
+"""Export of a warehouse to records: one file per run, with reproducible bytes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ORDER = {
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export did, in records."""
+    """Counts of records written, unchanged and removed by an export."""
 
     written: int
     unchanged: int
@@ -56,10 +56,10 @@ class Exported:
 
 
 def export_records(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Exported:
-    """Write a record of every run below `folder`; a known one is left as it is.
+    """Write a record of every run below `folder`; existing ones are left unchanged.
 
-    A record of an older state of a run is removed. Raises BenchError when there is no run, or the
-    folder cannot be written.
+    Removes records of older states of the same runs. Raises BenchError if there is no run, or
+    the folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise BenchError(f"{folder} is a file", why="records are written to a directory",
@@ -101,21 +101,21 @@ def _write_all(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Export
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What the records of a warehouse are put together from, by run, table or source."""
+    """The rows from which records are assembled, by run, table or source."""
 
     of_runs: Mapping[str, Mapping[str, list[Row]]]  # by part, then by run
     facts: Mapping[str, Row]
-    marks: Mapping[str, Mapping[str, str]]  # what records say of themselves
+    marks: Mapping[str, Mapping[str, str]]  # metadata that records state of themselves
     corrections: Mapping[str, list[Row]]
     tables: Mapping[str, Row]
-    table_ids: Mapping[str, str]  # as the record has it that a table comes from
+    table_ids: Mapping[str, str]  # as in the record that a table comes from
     cells: Mapping[tuple[str, int], list[Row]]
     plans: Mapping[str, list[Row]]
     sources: Mapping[str, Row]
 
 
 def records(warehouse: Warehouse) -> Iterator[Row]:
-    """Every run that shows, as a record, by source and line."""
+    """A record of every visible run, in order of source and line."""
     parts = _parts(warehouse)
     for run in warehouse.dicts("SELECT * FROM runs ORDER BY uri, line, run_id"):
         yield _record(parts, run)
@@ -143,7 +143,7 @@ def _parts(warehouse: Warehouse) -> _Parts:
 
 
 def _record(parts: _Parts, run: Row) -> Row:
-    """One run; parts of which nothing is known are left out."""
+    """The record of a run, without empty parts."""
     run_id = run["run_id"]
     mark = parts.marks.get(run_id, {})
     source = json.loads(mark["source"]) if mark else _source(parts.sources[run["uri"]])
@@ -176,10 +176,10 @@ def _by_run(warehouse: Warehouse, part: str) -> dict[str, list[Row]]:
 
 
 def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, str]]]:
-    """Facts by run and scope as [field, line, value, raw]; and what records say of themselves."""
+    """Facts by run and scope as [field, line, value, raw], and metadata of the records."""
     facts: dict[str, Row] = defaultdict(dict)
     marks: dict[str, dict[str, str]] = defaultdict(dict)
-    # The line of a companion is no line of the source; who reads the record derives again.
+    # A line of a companion file is not one of the source, and derived facts are derived again.
     query = """SELECT run_id, scope, how, field, CASE WHEN file IS NULL THEN line END AS line,
                       value, raw
                FROM facts
@@ -196,7 +196,7 @@ def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, st
 
 
 def _corrections(warehouse: Warehouse) -> dict[str, list[Row]]:
-    """Annotations by run with who stated them and when, and those that were taken back."""
+    """Annotations by run with author and date, and withdrawn ones."""
     query = """SELECT run_id, field, value, known_since::VARCHAR AS known_since,
             withdrawn_on::VARCHAR AS withdrawn_on,
             nullif(author, '') AS author, stated_on::VARCHAR AS stated_on,
@@ -219,7 +219,7 @@ def _source(row: Mapping[str, Any]) -> Row:
 
 
 def _filled(part: str, row: Mapping[str, Any]) -> Row:
-    """The columns of a part that say something."""
+    """The columns of a part that are not NULL."""
     found = {}
     for name in columns(part):
         value = finite(row[name])
@@ -233,9 +233,9 @@ def _filled(part: str, row: Mapping[str, Any]) -> Row:
 
 
 def _group(source: Mapping[str, Any]) -> PurePosixPath:
-    """A folder a document, and one for all logs below a folder: what is read and named as one."""
+    """The folder of a record: one per document, and one for all logs below a folder."""
     parts = [_safe(part) for part in PurePosixPath(source["uri"]).parts if part not in ("/", "..")]
-    if source["kind"] == "log":  # jobs have folders of their own: each a source would be slow
+    if source["kind"] == "log":  # not one per job folder: each would be a source, which is slow
         parts = parts[:1] if len(parts) > 1 else ["logs"]
     return PurePosixPath(*parts)
 
@@ -245,9 +245,9 @@ def _safe(part: str) -> str:
 
 
 def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
-    """Remove records of the runs just written that tell another state of them.
+    """Remove other records of the runs just written: they hold older states.
 
-    A row of a table that has changed is another run: it goes with the version of its document.
+    A changed row of a table is another run: it is removed with its document's old version.
     """
     written = {(row["run"]["id"], row["source"]["uri"]) for row in made.values()}
     others: dict[Path, tuple[str, str, str]] = {}

@@ -1,4 +1,4 @@
-"""The JSON schema of a record: `python -m bench.records.json_schema > docs/record.schema.json`."""
+"""JSON schema of a record: `python -m bench.records.json_schema > docs/record.schema.json`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ statistics and measurements; no iterations. The file's name is the beginning of 
 
 
 def schema() -> Schema:
-    """The whole schema, made from the tables of the warehouse."""
+    """The schema, generated from the tables of the warehouse."""
     parts = _parts()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -45,7 +45,7 @@ def schema() -> Schema:
 
 
 def _parts() -> Schema:
-    """The parts that are tables of the warehouse; a run and a table have ids of their own."""
+    """The parts that are tables of the warehouse, without ids of runs and tables."""
     text: Schema = {"type": "string", "minLength": 1}
     parts: Schema = {
         name: {"type": "array", "items": _part(name)} if name in (*LISTS, "plans") else _part(name)

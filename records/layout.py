@@ -1,4 +1,4 @@
-"""What a record is made of: its parts, and the columns that each takes from the warehouse."""
+"""The layout of a record: its parts, and the warehouse columns of each."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# Importing Arrow is slow, and only the columns need it: callers that identify a record do not.
+# Importing Arrow is slow, and identifying a record does not need it.
 if TYPE_CHECKING:
     import pyarrow as pa
 
 VERSION = 1
 MARK = "bench_record"
-SUFFIX = ".records"  # of the file that marks the JSON files of its folder as records
+SUFFIX = ".records"  # name of the file that marks a folder of records
 NAME = re.compile(r"[0-9a-f]{16}\.json")
 KEY = "record_of"  # the fact that names the run of a record, and the digest of its source
-CORRECTIONS = "corrections"  # the part of who stated annotations, and when
+CORRECTIONS = "corrections"  # the part with authors and dates of annotations
 FILE = "record_file"  # the fact that names the file of a record
 
-# What a part leaves out: what a reader makes anew, or what is said once for the whole record.
+# Columns left out of parts: recomputed by a reader, or stored once per record.
 _OWN = frozenset(("source_id", "run_id", "table_id", "redone_from"))
 SOURCE = ("uri", "sha256", "kind", "format", "title", "bytes", "lines")
 # Part -> raw table; `run`, `topology` and `table` are one object, the rest are lists.
@@ -38,12 +38,12 @@ TABLES = {
     "plans": "statements",
 }
 LISTS = ("env_flags", "measurements", "statistics", "cells")
-DIGITS = 12  # of a statistic: the last bits of a sum hang on the order of adding
+DIGITS = 12  # digits of a statistic: the last bits of a sum depend on the order of adding
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a part: its arrow type, whether it must be there, and what fits it."""
+    """One column of a part: its Arrow type, whether it is required, and its JSON types."""
 
     name: str
     type: pa.DataType
@@ -53,7 +53,7 @@ class Column:
 
 @cache
 def columns(part: str) -> dict[str, Column]:
-    """The columns of a part, in the order of its table."""
+    """The columns of a part, in table order."""
     from ..schema.shapes import shapes
 
     shape = shapes()[TABLES[part]]
@@ -65,34 +65,34 @@ def columns(part: str) -> dict[str, Column]:
 
 
 def content(record: Mapping[str, object]) -> bytes:
-    """The bytes of a record: one line for each item of a list, always alike."""
+    """The canonical bytes of a record, with one line per item of a list."""
     lines = [f"{_json(name)}: {_part(value)}" for name, value in record.items()]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", "backslashreplace")
 
 
 def file_name(data: bytes) -> str:
-    """A record's name: by its content, so that two sites never write two things to one name."""
+    """A record's file name: a digest of its content, so that names never collide across sites."""
     return f"{hashlib.sha256(data).hexdigest()[:16]}.json"
 
 
 def marker_of(folder: Path) -> Path:
-    """The file that makes a folder one of records."""
+    """The path of the file that marks a folder of records."""
     return folder / f"{folder.name}{SUFFIX}"
 
 
 def attributes_of(folder: Path) -> Path:
-    """The file that keeps git from writing marks of a conflict into records."""
+    """The path of the .gitattributes that keeps conflict markers out of records."""
     return folder / ".gitattributes"
 
 
 def marker_text() -> str:
-    """What stands in that file: the same everywhere, so that merges never meet in it."""
+    """The content of the marker: the same everywhere, so that merges never conflict."""
     about = "each JSON file in this directory is the record of one run, named by its content hash"
     return _json({"bench_records": VERSION, "about": about}) + "\n"
 
 
 def finite(value: object) -> Any:  # Any: JSON
-    """A value as JSON has it: no nan, no infinity, maps and lists all the way down."""
+    """A value converted to JSON: without nan and infinity, recursively."""
     if isinstance(value, float):
         return value if value - value == 0 else None
     if isinstance(value, Mapping):

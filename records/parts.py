@@ -1,4 +1,4 @@
-"""The parts of a record, each checked: a record is a stranger's file."""
+"""Validation of a record's parts: records are untrusted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class InvalidRecord(ValueError):
-    """A record that cannot be used; the message says why."""
+    """An invalid record; the message is the reason."""
 
 
 def add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> None:
-    """What is withdrawn as a fact of its own; of another who states it, and since when."""
+    """Add a withdrawal as a fact, or author and date to an annotation."""
     field, value, raw = (text_of(item, name) for name in ("field", "value", "raw"))
     days = {name: _day(item, name) for name in ("stated_on", "known_since", "withdrawn_on")}
     author = text_of(item, "author") if "author" in item else None
@@ -36,7 +36,7 @@ def add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> No
 
 
 def supersedes(one: Row, other: Row) -> bool:
-    """Whether one author has stated these two on different days: then the later one counts."""
+    """Whether the same author stated both on different days, so that the later one counts."""
     days = one.get("stated_on"), other.get("stated_on")
     by_one = bool(one.get("author")) and one.get("author") == other.get("author")
     return by_one and None not in days and days[0] != days[1]
@@ -52,7 +52,7 @@ def _day(item: Mapping[str, Any], name: str) -> date | None:
 
 
 def columns_of(part: str, item: Mapping[str, Any], extra: set[str] | None = None) -> Row:
-    """The columns of a part, each of its type; raises InvalidRecord for anything else."""
+    """The typed columns of a part; raises InvalidRecord for anything else."""
     known = columns(part)
     row: Row = {}
     for name, value in item.items():

@@ -1,4 +1,4 @@
-"""Records -> rows of the warehouse: one file, or a folder of them as one source."""
+"""Records to warehouse rows: a single file, or a folder of records as one source."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from .parts import (
 FORMAT = "bench record"
 _HEAD = 200
 LARGEST = 64 << 20  # bytes of a record
-_BY_PEOPLE = ("user", "withdrawn")  # how a fact is one that people state
+_BY_PEOPLE = ("user", "withdrawn")  # values of `how` for facts stated by people
 
 
 def is_read_with_folder(path: Path) -> bool:
-    """Whether a file is one of a folder of records, which is read as one source."""
+    """Whether a file belongs to a folder of records, which is read as one source."""
     return NAME.fullmatch(path.name) is not None and marker_of(path.parent).is_file()
 
 
 def looks_like_record(head: bytes) -> bool:
-    """Whether a JSON file is a record, by how it begins."""
+    """Whether a JSON file is a record, by its first bytes."""
     return f'"{MARK}"'.encode() in head[:_HEAD]
 
 
 def is_marker(path: Path) -> bool:
-    """Whether a file stands for the folder of records that it lies in."""
+    """Whether a file is the marker of a folder of records."""
     return path.suffix == SUFFIX
 
 
 def fingerprint_of_folder(marker: Path) -> tuple[str, int]:
-    """SHA-256 and size of all records beside the marker; raises OSError when one is unreadable."""
+    """SHA-256 and size of all records in the marker's folder; raises OSError."""
     digest, size = hashlib.sha256(), 0
     for _, data in _files(marker):
         size += len(data)
@@ -64,9 +64,9 @@ def fingerprint_of_folder(marker: Path) -> tuple[str, int]:
 
 
 def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
-    """The rows of a record, or of the folder that a marker stands for, and their SHA-256.
+    """The rows of a record, or of a marker's folder, and their SHA-256.
 
-    A record that cannot be used, or that says what another says, gives a warning and no row.
+    An invalid or duplicate record gives a warning and no rows.
     """
     rows, digest, size = Rows(), hashlib.sha256(), 0
     reader = _Reader(rows, source_id)
@@ -88,7 +88,7 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
 
 
 def rows_of_record(data: bytes, name: str, source_id: str) -> Rows:
-    """The rows of one record by itself; none of one that cannot be used."""
+    """The rows of a single record; empty if it is invalid."""
     rows = Rows()
     try:
         _Reader(rows, source_id).add(_parsed(data), name)
@@ -98,7 +98,7 @@ def rows_of_record(data: bytes, name: str, source_id: str) -> Rows:
 
 
 def identity(data: bytes) -> tuple[str, str, str]:
-    """Run, path and SHA-256 of the source that a record tells of; raises InvalidRecord."""
+    """Run, path and SHA-256 of a record's original source; raises InvalidRecord."""
     record = _parsed(data)
     source = object_of(record, "source")
     return (
@@ -126,14 +126,14 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     return record
 
 
-def _is_told(one: Row, other: Row) -> bool:
-    """Whether another record says the same already: a value, by whom and when."""
+def _is_same_statement(one: Row, other: Row) -> bool:
+    """Whether both state the same value, by the same author and on the same day."""
     names = ("value",) if one["how"] == "withdrawn" else ("value", "author", "stated_on")
     return all(one.get(name) == other.get(name) for name in names)
 
 
 def _lists(made: Rows, record: Mapping[str, Any], own: Row, of_cells: Row | None) -> None:
-    """The parts that are lists; cells belong to a table, and there are none without it."""
+    """Add the parts that are lists; cells only if the record has a table."""
     for part in LISTS:
         ids = of_cells if part == "cells" else own
         for item in list_of(record, part) if ids is not None else ():
@@ -141,7 +141,7 @@ def _lists(made: Rows, record: Mapping[str, Any], own: Row, of_cells: Row | None
 
 
 class _Reader:
-    """Rows of records; ids are made anew within the source, so that two sources never share one."""
+    """Collects rows of records, with new ids per source, so that sources never share one."""
 
     def __init__(self, rows: Rows, source_id: str) -> None:
         self.rows, self.source_id = rows, source_id
@@ -154,11 +154,11 @@ class _Reader:
         self._stated: dict[tuple[str, str, str], list[Row]] = {}
 
     def title(self) -> str | None:
-        """The title of the documents, if they are one."""
+        """The title of the documents, if it is the same for all."""
         return next(iter(self._titles)) if len(self._titles) == 1 else None
 
     def add(self, record: Mapping[str, Any], file: str) -> None:
-        """One record, whole or not at all; `file` is the name of its file."""
+        """Add one record, all or nothing; `file` is its file name."""
         run, source = object_of(record, "run"), source_of(object_of(record, "source"))
         key = text_of(run, "id"), str(source["sha256"])
         made = Rows()
@@ -190,7 +190,7 @@ class _Reader:
         self.read += 1
 
     def _plans_of(self, made: Rows, record: Mapping[str, Any], sha256: str) -> set[tuple[str, str]]:
-        """The plans of a source, each once however many of its runs have a record."""
+        """Add the plans of a source once, for any number of records of its runs."""
         plans = {
             (sha256, json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
         }
@@ -238,15 +238,15 @@ class _Reader:
             add_correction(facts, run_id, one)
 
     def _merge_corrections(self, made: Rows, run_id: str, file: str) -> None:
-        """What people state of a run, of every record that it has: two branches of a repository may
-        each bring some. Where they contradict, that is told."""
+        """Merge the annotations of all records of a run, since two branches may each add some; warn
+        of contradictions."""
         kept = []
         for one in made.by_table["facts"]:
             known = self._stated.setdefault((run_id, str(one["field"]), str(one["how"])), [])
             if one["how"] not in _BY_PEOPLE:
                 kept.append(one)
                 continue
-            if any(_is_told(one, other) for other in known):
+            if any(_is_same_statement(one, other) for other in known):
                 continue
             others = [other for other in known if other["value"] != one["value"]]
             others = [other for other in others if not supersedes(one, other)]
@@ -262,7 +262,7 @@ class _Reader:
             self._of_runs.add(run_id)
 
     def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str) -> None:
-        """What the run was where it comes from: found again by an export, and by what is double."""
+        """Add the run's original identity, for later exports and the detection of duplicates."""
         text = json.dumps(source, ensure_ascii=False)
         marks = (KEY, *key), ("source", str(source["uri"]), text), (FILE, file, file)
         for name, value, raw in marks:

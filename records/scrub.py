@@ -1,4 +1,4 @@
-"""Names of hosts, users and paths taken out of records, the same name always by the same word."""
+"""Pseudonymizes hosts, users and paths in records; a name always has the same pseudonym."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..vocabulary import hosts
 
 KINDS = ("hosts", "users", "paths")
 _COMMON = frozenset(("root", "localhost", "user", "host", "none", "true", "false"))
-SHORTEST = 4  # letters of a name that is looked for in every text of a record
+SHORTEST = 4  # minimum length of a name that is searched in every text of a record
 _HOST = re.compile(
     r"""(?x)(?:(?<=://)|(?<![\w./-]))(?:
       (?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)
@@ -36,7 +36,7 @@ _USER = re.compile(
 _WINDOWS = re.compile(r"(?<![\w\\])[A-Za-z]:(?:\\+[\w.@+=%, -]+)+")
 _OUTSIDE = re.compile(r"(?<![\w./-])(?:\.\./)+(?:[\w.@+=%,-]+/)*[\w.@+=%,-]+")
 _BRACKETED = re.compile(r"(?<![\w./-])[a-z][\w-]{0,40}\[\d[\d,-]{0,400}\]", re.I)
-_ON = re.compile(r"(?<=\bON )[\w.-]+(?= (?:CANCELLED|FAILED))")  # slurmstepd's word on a job
+_ON = re.compile(r"(?<=\bON )[\w.-]+(?= (?:CANCELLED|FAILED))")  # messages of slurmstepd
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _LOGIN = re.compile(r"(?<![\w.+-])(?P<name>[a-z][\w.-]*)@(?=[\w-])", re.I)
 _LOGIN_HOST = re.compile(r"(?<=[\w-]@)[a-z][\w-]*\d[\w.-]*", re.I)  # somebody@frontier12
@@ -45,25 +45,25 @@ _PATH = re.compile(
     | (?:(?<=[='"])|^)(?:~[\w.-]*)?/(?=[\d.@+%-]*+[A-Za-z_])[\w.@+%-]++/?(?=['"]|$)
     """
 )
-_PARTS = re.compile(r"([/_=]+)")  # of a uri: names stand between these
-# Texts that are names of ours, not of anybody's: never changed.
+_PARTS = re.compile(r"([/_=]+)")  # separators of names in a uri
+# Our own identifiers, which are never changed.
 _FIXED = frozenset(("id", "sha256", "kind", "origin", "status", "metric", "unit", "scope", "rule",
                     "format", "column", "columns", "alignment", "form", "pieces"))  # fmt: skip
 
 
 class Scrubber:
-    """Replaces names of these kinds by words made of their digest: `host-1f2e3d`."""
+    """Replaces names of these kinds by pseudonyms with their digest: `host-1f2e3d`."""
 
     def __init__(self, kinds: Iterable[str] = ()) -> None:
         self.kinds = frozenset(kinds)
-        self.known: dict[str, str] = {}  # names of the record at hand, and their words
+        self.known: dict[str, str] = {}  # names of the current record, and their pseudonyms
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record without the names, in every text of it."""
+        """The record with names replaced in all texts."""
         if not self.kinds:
             return record
         self.known.clear()
-        for _ in range(2):  # what the first pass finds as a name is one wherever it stands
+        for _ in range(2):  # the second pass replaces names found by the first anywhere
             made = {name: self._facts(part) if name == "facts" else self._any(part, name)
                     for name, part in record.items()}  # fmt: skip
             made["source"]["uri"] = self.uri(str(record["source"]["uri"]))
@@ -73,7 +73,7 @@ class Scrubber:
         return made
 
     def uri(self, uri: str) -> str:
-        """The path of a source without names, and without its folder if outside of the root."""
+        """A source's path without names, and without its folder if outside of the root."""
         if "users" in self.kinds:
             uri = _USER.sub(self._user, f"/{uri}")[1:]
         if "hosts" in self.kinds:
@@ -85,7 +85,7 @@ class Scrubber:
         return uri
 
     def text(self, text: str) -> str:
-        """One text without the names."""
+        """The text with names replaced."""
         if "users" in self.kinds:
             text = _EMAIL.sub(lambda found: _word("user", found[0]), text)
             text = _LOGIN.sub(lambda found: f"{self._name('user', found['name'])}@", text)
@@ -100,7 +100,7 @@ class Scrubber:
         return self._without_known(text)
 
     def named(self, name: str, text: str) -> str:
-        """The value of a setting: all of it, where its name says that it is a host or a user."""
+        """The value of a setting: replaced as a whole if the setting is a host or a user."""
         if "hosts" in self.kinds and _HOST_FIELDS.search(name):
             return ",".join(self._endpoint(part) for part in hosts.names(text))
         if "users" in self.kinds and _USER_FIELDS.search(name):
@@ -108,7 +108,7 @@ class Scrubber:
         return self.text(text)
 
     def _name(self, kind: str, name: str) -> str:
-        """The word for a name, which is kept to be found elsewhere in the record."""
+        """The pseudonym of a name; remembers it for the rest of the record."""
         word = _word(kind, name)
         if len(name) >= SHORTEST and name.lower() not in _COMMON and word != name:
             self.known[name] = word
@@ -121,7 +121,7 @@ class Scrubber:
         return self._name("host", found[0])
 
     def _endpoint(self, text: str) -> str:
-        """A host by its word; a port or the slots behind it stay."""
+        """A host's pseudonym with its original port or slots."""
         name, colon, rest = text.partition(":")
         return f"{self._name('host', name)}{colon}{rest}"
 
@@ -143,7 +143,9 @@ class Scrubber:
                 made["name"] = value["name"]
                 made["value"] = self.named(value["name"], value["value"])
             if "pieces" in made and made.get("raw") != value.get("raw"):
-                made["pieces"] = [["word", made["raw"]]]  # rebuilt from them, it would come back
+                made["pieces"] = [
+                    ["word", made["raw"]]
+                ]  # an id derived from it would reveal the path
             return made
         return value
 
@@ -158,7 +160,7 @@ class Scrubber:
 
 
 def keyed_id(name: str) -> str:
-    """An id that nobody can rebuild from a guessed path; one that is so already stays."""
+    """An id that cannot be checked against a guessed path; keeps one that is keyed already."""
     if name.startswith("k"):
         return name
     key = os.environ.get("BENCH_SCRUB_KEY", "")
@@ -166,7 +168,7 @@ def keyed_id(name: str) -> str:
 
 
 def parse_kinds(text: str | None) -> tuple[str, ...]:
-    """`hosts,users,paths` or some of them; raises BenchError for another word."""
+    """Parse a list of `hosts,users,paths`; raises BenchError for another word."""
     kinds = tuple(part.strip() for part in (text or "").split(",") if part.strip())
     for kind in kinds:
         if kind not in KINDS:
@@ -175,8 +177,8 @@ def parse_kinds(text: str | None) -> tuple[str, ...]:
 
 
 def _word(kind: str, name: str) -> str:
-    # A digest, so that the same name gives the same word on every machine and in every export;
-    # with a key of the site, nobody outside can try names until one fits.
+    # A digest, so that pseudonyms are the same on every machine and in every export; keyed by the
+    # site, so that outsiders cannot guess names.
     key = os.environ.get("BENCH_SCRUB_KEY", "")
     if name.startswith(f"{kind}-") and re.fullmatch(r"\w+-[0-9a-f]{8}", name):
         return name

@@ -1,1 +1,1 @@
-"""The results as a folder of pages: complete as HTML, opened from a disk, with a script to sort."""
+"""The results as a folder of HTML pages: complete without a server, with a script for sorting."""

@@ -1,4 +1,4 @@
-"""The build: what changed since the last one is made again, the rest stays as it is."""
+"""Incremental build: rewrites only pages whose inputs changed since the last build."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .table import Table
 from .text import Text, data_file, digest
 
 TITLE = "LLM training benchmarks"
-_AT_ONCE = 500  # runs whose details are read together
+_AT_ONCE = 500  # runs read per batch
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a site is called, what is taken out of its texts, whether its pages reload."""
+    """Options of a site: title, scrubbed names, reloading of pages."""
 
     title: str = TITLE
     scrub: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did: files of the site, those written, those removed, runs."""
+    """Counts of a build: files of the site, written and removed ones, runs."""
 
     files: int
     written: int
@@ -66,7 +66,7 @@ def build(warehouse: Warehouse, root: Path, out: Path, query: Query, options: Op
 
 
 class _Maker:
-    """One build: each page is made if what it is made from has changed."""
+    """One build: each page is rewritten if the key of its inputs has changed."""
 
     def __init__(self, content: Content, folder: Folder, options: Options, lines: Lines) -> None:
         self.content, self.folder, self.lines = content, folder, lines
@@ -87,16 +87,16 @@ class _Maker:
         }
 
     def key(self, *parts: object) -> str:
-        """A digest of what a page is made from."""
+        """The digest of a page's inputs."""
         return digest(f"{self.made_by}\0{parts!r}")[:20]
 
     def names(self, uris: Collection[str]) -> list[tuple[str, str, str]]:
-        """How sources are called and linked, which hangs on all of them and on aliases."""
+        """Names and links of sources, which depend on all sources and on aliases."""
         content = self.content
         return [(uri, content.slugs[uri], content.names.short(uri)) for uri in sorted(uris)]
 
     def page(self, template: str, file: str, key: str, make: Callable[[], dict[str, Any]]) -> None:
-        """Make a page, unless it is there from the same."""
+        """Write a page, unless it exists with the same key."""
         if not self.folder.is_made(file, key):
             self.folder.write(file, self.layout.page(template, file, **make()), key)
 
@@ -108,7 +108,7 @@ class _Maker:
             self.folder.write(f"assets/{name}", text.encode(), digest(text)[:20])
 
     def models(self) -> None:
-        """A page for each model, and the data of its long tables."""
+        """Write a page for each model, and the data of its long tables."""
         content = self.content
         for name, rows in content.models.items():
             file = f"models/{content.model_slugs[name]}.html"
@@ -137,18 +137,18 @@ class _Maker:
                 self.data(table.key, table.data(), key)
 
     def runs(self) -> None:
-        """A page and data for each run that has changed; many are read at once."""
+        """Write page and data of each changed run, read in batches."""
         content = self.content
         near = neighbours(content)
-        told = _told(content)
+        extras = _extras_digests(content)
         keys: dict[str, str] = {}
         for row in content.rows:
             if (run := row["run"]) in content.with_pages:
-                # Made again with its source, which shows the lines that the run links to.
+                # Depends on the source's key, whose page has the lines that the run links to.
                 keys[run] = self.key(
                     self.digests[run],
                     self.source_keys[row["uri"]],
-                    told.get(run),
+                    extras.get(run),
                     [
                         (one.setting, self.digests[one.row["run"]], content.place(one.row))
                         for one in near.get(run, ())
@@ -168,14 +168,14 @@ class _Maker:
             of = details(content, part)
             for run in part:
                 row = content.by_id[run]
-                said = stated(content, row, of)
-                file, page = content.href(run), run_page(content, row, of, said, near.get(run, ()))
-                for name, value in run_data(content, row, of, said):
+                facts = stated(content, row, of)
+                file, page = content.href(run), run_page(content, row, of, facts, near.get(run, ()))
+                for name, value in run_data(content, row, of, facts):
                     self.data(name, value, keys[run])
                 self.folder.write(file, self.layout.page("run", file, **page), keys[run])
 
     def sources(self) -> None:
-        """The pages of each source that has changed."""
+        """Write the pages of each changed source."""
         content, lines = self.content, self.lines
         for uri, slug in content.slugs.items():
             key = self.source_keys[uri]
@@ -187,7 +187,7 @@ class _Maker:
             lines.forget(uri)
 
     def lists(self) -> None:
-        """The pages that tell of all runs, unless nothing of them has changed."""
+        """Write the pages about all runs, if any of them has changed."""
         content = self.content
         changes = self.folder.changes(content, self.digests)
         key = self.key(
@@ -213,22 +213,22 @@ class _Maker:
             self.folder.write(file, self.layout.page(name, file, **page), key)
         if not self.folder.is_made("data/search.js", key):
             self.data("search", lists.search(content), key)
-        # Of the lists only what is there already: the last table of one is no news.
+        # The live digest excludes this build's lists, since they mention the last changes.
         self.folder.keep("data/", key)
         self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], self.key("live"))
 
 
 def _row_digests(content: Content) -> dict[str, str]:
-    """What each run says, and what is said against it, by run."""
+    """A digest by run of its row, time and doubts."""
     doubted = content.doubted
     return {
-        run: digest(f"{said}\0{content.at(content.by_id[run])}\0{doubted.get(run)!r}")[:16]
-        for run, said in content.doubts.rows.items()
+        run: digest(f"{row}\0{content.at(content.by_id[run])}\0{doubted.get(run)!r}")[:16]
+        for run, row in content.doubts.rows.items()
     }
 
 
-def _told(content: Content) -> dict[str, object]:
-    """A digest of what is said of each run beside its source."""
+def _extras_digests(content: Content) -> dict[str, object]:
+    """Digests by run of annotations, companion files and continuations."""
     query = """
         SELECT run_id, count(*), bit_xor(hash(field, value, file, line, reason, outcome))
         FROM annotations GROUP BY run_id
@@ -238,6 +238,6 @@ def _told(content: Content) -> dict[str, object]:
         FROM continuations GROUP BY run_id
         ORDER BY ALL"""
     found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for run, *said in content.warehouse.rows(query):
-        found[run].append(tuple(said))
+    for run, *values in content.warehouse.rows(query):
+        found[run].append(tuple(values))
     return dict(found)

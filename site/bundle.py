@@ -1,9 +1,8 @@
-"""The scripts and the style of the page, joined from the pieces in `browser/`.
+"""The scripts and the stylesheet of pages, bundled from the files in `browser/`.
 
-A folder of pieces is one asset: `browser/site/` becomes `site.js`, `browser/curves/` becomes
-`curves.js`, which the first loads where a page has curves. Both share the scope of the page, and
-TypeScript checks them so (`tests/services/tsconfig.json`). What is shipped has neither their
-comments nor their indentation.
+A folder is one asset: `browser/site/` becomes `site.js`, `browser/curves/` becomes `curves.js`,
+which the first loads on pages with curves. Both share the global scope, and TypeScript checks them
+together (`tests/services/tsconfig.json`). Comments and indentation are stripped.
 """
 
 from __future__ import annotations
@@ -13,32 +12,32 @@ from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-# Comments that fill whole lines; no template literal of the pieces runs over lines.
+# Whole-line comments; template literals of the files never span lines.
 _COMMENTS = re.compile(r"^[ \t]*(?:/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
-# A page of somebody else may be light or dark: shades of the ink that it writes with.
+# The embedding page may be light or dark, so colours are shades of its text colour.
 _AROUND = """--ink: currentColor; --muted: color-mix(in srgb, currentColor 70%, transparent);
 --line: color-mix(in srgb, currentColor 25%, transparent); --accent: LinkText;
 --rule: color-mix(in srgb, currentColor 12%, transparent); --paper: transparent;
 --panel: color-mix(in srgb, currentColor 6%, transparent); --round: 8px; --small: 13px;"""
-# Nothing may stick over what shines through it.
+# Sticky elements need an opaque background.
 _FLAT = "thead th, .grid td:first-child { position: static; }\n.table-frame { max-height: none; }\n"
 _BLANKS = re.compile(r"\n\s*")
 
 
 def scripts() -> dict[str, str]:
-    """Each script by its name in `assets/`."""
+    """The scripts by their names in `assets/`."""
     folders = [one for one in _listed(resources.files(__package__) / "browser") if one.is_dir()]
     return {f"{one.name}.js": f'"use strict";\n{_joined(one, ".js")}' for one in folders}
 
 
 def sheet() -> str:
-    """The style of all pages, with the rules for what the scripts add to them."""
+    """The stylesheet of all pages, including elements added by the scripts."""
     top = resources.files(__package__)
     return _joined(top / "assets", ".css") + _joined(top / "browser", ".css")
 
 
 def scoped(within: str) -> str:
-    """The rules for tables alone, for what matches `within`, in the colours of the page around."""
+    """The rules of tables, scoped to `within`, in the colours of the embedding page."""
     rules = _joined(resources.files(__package__) / "assets", "table.css")
     return f"{within} {{\n{_AROUND}\n{rules}{_FLAT}}}"
 

@@ -1,4 +1,4 @@
-"""The charts of pages: scatter of runs, ranked dots, effects with their intervals."""
+"""Charts of pages: scatter plots of runs and ranked dots."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from . import svg
 from .svg import Mark
 from .table import Table
 
-MOST = 600  # marks of a chart; more make it a smear
-_ROW = 22  # pixels of a row of dots
+MOST = 600  # maximum of marks in a chart
+_ROW = 22  # height of a row of dots in pixels
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure: what it shows, its drawing, and the same numbers as a table."""
+    """A figure: its caption, its SVG, and the same numbers as a table."""
 
     id: str
     title: str
@@ -40,7 +40,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """What a scatter is drawn of: its marks, the names of their series, lines between them."""
+    """The input of a scatter plot: marks, names of series, lines between marks."""
 
     id: str
     title: str
@@ -52,15 +52,15 @@ class Plot:
     log_x: bool = True
     log_y: bool = True
     zero: bool = False
-    least_first: bool = False  # less is better: of dots in rows the least comes first
+    least_first: bool = False  # lower is better: dots in rows are sorted ascending
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]] = ()
-    rule: float | None = None  # a dashed line across at this y
+    rule: float | None = None  # y of a dashed horizontal line
     x_text: Callable[[float], str] | None = None
     y_text: Callable[[float], str] | None = None
 
 
 def thinned(marks: Sequence[Mark]) -> list[Mark]:
-    """The marks, or of too many the highest of each series and x."""
+    """The marks; if there are too many, only the highest of each series and x."""
     if len(marks) <= MOST:
         return list(marks)
     best: dict[tuple[int, float], Mark] = {}
@@ -72,7 +72,7 @@ def thinned(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
-    """A scatter; of marks that all stand over one x, dots in rows, the highest first."""
+    """A scatter plot; for a single x, dots in rows, the highest first."""
     marks = thinned([one for one in plot.marks if one.y > 0 or not plot.log_y])
     if len(marks) < 2:
         return None
@@ -104,7 +104,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
     places = _dodged(marks, x, y)
-    # What counts is drawn over what does not.
+    # Marks that count are drawn last, over the others.
     for one, at in sorted(
         zip(marks, places, strict=True),
         key=lambda pair: ("left-out" not in pair[0].look, pair[0].y),
@@ -121,7 +121,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
 
 
 def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
-    """Where marks stand: those that would hide each other beside their x, if there is room."""
+    """Positions of marks; overlapping ones are shifted off their x, if there is room."""
     taken: dict[float, list[tuple[float, float]]] = {}
     sizes = sorted({x.at(one.x) for one in marks})
     room = min((b - a for a, b in pairwise(sizes)), default=200.0) / 2 - svg.RADIUS
@@ -168,7 +168,7 @@ def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
 
 
 def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
-    """Dots in rows, the highest value first, each with the words of its mark before the colon."""
+    """Dots in rows, the highest value first, labelled with their mark's text before the colon."""
     every = sorted(
         plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y)
     )
@@ -208,7 +208,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
 
 
 def front(marks: Sequence[Mark]) -> list[tuple[float, float]]:
-    """The points that no other one beats in both: fewer at x, less at y."""
+    """The Pareto front: points that no other one beats in both x and y, lower being better."""
     found: list[tuple[float, float]] = []
     for one in sorted((m for m in marks if "left-out" not in m.look), key=lambda m: (m.x, m.y)):
         if not found or one.y < found[-1][1]:

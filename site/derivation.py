@@ -1,4 +1,4 @@
-"""A number with what it is made from, as nested lists that lead to lines."""
+"""Derivations as nested lists with links to lines."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SHARES = ("mfu", "hfu")  # written as percentages
 
 
 def derivation(content: Content, node: Node, root: str, title: str = "") -> Markup:
-    """A number that unfolds into its formula, its inputs, and the lines that state these."""
+    """A number that unfolds into its formula, inputs, and their lines."""
     title = title or title_of(node.name)
     unit = "" if node.name in _SHARES else _beyond(title, node.unit or "")
-    said = f" {escape(unit)}" if unit else ""
+    unit_text = f" {escape(unit)}" if unit else ""
     value = escape(content.text.line(rounded(node), 200))
     return Markup(
-        f'<details id="n-{escape(node.name)}"><summary>{escape(title)} <b>{value}</b>{said}'
+        f'<details id="n-{escape(node.name)}"><summary>{escape(title)} <b>{value}</b>{unit_text}'
         f'</summary><ul class="tree">{_branch(content, node, root)}</ul></details>'
     )
 
 
 def rounded(node: Node) -> str:
-    """What was computed, with the digits that can be told of it; below it stand all."""
+    """A computed value with its significant digits; its inputs below have all digits."""
     if node.name in _SHARES and isinstance(node.value, float):
         return percent(node.value, 1)
     if node.name.startswith("params") and isinstance(node.value, (int, float)):
@@ -42,7 +42,7 @@ def _beyond(title: str, unit: str) -> str:
 
 
 def _branch(content: Content, node: Node, root: str) -> str:
-    # A macro of the templates took a third of the time of a build: there are forty branches a run.
+    # Not a Jinja macro: with forty nodes per run that took a third of the build.
     line = content.text.line
     value = line(value_text(node.value), 200)
     parts = [f'<li><span class="what">{escape(line(node.name.replace("_", " "), 80))}</span>']
@@ -63,7 +63,7 @@ def _branch(content: Content, node: Node, root: str) -> str:
 
 
 def _place(content: Content, node: Node, root: str) -> str:
-    """Where a value is stated, and how it is written there."""
+    """The place of a value, and its text there."""
     place, line = node.place, content.text.line
     if place is None:
         return ""

@@ -1,8 +1,7 @@
-"""What the audit says against the runs of a site; a log in which it found nothing is not audited
-again before it changes.
+"""Audit errors of a site's runs; logs without errors are audited again only after they change.
 
-Of logs no findings are stored. Kept with the site are keys of those without any: no text of a
-source, which `--scrub` would have to look through.
+Findings of logs are not stored in the warehouse. The site stores keys of logs without errors, and
+no text of sources, which `--scrub` would have to process.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from ..schema.warehouse import Warehouse
 from .made_by import code_digest
 from .text import digest
 
-_ASIDE = ("derivations",)  # how a value is made follows from the row
+_ASIDE = ("derivations",)  # follow from the row
 
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """Errors by run, what each row says by run, and the keys of logs without an error."""
+    """Errors by run, digests of rows by run, and the keys of logs without an error."""
 
     doubted: Mapping[str, str]
     rows: Mapping[str, str]
@@ -38,14 +37,16 @@ def doubts_of_site(
     sources: Mapping[str, Mapping[str, Any]],
     clean: Collection[str],
 ) -> Doubts:
-    """Audit what is not stored, but the logs whose keys the last build kept as `clean`."""
-    said = {row["run"]: _digest(row) for row in rows}
-    keys = _keys(warehouse, rows, sources, said)
+    """Audit sources without stored findings, except logs with a key in `clean`."""
+    row_digests = {row["run"]: _digest(row) for row in rows}
+    keys = _keys(warehouse, rows, sources, row_digests)
     known = {uri for uri, key in keys.items() if key in clean}
     errors = open_errors(warehouse, sorted({row["uri"] for row in rows}), known)
     wrong = {cell.uri for one in errors for cell in one.cells}
     return Doubts(
-        doubts_of(errors), said, frozenset(key for uri, key in keys.items() if uri not in wrong)
+        doubts_of(errors),
+        row_digests,
+        frozenset(key for uri, key in keys.items() if uri not in wrong),
     )
 
 
@@ -57,14 +58,14 @@ def _keys(
     warehouse: Warehouse,
     rows: Sequence[Row],
     sources: Mapping[str, Mapping[str, Any]],
-    said: Mapping[str, str],
+    row_digests: Mapping[str, str],
 ) -> dict[str, str]:
-    """What the audit of each log hangs on: its text, how it was read, its rows, the rules."""
-    if warehouse.rows("FROM merges LIMIT 1"):  # logs of groups are checked against each other
+    """Keys of the inputs of each log's audit: its text and generation, its rows, the rules."""
+    if warehouse.rows("FROM merges LIMIT 1"):  # merged logs are compared with each other
         return {}
     of: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        of[row["uri"]].append(said[row["run"]])
+        of[row["uri"]].append(row_digests[row["run"]])
     by = f"{code_digest()}\0{rules_version()}"
     return {
         uri: digest(f"{by}\0{source['sha256']}\0{source['generation']}\0{of[uri]}")[:16]

@@ -1,4 +1,4 @@
-"""What one change does, pair by pair, as intervals around no change."""
+"""The effects of single changes, by pair, as intervals around no change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .runtable import run_cell
 from .svg import Mark
 from .table import Cell, Column, Table, column
 
-SMALL = 0.01  # a share by which a speed may differ before anybody asks
+SMALL = 0.01  # relative speed differences below this are ignored
 _ROW, _MOST = 20, 30
 _LEFT, _TOP = 225, 8
 _PARTS = (
@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 
 def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | None:
-    """The speed-ups of pairs that differ in one setting alone, by setting; uncertain ones grey."""
+    """The speed-ups of pairs that differ in one setting, by setting; uncertain ones grey."""
     by_change: dict[str, list[Row]] = {}
     for row in pairs:
         if row["speedup"] and not row["also_differs"]:
@@ -39,7 +39,7 @@ def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | No
     every = [row for _, rows in groups for row in rows]
     if not every:
         return None
-    # Sure ones first: small and uncertain effects are what a reader may skip.
+    # Certain ones first: readers may skip small and uncertain effects.
     groups.sort(key=lambda group: (-sum(_sure(row) for row in group[1]), -len(group[1]), group[0]))
     kept: list[tuple[str, list[Row]]] = []
     for name, rows in groups:
@@ -50,9 +50,9 @@ def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | No
 
 
 def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
-    """The pairs as a page that compares takes them, the surest and largest first."""
+    """The pairs as data of the comparison page, the most certain and largest first."""
 
-    def told(row: Row) -> dict[str, Any]:
+    def pair(row: Row) -> dict[str, Any]:
         low, high = row["speedup_low"], row["speedup_high"]
         return {
             "base": [content.id(one["run"]) for one in row["first_base"]["members"]],
@@ -68,17 +68,17 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
 
     counted = [row for row in pairs if row["speedup"] and not row["also_differs"]]
     counted.sort(key=lambda row: (not _sure(row), -abs(math.log(row["speedup"]))))
-    return {"pairs": [told(row) for row in counted]}
+    return {"pairs": [pair(row) for row in counted]}
 
 
 def _change(row: Row) -> str:
-    """What is set otherwise; two files or runs that somebody names stand for themselves."""
-    said = f"{row['base']} → {row['level']}"
-    return f"{row['factor']}: {said}" if row["factor"] else said
+    """The changed setting, or the two compared files or runs."""
+    change = f"{row['base']} → {row['level']}"
+    return f"{row['factor']}: {change}" if row["factor"] else change
 
 
 def _label(row: Row, apart: Sequence[str]) -> str:
-    """What tells a pair from the others of the chart, but for what changes."""
+    """The settings that distinguish a pair within the chart, except the changed one."""
     parts = [name for name in apart if name != row["factor"] and row[name] is not None]
     words = [
         counted(row[name], "device") if name == "device_count" else label_of(name, row[name])
@@ -89,7 +89,7 @@ def _label(row: Row, apart: Sequence[str]) -> str:
 
 
 def content_words(row: Row) -> str:
-    """A pair whose configuration is that of all others."""
+    """The label of a pair with the same configuration as all others."""
     return configuration_words({**row, "settings": None})
 
 
@@ -113,9 +113,9 @@ def _drawn(
         [*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×"
     )
     bottom = height - svg.BOTTOM
-    one, said = x.at(1.0), "times as fast as without the change"
+    one, title = x.at(1.0), "times as fast as without the change"
     parts = [svg.columns(x, _TOP, bottom), svg.stroke(one, _TOP, one, bottom, "ideal")]
-    parts.append(svg.words((_LEFT + svg.WIDTH) / 2, height - 6, said, "name", "middle"))
+    parts.append(svg.words((_LEFT + svg.WIDTH) / 2, height - 6, title, "name", "middle"))
     y = _TOP + _ROW / 2
     for name, rows in groups:
         parts.append(svg.words(4, y + 4, labels.text.line(name, 60), "group"))
@@ -124,9 +124,7 @@ def _drawn(
             parts.append(_row(labels, row, labels.text.line(_label(row, apart), 60), x, y, root))
             y += _ROW
     left = len(every) - len(shown)
-    note = (
-        "pairs of runs that differ in that alone; grey: cannot be told from the spread between jobs"
-    )
+    note = "pairs of runs that differ only in this; grey: within the spread between jobs"
     note += f"; {left} more in the table" if left else ""
     return Chart(
         "effects",

@@ -1,4 +1,4 @@
-"""What is stated of a run and what is computed, each with the line that it rests on."""
+"""Stated facts and computed numbers of a run, with their lines."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _GROUPS = {
     "bundle": "Files beside the log",
 }
 _FIRST = ("step_time_s", "mfu")  # numbers of a run, before those that lead its explanation
-_ASIDE = ("system", "device_count")  # which device and devices tell
-_AS_READ = "as the source was read"  # what an explanation says where no line is kept
-_NOT_SHOWN = ("first_step",)  # a digest by which copies of a log are found
+_ASIDE = ("system", "device_count")  # redundant with device and devices
+_AS_READ = "as the source was read"  # the text of an explanation without a line
+_NOT_SHOWN = ("first_step",)  # a digest for detecting copies of a log
 
 
 class NoLines(Lines):
-    """No source is read: what the warehouse holds of a line is enough here."""
+    """Lines without reading sources: the text in the warehouse is sufficient here."""
 
     def _open(self, uri: str) -> tuple[list[str], str]:
         return [], "not read"
@@ -65,20 +65,20 @@ class NoLines(Lines):
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What the pages of some runs need beside their rows, by run."""
+    """Data of run pages other than the rows, by run."""
 
     known: Mapping[str, KnownRun]
     series: Mapping[str, Sequence[Series]]
     facts: Mapping[str, Sequence[Part]]
     events: Mapping[str, Sequence[Part]]
-    told: Mapping[str, Sequence[Part]]
-    beside: Mapping[str, Sequence[Part]]
-    goes_on: Mapping[str, Sequence[Part]]
+    annotations: Mapping[str, Sequence[Part]]
+    companions: Mapping[str, Sequence[Part]]
+    continuations: Mapping[str, Sequence[Part]]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that is stated of a run, and where; `value` where it is a number."""
+    """One stated fact of a run with its place; `value` is set for a number."""
 
     key: str
     title: str
@@ -90,7 +90,7 @@ class Fact:
 
 
 def details(content: Content, runs: Sequence[str]) -> Details:
-    """All that is printed of these runs, in one query a kind."""
+    """The details of these runs, with one query per kind."""
     text = (files(__package__ or "bench.site") / "runs.sql").read_text("utf-8")
     made: dict[str, dict[str, list[Part]]] = {}
     for name, query in named_statements(text).items():
@@ -106,7 +106,7 @@ def details(content: Content, runs: Sequence[str]) -> Details:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What page and data of a run tell alike: its numbers, and what states it."""
+    """Content shared by page and data of a run: numbers, and facts by group."""
 
     numbers: Sequence[Node]
     groups: Sequence[tuple[str, Sequence[Fact]]]
@@ -121,7 +121,7 @@ def stated(content: Content, row: Row, of: Details) -> Stated:
 
 
 def title_of(name: str) -> str:
-    """A value of a run as pages head it."""
+    """The title of a run's value on pages."""
     field = fields().get(name)
     return (
         _TITLES.get(name) or (field.title if field else None) or name.replace("_", " ").capitalize()
@@ -129,7 +129,7 @@ def title_of(name: str) -> str:
 
 
 def value_text(value: object) -> str:
-    """A number as explanations print it, to six digits where it has more."""
+    """A number as in explanations, with at most six digits."""
     if not isinstance(value, float) or not value or value.is_integer():
         return text_of(value)
     text = significant(value, 6)
@@ -137,7 +137,7 @@ def value_text(value: object) -> str:
 
 
 def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, list[Fact]]]:
-    """Everything that is stated of a run, by what states it; its configuration first."""
+    """All stated facts of a run, grouped by their origin; the configuration first."""
     run = of.known[row["run"]]
     found = [
         _column(content, run, name)
@@ -155,9 +155,9 @@ def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, 
             _stated(content, row, one)
         )
     yield from stated.items()
-    told = [_told(content, one) for one in of.told.get(row["run"], ())]
-    if told:
-        yield "Annotations", told
+    annotations = [_annotation(content, one) for one in of.annotations.get(row["run"], ())]
+    if annotations:
+        yield "Annotations", annotations
 
 
 def _column(content: Content, run: KnownRun, name: str) -> Fact:
@@ -193,7 +193,7 @@ def _stated(content: Content, row: Row, one: Part) -> Fact:
     )
 
 
-def _told(content: Content, one: Part) -> Fact:
+def _annotation(content: Content, one: Part) -> Fact:
     by = ", ".join(filter(None, (one["reason"], one["author"], str(one["stated_on"] or ""))))
     note = f"{one['outcome']}; {by}" if by else one["outcome"]
     text = content.text.named(one["field"], one["value"])

@@ -1,4 +1,4 @@
-"""The folder of a site: its files with what each was made from, and what the last build had."""
+"""The folder of a site: its files with their keys, and the state of the last build."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from ..vocabulary.regular import parse_json, read_regular, require_within
 from .load import Content
 
 MANIFEST = SITE_MARK
-_LARGEST = 256 << 20  # bytes of what the last build kept
-_MOST = 20  # runs that are named as new or changed
+_LARGEST = 256 << 20  # maximum bytes of the stored state
+_MOST = 20  # maximum of runs listed as new or changed
 
 
 @dataclass
 class Folder:
-    """Files by name with the digest of what each was made from; others in the folder are left."""
+    """Files by name with the key of their inputs; foreign files in the folder are not touched."""
 
     path: Path
     before: Mapping[str, str]
     runs_before: Mapping[str, str]
     changes_before: Mapping[str, Any] | None
-    clean_before: frozenset[str]  # keys of logs that the audit found nothing in
+    clean_before: frozenset[str]  # keys of logs without audit errors
     clean: frozenset[str] = frozenset()
     now: dict[str, str] = field(default_factory=dict)
     written: int = 0
     _sorted: list[str] | None = None
-    _within: set[Path] = field(default_factory=set)  # folders that no link leads out of
+    _within: set[Path] = field(default_factory=set)  # folders checked to be inside, links resolved
     _runs: dict[str, str] = field(default_factory=dict)
     _changes: Mapping[str, Any] | None = None
 
     def is_made(self, name: str, key: str) -> bool:
-        """Whether a file is there already, made from the same."""
+        """Whether a file exists with the same key."""
         if self.before.get(name) != key or not (self.path / name).is_file():
             return False
         self.now[name] = key
         return True
 
     def keep(self, start: str, key: str) -> None:
-        """Keep the files of the last build whose names begin so, made from the same."""
+        """Keep the files of the last build with this prefix, if they have the same key."""
         for name in self._starting(start):
             if self.before[name] == key:
                 self.now[name] = key
@@ -57,7 +57,7 @@ class Folder:
         return self._sorted[first : bisect_left(self._sorted, f"{start}\U0010ffff")]
 
     def write(self, name: str, data: bytes, key: str) -> None:
-        """Write a file, unless it has these bytes. Raises BenchError."""
+        """Write a file, unless it has the same bytes. Raises BenchError."""
         file = self.path / name
         try:
             if file.parent not in self._within:
@@ -77,7 +77,7 @@ class Folder:
         self.now[name] = key
 
     def changes(self, content: Content, digests: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """What this build has that the last one had not; without news what the last one told."""
+        """The changes since the last build; without any, those reported by the last build."""
         self._runs = {content.id(run): made[:8] for run, made in digests.items()}
         if not self.before:
             return None
@@ -105,7 +105,7 @@ class Folder:
         return self._changes
 
     def close(self) -> int:
-        """Remove what the last build had and this one has not, and keep what is there now."""
+        """Remove obsolete files of the last build, and store the state of this one."""
         gone = [name for name in self.before if name not in self.now]
         top = self.path.resolve()
         for name in gone:
@@ -120,7 +120,7 @@ class Folder:
 
 
 def opened(path: Path) -> Folder:
-    """The folder, made if need be. Raises BenchError for one that holds another's pages."""
+    """Open the folder, created if needed. Raises BenchError if it has foreign pages."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not (path / MANIFEST).is_file():
@@ -135,7 +135,7 @@ def opened(path: Path) -> Folder:
         found = parse_json(read_regular(path / MANIFEST, _LARGEST))
         before = {str(name): str(key) for name, key in found["files"].items()}
         runs = {str(run): str(key) for run, key in found["runs"].items()}
-        clean = frozenset(map(str, found.get("clean", ())))  # older sites have none
+        clean = frozenset(map(str, found.get("clean", ())))  # missing in older sites
         return Folder(path, before, runs, found["changes"], clean)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BenchError(

@@ -1,4 +1,4 @@
-"""How pages name runs, and where the names lead: nowhere, on a page that is alone."""
+"""Names and links of runs on pages; a page in one file has no links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .text import Text
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of runs and sources as text; a site has pages that they link to."""
+    """Names of runs and sources as text, without links; a site overrides these."""
 
     text: Text
     names: Names
@@ -23,14 +23,14 @@ class Labels:
         return ()
 
     def place(self, row: Row) -> str:
-        """A run by its place: 001:27."""
+        """The name of a run by its place: 001:27."""
         line = f":{row['line']}" if row["line"] else ""
         return self.text.line(f"{self.names.short(row['uri'])}{line}", 120)
 
     def id(self, run: str) -> str:
-        """The id of a run as pages have it."""
+        """The id of a run on pages."""
         return self.text.run_id(run)
 
     def href(self, run: str) -> str:
-        """The page of a run."""
+        """The link to the page of a run."""
         return ""

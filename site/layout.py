@@ -1,4 +1,4 @@
-"""Pages from Jinja templates: whatever a template prints is escaped text, unless made as markup."""
+"""Pages from Jinja templates, with autoescaping of everything but Markup."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGES = (
 
 
 class Layout:
-    """The templates with what all pages of a site share."""
+    """The templates with the context shared by all pages of a site."""
 
     def __init__(self, text: Text, site: dict[str, Any], live: bool) -> None:
         self._environment = _environment(text)
@@ -34,7 +34,7 @@ class Layout:
         self._shared = {"site": {"pages": PAGES, **site}, "live": live}
 
     def page(self, template: str, file: str, **content: Any) -> bytes:
-        """The page at FILE of the site by a template."""
+        """Render the page at `file` of the site from a template."""
         root = Markup("../" * file.count("/"))
         made = self._environment.get_template(f"{template}.html.j2")
         return made.render(**self._shared, root=root, here=file, **content).encode(
@@ -59,8 +59,8 @@ def _single() -> jinja2.Template:
     return _environment(Text()).get_template("single.html.j2")
 
 
-def alone(**content: Any) -> str:
-    """A page in one file."""
+def single_file(**content: Any) -> str:
+    """Render a page in one file."""
     return _single().render(**content) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The pages that list: findings, failures, trends, sources; and what is searched."""
+"""Pages that list findings, failures, trends and sources, and the search index."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from .svg import Mark
 from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
-_VALUES = 4  # of a setting, where it is searched
+_VALUES = 4  # of a setting in the search index
 _WITH_LINES = (
-    1_000  # findings whose sentences may break into lines; of more none but those seen exist
+    1_000  # maximum of findings with wrapped sentences; larger tables need fixed row heights
 )
-_TRENDS = 12  # configurations whose course is drawn
+_TRENDS = 12  # maximum of configurations with a chart
 
 
 def findings_page(content: Content) -> Page:
-    """Every finding once, errors first; those that a person closed last."""
+    """Every finding once, errors first, closed ones last."""
     found = sorted(content.findings, key=lambda one: bool(one["closed"]))
     words = [finding_words(content, one) for one in found]
 
@@ -51,7 +51,7 @@ def findings_page(content: Content) -> Page:
 
 
 def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Table:
-    """A row a finding, the place first."""
+    """One row per finding, starting with its place."""
     line = content.text.line
 
     def place(one: Mapping[str, Any]) -> Cell:
@@ -81,14 +81,14 @@ def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Tab
 
 
 def failures_page(content: Content) -> Page:
-    """Every failed run, and the causes that come back."""
+    """Every failed run, and recurring causes."""
     table = failures_table(content, content.failures.rows, "failed", "failures")
     above, below = sentences(content.names, content.failures, 0)
     text = "".join(f"- {escape_md(one)}\n" for one in (*above[:1], *below))
     return {
         "title": "Failures",
         "table": table.html(""),
-        "said": as_html(content, text, content.rows, ""),
+        "summary": as_html(content, text, content.rows, ""),
         "causes": causes(content)[:30],
     }, [table]
 
@@ -105,11 +105,11 @@ def trends_page(content: Content) -> Page:
             "table": "",
             "none": error.why or error.what,
             "charts": [],
-            "said": "",
+            "summary": "",
         }, []
     table = _levels(content, found)
     above, below = sentences(content.names, found, 0)
-    said = as_html(
+    summary = as_html(
         content, "".join(f"- {escape_md(one)}\n" for one in (*above, *below)), content.rows, ""
     )
     names = labels(content.names, found.facts)
@@ -124,13 +124,13 @@ def trends_page(content: Content) -> Page:
         "title": "Trends",
         "table": table.html(""),
         "none": "",
-        "said": said,
+        "summary": summary,
         "charts": [one for one in charts if one],
     }, [table]
 
 
 def _levels(content: Content, found: Decision) -> Table:
-    """A row for each level of each configuration."""
+    """One row per level of each configuration."""
     line, of = content.text.line, report("trend")
     rows = [(row, of.cells(content.names, row, found.facts)) for row in found.rows]
 
@@ -160,7 +160,7 @@ def _levels(content: Content, found: Decision) -> Table:
 
 
 def _course(content: Content, at: int, name: str, one: Any) -> Markup | str:
-    """The runs of one configuration over the days."""
+    """The chart of one configuration's runs by date."""
     marks = []
     for place, rows in zip(one.places, one.rows, strict=True):
         day = float(date.fromisoformat(place).toordinal())
@@ -189,7 +189,7 @@ def _course(content: Content, at: int, name: str, one: Any) -> Markup | str:
 
 
 def _mark(content: Content, row: Mapping[str, Any], day: float, when: str) -> Mark:
-    """A run on its day."""
+    """The mark of a run at its date."""
     value, place = row["step_time_s"], content.place(row)
     says = f"{when}: {significant(value, 4)} s ({place})"
     run = row["run"]
@@ -197,7 +197,7 @@ def _mark(content: Content, row: Mapping[str, Any], day: float, when: str) -> Ma
 
 
 def sources_page(content: Content) -> Page:
-    """Every source with what was read of it."""
+    """Every source with its counts of lines."""
     line = content.text.line
     count = Counter(row["uri"] for row in content.rows)
     found = [content.sources[uri] for uri in content.slugs]
@@ -229,7 +229,7 @@ def sources_page(content: Content) -> Page:
 
 
 def compare_page(content: Content) -> Page:
-    """The page that the script fills; an example of the command for who has none."""
+    """The comparison page filled by the script, with an example command as fallback."""
     rows = [row for row in content.rows if row["step_time_s"] and row["run"] in content.with_pages][
         :2
     ]
@@ -241,7 +241,7 @@ def compare_page(content: Content) -> Page:
 
 
 def about_page(content: Content) -> Page:
-    """How numbers are made, and by which versions."""
+    """The methods behind numbers, and versions."""
     return {
         "title": "About",
         "formulas": formulas(),
@@ -254,7 +254,7 @@ def about_page(content: Content) -> Page:
 
 
 def search(content: Content) -> dict[str, Any]:
-    """Everything that has a page, by what it may be looked for."""
+    """The search index: every page with its search terms."""
     line = content.text.line
     entries: list[list[str | None]] = [
         [line(name, 60), "model", f"models/{slug}.html"]
@@ -284,7 +284,7 @@ def search(content: Content) -> dict[str, Any]:
 
 
 def _settings(content: Content) -> list[list[str | None]]:
-    """What runs of a model differ in: its page says what a change of it does."""
+    """The settings that vary within a model, linked to their effects on its page."""
     entries: list[list[str | None]] = []
     for model, rows in content.models.items():
         found: dict[str, dict[str, None]] = defaultdict(dict)

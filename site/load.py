@@ -1,4 +1,4 @@
-"""What a site is made of: all runs in few queries, and what is said of each."""
+"""Loads the content of a site: all runs and their findings, in few queries."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .doubts import Doubts, doubts_of_site
 from .labels import Labels
 from .text import ShownNames, Slugs, Text
 
-ROWS_WITH_PAGES = 2000  # of a source; rows of a longer table lead to their lines
-LINES = 2000  # of a source on one page
+ROWS_WITH_PAGES = 2000  # maximum of a source's runs with pages; further rows link to their lines
+LINES = 2000  # lines of a source per page
 NOT_STATED = "Model not stated"
 
 
 @dataclass(frozen=True)
 class Content(Labels):
-    """The runs of a site, in order of place, and all that its pages say of them."""
+    """The runs of a site, in order of place, with the data of its pages."""
 
     names: ShownNames
     warehouse: Warehouse
@@ -43,19 +43,19 @@ class Content(Labels):
     spreads: Mapping[str, Any]
     ran: Mapping[str, Ran]
     sources: Mapping[str, Mapping[str, Any]]
-    findings: Sequence[Mapping[str, Any]]  # one a finding, with its cells
+    findings: Sequence[Mapping[str, Any]]  # one per finding, with its cells
     failures: Decision
     plans: Sequence[Mapping[str, Any]]
     cited: Mapping[str, Sequence[int]]  # lines by uri
     slugs: Mapping[str, str] = field(default_factory=dict)  # of sources
     model_slugs: Mapping[str, str] = field(default_factory=dict)
-    # Lines that pages link to, beside those that are cited: their sources show them too.
+    # Further lines that pages link to, which are shown on source pages like cited ones.
     linked: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     _places: dict[str, str] = field(default_factory=dict)
 
     @property
     def doubted(self) -> Mapping[str, str]:
-        """What the audit says against runs, by run."""
+        """Audit errors by run."""
         return self.doubts.doubted
 
     @cached_property
@@ -68,7 +68,7 @@ class Content(Labels):
 
     @cached_property
     def models(self) -> dict[str, list[Row]]:
-        """The runs of each model, the model with the most runs first; those of none last."""
+        """Runs by model, the model with the most runs first; those without a model last."""
         found: dict[str, list[Row]] = defaultdict(list)
         for row in self.rows:
             found[model_of(row)].append(row)
@@ -97,49 +97,49 @@ class Content(Labels):
         return found
 
     def place(self, row: Row) -> str:
-        """A run by its place; pages say it many times."""
+        """The name of a run by its place, cached."""
         run = row["run"]
         if (known := self._places.get(run)) is None:
             known = self._places[run] = super().place(row)
         return known
 
     def href(self, run: str) -> str:
-        """The page of a run; without one, its line."""
+        """The link to the page of a run; without one, to its line."""
         if run in self.with_pages:
             return f"runs/{self.id(run)}.html"
         row = self.by_id[run]
         return self.line_href(row["uri"], row["line"]) or "index.html"
 
     def effects_key(self, row: Row) -> str:
-        """The data of what one change does to the model of a run."""
+        """The data file with the effects for the model of a run."""
         return f"models/{self.model_slugs[model_of(row)]}/effects"
 
     def model_href(self, row: Row) -> str:
         return f"models/{self.model_slugs[model_of(row)]}.html"
 
     def line_href(self, uri: str | None, line: int | None) -> str | None:
-        """Where the line of a source stands; None where it is on no page."""
+        """The link to a line of a source; None if it is on no page."""
         if uri is None or line is None or uri not in self.slugs:
             return None
         self.linked[uri].add(line)
         return f"{source_file(self.slugs[uri], (line - 1) // LINES)}#L{line}"
 
     def source_href(self, uri: str) -> str | None:
-        """The page on which a source begins."""
+        """The link to a source's first page."""
         return source_file(self.slugs[uri], 0) if uri in self.slugs else None
 
     def at(self, row: Row) -> datetime | None:
-        """When a run ran, as far as it is known."""
+        """The time of a run, as far as known."""
         return self.ran.get(row["run"], Ran()).at
 
     def budget_of(self, rows: Sequence[Row]) -> Budget:
-        """What days are for in the rows of one page."""
+        """The training length of days on a page with these rows."""
         uris = {row["uri"] for row in rows}
         sizes = {row["params_b"] for row in rows if row["params_b"] is not None}
         return budget([plan for plan in self.plans if plan["uri"] in uris], sizes, self.query)
 
     def plan_of(self, row: Row) -> Budget:
-        """What days are for on the pages of a run's model."""
+        """The training length of days on the pages of a run's model."""
         return self.plans_of_models[model_of(row)]
 
     @cached_property
@@ -156,19 +156,19 @@ def model_of(row: Row) -> str:
 
 
 def source_file(slug: str, part: int) -> str:
-    """The page of a part of a source."""
+    """The file name of a source's page."""
     return f"sources/{slug}{f'.{part + 1}' if part else ''}.html"
 
 
 def read_content(
     warehouse: Warehouse, query: Query, text: Text, clean: Collection[str] = ()
 ) -> Content:
-    """Everything but what single runs print; raises BenchError where there is no run.
+    """Load everything but the details of single runs; raises BenchError if there is no run.
 
-    `clean` are the keys of logs that the last build found nothing wrong in.
+    `clean` are the keys of logs without errors in the last build.
     """
     materialize_pages(warehouse)
-    # Asked three times here; each time all intervals would be sorted.
+    # Materialized: queried three times here, and each query would sort all intervals.
     materialize_if_cheap(warehouse, "iterations", "effective_steps")
     select(warehouse, Query())
     every = load(warehouse)
@@ -186,7 +186,7 @@ def read_content(
     )
     uris = [row["uri"] for row in rows]
     sources = {one["uri"]: one for one in warehouse.dicts(statements["sources"])}
-    companions = {uri for (uri,) in warehouse.rows(statements["beside"])}
+    companions = {uri for (uri,) in warehouse.rows(statements["companions"])}
     shown = {uri: sources[uri] for uri in sources if uri in {*uris, *companions}}
     doubts = doubts_of_site(warehouse, rows, sources, clean)
     known = spreads(eligible(rows, doubts.doubted, "pace").kept)
@@ -222,7 +222,7 @@ def _wanted(warehouse: Warehouse, query: Query, rows: Sequence[Row]) -> set[str]
 
 
 def _learn_names(warehouse: Warehouse, text: Text, query: str) -> None:
-    """Names of hosts and users are taken out wherever they stand, once a setting has told them."""
+    """Register names of hosts and users found in settings, which are scrubbed from all texts."""
     if text.scrubs:
         for name, value in warehouse.rows(query):
             text.named(name, value)

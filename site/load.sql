@@ -1,11 +1,11 @@
--- What the pages of a site say beside the rows of runs: each statement is for all runs at once.
+-- Data of a site's pages other than the rows of runs; each statement is for all runs at once.
 
 -- name: sources
 SELECT s.uri, s.kind, s.format, s.title, s.lines, s.lines_read, s.lines_unread, s.bytes, s.sha256, s.generation, s.parser_version,
     l.loaded_at
 FROM sources s JOIN current_uris l ON l.uri = s.uri ORDER BY s.uri;
 
--- name: beside
+-- name: companions
 SELECT DISTINCT uri FROM companions WHERE run_id IS NOT NULL ORDER BY uri;
 
 -- name: plans

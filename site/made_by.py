@@ -1,4 +1,4 @@
-"""The code that makes pages, as a digest: another version makes all of them again."""
+"""A digest of the code that makes pages: another version rebuilds all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 
 from .text import digest
 
-# Whose code says what stands on a page.
+# Packages whose code affects pages.
 _MADE_BY = ("audit", "decide", "explain", "project", "records", "reports", "schema", "site",
             "vocabulary")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The charts of a model: what it does over nodes, how it scales, how long it takes, what helps."""
+"""The charts of a model: speed over nodes, scaling, days, effects of settings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .runtable import look_of, run_cell
 from .svg import Mark
 from .table import Cell, Table, column
 
-# What labels tell apart, where it differs.
+# Columns used in labels, where they differ.
 _LABEL = (
     "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage", "recompute", "dtype", "seq_len", "layers",
     "heads", "nodes",
 )  # fmt: skip
-SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # beside flags and recompute
-_MOST = 7  # series; what is beyond them is one more
-_TABLE = 200  # rows of the table of a chart
+SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # in addition to flags and recompute
+_MOST = 7  # maximum of series; all others share one more
+_TABLE = 200  # maximum of rows in a chart's table
 
 
 def charts(
@@ -35,7 +35,7 @@ def charts(
     plan: Budget,
     root: str,
 ) -> list[Chart]:
-    """Those that have something to show."""
+    """The charts that have data."""
     drawer = Drawer(labels, rows, root)
     count, what = (
         ("nodes", "Nodes")
@@ -76,7 +76,7 @@ def charts(
 
 
 class Drawer:
-    """Marks of runs, a series a system."""
+    """Draws marks of runs, with one series per system."""
 
     def __init__(self, labels: Labels, rows: Sequence[Row], root: str) -> None:
         self.labels, self.rows, self.root = labels, rows, root
@@ -111,7 +111,7 @@ class Drawer:
         log: bool = True,
         fronts: bool = False,
     ) -> Chart | None:
-        """A scatter of runs over their nodes or devices; copies are not drawn twice."""
+        """A scatter plot of runs over nodes or devices, without copies."""
         pairs = []
         for row in self.rows:
             found = value(row) if value else row[y]
@@ -134,7 +134,7 @@ class Drawer:
         )
         if fronts:
             note = "; ".join(filter(None, ("line: none is better in both", note)))
-        # Of runs of one size days and MFU rank as the aggregate does.
+        # For runs of one size, days and MFU rank like the total throughput.
         if id in ("front", "mfu") and len({one.x for one in marks}) == 1 and self.has_aggregate:
             return None
         plot = Plot(
@@ -185,7 +185,7 @@ class Drawer:
         x: str,
         text: Callable[..., str],
     ) -> Table:
-        """The numbers of a chart, the largest first."""
+        """The table of a chart, the largest number first."""
         shown = sorted(pairs, key=lambda pair: -pair[1])[:_TABLE]
         labels = self.labels
         line = labels.text.line
@@ -212,7 +212,7 @@ def _short(title: str) -> str:
 
 
 def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
-    """The efficiency of each size against the smallest of its settings."""
+    """The efficiency of each size relative to the smallest with the same settings."""
     rows = [row for row in scaling.rows if row["efficiency"] and row["device_count"]]
     groups = list(dict.fromkeys(row["group"] for row in rows))
     series: list[str] = []

@@ -1,4 +1,4 @@
-"""The page of a model: answers, charts, what was swept, failures, findings."""
+"""The page of a model: answers, charts, sweeps, failures, findings."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .modelcharts import SETTINGS, charts
 from .runtable import run_cell, run_table
 from .table import Cell, Column, Table, column
 
-_FEW = 4000  # runs whose pairs are looked for setting by setting
-_LAWS = 100  # groups that differ in size alone, of most sizes, that laws of scaling are fitted to
+_FEW = 4000  # maximum of runs for pairing by setting
+_LAWS = 100  # maximum of groups for scaling fits, those with the most sizes
 _SENTENCES = 6
 
 
 def model_page(
     content: Content, name: str, rows: Sequence[Row], root: str
 ) -> tuple[dict[str, Any], list[Table]]:
-    """What the template of a model needs, and the tables that have data of their own."""
+    """The template context of a model, and its tables with data files."""
     plan, chosen = content.plans_of_models[name], content.candidates(rows)
     found = ranked(content.warehouse, chosen, content.query, plan)
     slug = content.model_slugs[name]
@@ -73,7 +73,7 @@ def model_page(
 
 
 def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
-    """How many runs there are, on what, and how they ended."""
+    """Counts of runs by system and status."""
     statuses: dict[str, int] = {}
     for row in rows:
         key = "copies" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
@@ -94,22 +94,22 @@ def _answers(
     scaling: Decision,
     changed: Sequence[Decision],
 ) -> tuple[Markup, Markup]:
-    """The answers of `bench report`, and what qualifies the ranking."""
+    """The answers of `bench report`, and notes on the ranking."""
     warehouse, names = content.warehouse, content.names
     warehouse.rows(
         "CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs "
         "WHERE run_id IN (SELECT unnest(?::VARCHAR[]))",
         [[row["run"] for row in rows]],
     )
-    asked = statements("model")
-    faster = warehouse.dicts(asked["faster"], plan.parameters)
+    queries = statements("model")
+    faster = warehouse.dicts(queries["faster"], plan.parameters)
     groups = scaling.facts["groups"][:_LAWS]
     stated = [one for one in changed if one.facts["title"] not in SETTINGS]
     context = {
         "ranked": ranking(rows, plan, MOST),
         "budget": plan,
         "faster": faster,
-        "recompute": warehouse.dicts(asked["recompute"]),
+        "recompute": warehouse.dicts(queries["recompute"]),
         "effects": said(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
         "scaling": said(names, "_scaling.j2", {"groups": groups})[:_SENTENCES],
     }
@@ -123,14 +123,14 @@ def _answers(
 
 
 def escape_md(text: str) -> str:
-    """A sentence as markdown."""
+    """A sentence escaped for markdown."""
     from ..reports.escape import markdown_text
 
     return markdown_text(text).replace("\n", " ")
 
 
 def as_html(content: Content, markdown: str, rows: Sequence[Row], root: str = "../") -> Markup:
-    """Sentences as HTML, each place that they name a link to its run or line."""
+    """Sentences as HTML, with links from places to runs or lines."""
     text = content.text.scrubber.text(markdown) if content.text.scrubs else markdown
     made = (
         MarkdownIt("commonmark", {"html": False}).render(text).replace("<a href", "<span data-was")
@@ -140,7 +140,7 @@ def as_html(content: Content, markdown: str, rows: Sequence[Row], root: str = ".
 
 
 def linked(content: Content, html: str, uris: set[str], root: str = "../") -> str:
-    """HTML whose text names lines as 001:27 with links to them."""
+    """The HTML with places such as 001:27 linked."""
     names = {str(escape(content.text.line(content.names.short(uri), 200))): uri for uri in uris}
     if not names:
         return html
@@ -165,7 +165,7 @@ def _link(content: Content, uri: str, line: int, text: str, root: str) -> str:
 
 
 def failed_table(content: Content, rows: Sequence[Row]) -> Table:
-    """The runs that failed, and why."""
+    """The failed runs and their causes."""
     chosen = {row["run"] for row in rows}
     return failures_table(
         content, [one for one in content.failures.rows if one["run"] in chosen], "failed"
@@ -175,7 +175,7 @@ def failed_table(content: Content, rows: Sequence[Row]) -> Table:
 def failures_table(
     content: Content, rows: Sequence[Mapping[str, Any]], id: str, key: str = ""
 ) -> Table:
-    """Failed runs and jobs, the latest first."""
+    """Failed runs and jobs, latest first."""
     line = content.text.line
 
     def cell(one: Mapping[str, Any]) -> Cell:
@@ -229,7 +229,7 @@ def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
 
 
 def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:
-    """A finding as pages show it, with links to its lines and runs."""
+    """A finding for templates, with links to its lines and runs."""
     names, uri = content.names, one["uri"]
     lines = list(dict.fromkeys(line for line in one["lines"] if line is not None))
     places = [
@@ -241,7 +241,7 @@ def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:
         **one,
         "places": places,
         "more": max(len(lines) - 6, 0),
-        "others": 0,  # of its kind, where a page shows one of them
+        "others": 0,  # number of the same kind, if a page shows only one
         "evidence": names.within(one["evidence"] or ""),
         "of": [(content.href(row["run"]), content.place(row)) for row in runs[:1]],
     }

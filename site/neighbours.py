@@ -1,4 +1,4 @@
-"""Runs beside a run: those of its configuration, and those that differ in one setting alone."""
+"""Neighbours of a run: runs of the same configuration, or with one setting changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 24
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Another run, and the setting in which it differs; none for the same configuration."""
+    """Another run, and the setting in which it differs; '' for the same configuration."""
 
     row: Row
     setting: str
@@ -29,7 +29,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The words for it: what differs and how, and how fast it is against this one."""
+    """The text of a neighbour: the changed setting with its values, and the relative speed."""
 
     what: str
     change: str
@@ -39,10 +39,10 @@ class Neighbour:
 
 
 def neighbours(content: Content) -> dict[str, list[Near]]:
-    """The neighbours of each run that has a page, by run."""
+    """The neighbours of each run with a page, by run."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in content.rows:
-        # Of models that nobody states, runs are no neighbours.
+        # Runs without a stated model have no neighbours.
         if (
             row["run"] in content.with_pages
             and row["kind"] == "measured"
@@ -57,7 +57,7 @@ def neighbours(content: Content) -> dict[str, list[Near]]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The runs of a model with their settings, and who is alike but for one of them."""
+    """The runs of a model, indexed by their settings without one."""
 
     rows: Sequence[Row]
     settings: Sequence[dict[str, str]]
@@ -67,7 +67,7 @@ class _Group:
     alike: dict[tuple[str, int], list[int]]
 
     def near(self, at: int) -> Iterator[Near]:
-        """The neighbours of one of them, those of its configuration first."""
+        """The neighbours of a run, those of the same configuration first."""
         for name in ("", *self.names):
             for other in self.alike[name, self.sums[at] - self.hashes[at].get(name, 0)]:
                 if other != at and (self.sums[other] == self.sums[at]) == (not name):
@@ -80,7 +80,7 @@ def _of_model(rows: Sequence[Row]) -> dict[str, list[Near]]:
         {name: str(value) for name, value in configuration(row).items() if value is not None}
         for row in rows
     ]
-    # A sum of hashes without that of one setting finds runs that differ in it alone.
+    # The sum of hashes minus that of one setting is the key of runs that differ only in it.
     hashes = [{name: _hash(f"{name}\0{value}") for name, value in one.items()} for one in settings]
     sums = [sum(one.values()) for one in hashes]
     names = sorted({name for one in settings for name in one})
@@ -102,7 +102,7 @@ def _hash(text: str) -> int:
 
 
 def neighbour(content: Content, row: Row, near: Near) -> Neighbour:
-    """What the page of a run says of one beside it."""
+    """The text about a neighbour on the page of a run."""
     line, other, name = content.text.line, near.row, near.setting
     field = fields().get(name)
     what = (field.title if field else None) or name.removeprefix("env ").removeprefix("column ")

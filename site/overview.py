@@ -1,4 +1,4 @@
-"""The first page: what there is, what is best, what is new, what failed, what is doubted."""
+"""The start page: counts, best and newest runs, failures, findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEWEST, _CAUSES, _FINDINGS = 15, 8, 6
 def overview(
     content: Content, changes: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[Table]]:
-    """What the template needs, and the tables that have data of their own."""
+    """The template context, and the tables with data files."""
     best = best_table(content)
     open_findings = [one for one in content.findings if not one["closed"]]
     severities = Counter(one["severity"] for one in open_findings)
@@ -73,7 +73,7 @@ def overview(
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """The fastest run of a model on a system: as ranked by a plan, and as stored."""
+    """The fastest run of a model on a system: the ranked row, and the stored row."""
 
     ranked: Row
     plan: Budget
@@ -81,14 +81,14 @@ class _Best:
 
     @property
     def place(self) -> tuple[float, str, float]:
-        """The largest model first, then the fastest."""
+        """Sort key: the largest model first, then the fastest run."""
         params = self.row["params_stated"] or self.row["params_computed"] or 0
         size_b = self.row["params_b"] or params / 1e9
         return -size_b, str(self.ranked["size"]), -self.ranked["tokens_per_s"]
 
 
 def best_table(content: Content) -> Table:
-    """The fastest run of each model on each system, the largest model first."""
+    """The fastest run by model and system, the largest model first."""
     found = sorted(_fastest(content), key=lambda one: one.place)
     rows = [one.row for one in found]
     columns = [
@@ -108,7 +108,7 @@ def _fastest(content: Content) -> Iterator[_Best]:
 
 
 def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
-    """What tells one from the others."""
+    """The columns that identify a row."""
     line, system = content.text.line, content.names.system
     models = [
         Cell(
@@ -130,7 +130,7 @@ def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
 
 
 def _results(found: Sequence[_Best]) -> list[Column]:
-    """What was measured, and the days of the plan; its tokens apart where plans differ."""
+    """Measurements and days of the plan, with a column of tokens if plans differ."""
     amounts = [one.plan.amount for one in found]
     same = len(set(amounts)) == 1
     shown: list[tuple[str, str, Callable[[Row], str]]] = [
@@ -154,7 +154,7 @@ def _number(row: Row, key: str, text: Callable[[Row], str]) -> Cell:
 
 
 def newest_table(content: Content) -> Table:
-    """The runs that ran last, as far as a date is known."""
+    """The newest runs with a known date."""
     dated = [(at, row) for row in content.rows if (at := content.at(row)) is not None]
     dated.sort(key=lambda one: (one[0], one[1]["uri"], one[1]["line"]), reverse=True)
     rows = [row for _, row in dated[:_NEWEST]]
@@ -196,7 +196,7 @@ def newest_table(content: Content) -> Table:
 
 
 def causes(content: Content) -> list[dict[str, Any]]:
-    """Why runs failed, the commonest cause first, with the runs of each."""
+    """Causes of failures with their runs, the most frequent first."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for one in content.failures.rows:
         groups.setdefault(one["cause"] or f"{one['status']}, no reason stated", []).append(one)

@@ -1,4 +1,4 @@
-"""The page of a run: every fact with its line, curves, events, findings, neighbours."""
+"""The page of a run: facts with lines, curves, events, findings, neighbours."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .models import finding_words
 from .neighbours import Near, neighbour
 from .series import figure
 
-_OPEN = 40  # facts of a group that are shown at once
-_CURVES = 4  # drawn at once; the others unfold
+_OPEN = 40  # maximum of facts in an unfolded group
+_CURVES = 4  # unfolded curves
 
 
 def run_page(
-    content: Content, row: Row, of: Details, said: Stated, near: Sequence[Near]
+    content: Content, row: Row, of: Details, stated: Stated, near: Sequence[Near]
 ) -> dict[str, Any]:
-    """What the template of a run needs."""
+    """The template context of a run."""
     run, id = row["run"], content.id(row["run"])
     titles = {"days": f"Days {content.plan_of(row).purpose}"}
     curves = [figure(id, one, f"runs/{id}/series") for one in of.series.get(run, ())]
@@ -39,25 +39,25 @@ def run_page(
         "reason_href": content.line_href(row["uri"], row["status_line"]),
         "left_out": content.names.within(row["left_out_detail"] or "") if row["left_out"] else "",
         "numbers": [
-            derivation(content, node, "../", titles.get(node.name, "")) for node in said.numbers
+            derivation(content, node, "../", titles.get(node.name, "")) for node in stated.numbers
         ],
         "curves": [one for one in curves if one][:_CURVES],
         "more_curves": [one for one in curves if one][_CURVES:],
-        "groups": [(title, facts, len(facts) > _OPEN) for title, facts in said.groups],
+        "groups": [(title, facts, len(facts) > _OPEN) for title, facts in stated.groups],
         "events": [_event(content, row, one) for one in of.events.get(run, ())],
         "findings": [finding_words(content, one) for one in content.findings_of.get(run, ())],
-        "goes_on": list(_segments(content, of.goes_on.get(run, ()))),
+        "continuations": list(_segments(content, of.continuations.get(run, ()))),
         "near": [neighbour(content, row, one) for one in near],
-        "beside": [
+        "companions": [
             (content.names.path(one["uri"]), one["rule"], content.source_href(one["uri"]))
-            for one in of.beside.get(run, ())
+            for one in of.companions.get(run, ())
         ],
         "command": f"bench explain {typed(content.place(row))}",
     }
 
 
 def _event(content: Content, row: Row, one: Part) -> tuple[object, ...]:
-    """What a log tells beside its steps: kind, step, text, line, link, when."""
+    """An event of a log: kind, step, text, line, link, time."""
     at = one["printed_at"]
     href = content.line_href(row["uri"], one["line"])
     when = f"{at:%Y-%m-%d %H:%M:%S}" if at else ""
@@ -65,14 +65,14 @@ def _event(content: Content, row: Row, one: Part) -> tuple[object, ...]:
 
 
 def _segments(content: Content, parts: Sequence[Part]) -> Iterator[tuple[object, ...]]:
-    """The runs that a run goes on from, or that go on from it: words, place, link, step."""
+    """The segments before and after a run: relation, place, link, step."""
     for one in parts:
         if row := content.by_id.get(one["other"]):
             yield one["words"], content.place(row), content.href(row["run"]), one["iteration"]
 
 
 def _lead(content: Content, row: Row) -> str:
-    """What ran, in one sentence."""
+    """The introductory sentence of a run."""
     devices = f"{number(row['device_count'])} × " if row["device_count"] else ""
     machine = f" on {devices}{content.names.system(row['system'])}" if row["device"] else ""
     words = configuration_words({**row, "settings": None})
@@ -92,11 +92,11 @@ def _lead(content: Content, row: Row) -> str:
     )
 
 
-def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[tuple[str, Any]]:
-    """The files of data of a run: what it states, for comparisons, and its series."""
+def run_data(content: Content, row: Row, of: Details, stated: Stated) -> Iterator[tuple[str, Any]]:
+    """The data files of a run: its facts for comparisons, and its series."""
     run, id, line = row["run"], content.id(row["run"]), content.text.line
     facts: list[list[Any]] = []
-    for title, group in said.groups:
+    for title, group in stated.groups:
         facts.append(["", title])
         facts += [[one.key, one.title, one.text, one.value, one.href, one.place] for one in group]
     yield (
@@ -110,7 +110,7 @@ def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[
             "status": row["status"],
             "name": content.place(row),
             "effects": content.effects_key(row),
-            "derived": [_derived(content, run, node) for node in said.numbers],
+            "derived": [_derived(content, run, node) for node in stated.numbers],
             "facts": facts,
             "series": bool(of.series.get(run)),
         },
@@ -127,7 +127,7 @@ def run_data(content: Content, row: Row, of: Details, said: Stated) -> Iterator[
 
 
 def _derived(content: Content, run: str, node: Node) -> list[Any]:
-    """A computed number as a fact that leads to its derivation."""
+    """A computed number as a fact that links to its derivation."""
     unit = f" {node.unit}" if node.unit else ""
     return [
         node.name,

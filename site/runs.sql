@@ -18,14 +18,14 @@ WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
 QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY line, kind) <= 300
 ORDER BY run_id, line, kind;
 
--- name: told
+-- name: annotations
 SELECT run_id, field, value, file, line, reason, author, stated_on, origin, outcome FROM annotations
 WHERE run_id IN (SELECT unnest($runs::VARCHAR[])) ORDER BY run_id, field, outcome <> 'counts', file, line, value;
 
--- name: beside
+-- name: companions
 SELECT run_id, uri, rule FROM companions WHERE run_id IN (SELECT unnest($runs::VARCHAR[])) ORDER BY run_id, uri;
 
--- name: goes_on
+-- name: continuations
 SELECT run_id, continues AS other, 'goes on from' AS words, iteration FROM continuations WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
 UNION ALL
 SELECT continues, run_id, 'goes on in', iteration FROM continuations WHERE continues IN (SELECT unnest($runs::VARCHAR[]))

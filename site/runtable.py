@@ -1,4 +1,4 @@
-"""Runs as a table: what configures them, what was measured, and what is doubted."""
+"""Tables of runs: configuration, measurements and doubts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .labels import Labels
 from .load import Content
 from .table import BLANK, Cell, Column, Table
 
-# Shown at first, where they differ; the others are in the chooser of columns.
+# Shown by default, where they differ; others can be selected by the reader.
 SETTINGS = (
     "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "seq_len", "zero_stage",
     "recompute", "dtype", "sequence_parallel", "recipe", "layers", "hidden", "heads", "kv_heads",
@@ -37,7 +37,7 @@ _FINE = ("ok", "ended", "running", "not_run")
 
 
 def look_of(row: Row) -> str:
-    """How a run looks wherever it stands: copied, left out, estimated, failed."""
+    """The style class of a run: copied, left out, estimated, failed."""
     if row["left_out"] == "copy":
         return "copied"
     if row["left_out"] or row["kind"] != "measured":
@@ -48,20 +48,20 @@ def look_of(row: Row) -> str:
 
 
 def run_cell(labels: Labels, row: Row) -> Cell:
-    """A run by its place, as a link to its page."""
+    """The name of a run, linked to its page."""
     return Cell(labels.place(row), href=labels.href(row["run"]))
 
 
 def status_cell(row: Row) -> Cell:
-    """How a run ended; of a row that is left out, that it is."""
+    """The status of a run, or that its row is left out."""
     status = str(row["status"] or "")
     return Cell(status, status.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A number of runs: its heading, its text; its value if that is no column of a run, and whether
-    it is worked out, not printed."""
+    """A number of runs: heading, formatter; its value if it is not a column of runs; whether it is
+    computed."""
 
     key: str
     title: str
@@ -71,7 +71,7 @@ class _Measured:
     computed: Callable[[Row], bool] = lambda row: True
 
     def column(self, rows: Sequence[Row]) -> Column:
-        """It as a column of these runs."""
+        """The table column of these runs."""
         return Column(self.key, self.title, [self._cell(row) for row in rows], "number", self.unit)
 
     def _cell(self, row: Row) -> Cell:
@@ -109,14 +109,14 @@ _MEASURED = (
 
 
 def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
-    """The numbers of runs, each with the digits that may be told of it; the days of a plan last."""
+    """The number columns of runs with significant digits; days of a plan last."""
     of_days = f"Days {plan.purpose}" if plan.is_unit else f"Days for {plan.amount}"
     planned = _Measured("days", of_days, lambda row: days(plan.days(row)), value=plan.days)
     return [one.column(rows) for one in (*_MEASURED, planned)]
 
 
 def step_words(row: Row) -> str:
-    """The time of a step, with the mark of an estimate."""
+    """The step time, marked if it is an estimate."""
     return step_time(row) + ("^" if row["time_is_marked"] else "")
 
 
@@ -174,7 +174,7 @@ def run_table(
     before: Sequence[Column] = (),
     key: str = "",
 ) -> tuple[list[tuple[str, str]], Table]:
-    """What all runs share, said once, and the table of the rest."""
+    """The values shared by all runs, and the table of the others."""
     from .table import apart
 
     reasons = [

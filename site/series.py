@@ -1,4 +1,4 @@
-"""What logs print over their steps, as buckets of which none hides a spike."""
+"""Time series of logs, in buckets that keep extremes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from . import svg
 
-BUCKETS = 2000  # of a series in its data
-DRAWN = 300  # of them in the SVG of a page
+BUCKETS = 2000  # buckets of a series in its data file
+DRAWN = 300  # buckets in the SVG of a page
 WIDTH, HEIGHT = 520, 210
 TITLES = {
     "step_time_s": ("Step time", "s"),
@@ -32,7 +32,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity over steps: a bucket holds `width` steps from `first` on; None: nothing."""
+    """One quantity over steps: buckets of `width` steps from `first` on; None for an empty one."""
 
     key: str
     title: str
@@ -43,11 +43,11 @@ class Series:
     low: Sequence[float | None]
     high: Sequence[float | None]
     mean: Sequence[float | None]
-    breaks: Sequence[int]  # buckets before which a restart breaks the line
-    at: Sequence[int | None] = ()  # the step of a bucket that holds one, where it is not its first
+    breaks: Sequence[int]  # buckets after a restart, which breaks the line
+    at: Sequence[int | None] = ()  # the step of a bucket with a single one, if not its first
 
     def data(self) -> dict[str, Any]:
-        """As the script takes it."""
+        """The series for the script."""
         return {
             "key": self.key,
             "title": self.title,
@@ -64,11 +64,11 @@ class Series:
 
     @property
     def is_raw(self) -> bool:
-        """Whether each point is one that was printed."""
+        """Whether each point is a single printed value."""
         return max(self.n, default=0) <= 1
 
     def points(self) -> list[tuple[int, int, float, float, float]]:
-        """Bucket, step, least, most and mean of those that hold something."""
+        """Bucket, step, minimum, maximum and mean of non-empty buckets."""
         steps = self.at or [None] * len(self.n)
         return [
             (at, steps[at] or self.first + at * self.width, low, high, mean)
@@ -78,7 +78,7 @@ class Series:
 
 
 def series_of(warehouse: Warehouse, runs: Sequence[str]) -> dict[str, list[Series]]:
-    """The series of each run, the most telling first."""
+    """The series of each run, the most important first."""
     text = (files(__package__ or "bench.site") / "series.sql").read_text("utf-8")
     found: dict[str, list[Series]] = defaultdict(list)
     query = named_statements(text)["series"]
@@ -133,7 +133,7 @@ def _series(row: Mapping[str, Any]) -> Series:
 
 
 def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
-    """A series as a figure: its range as a band, and its line."""
+    """A figure of a series: a band of its range, and a line of its means."""
     points = _merged(one)
     if len(points) < 2:
         return Markup("")
@@ -152,7 +152,7 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
                 f'cy="{y.at(piece[0][4]):.1f}" r="2.5"/>'
             )
     id = f"curve-{one.key.replace(':', '-').replace(' ', '-')}"
-    told = note or (
+    caption = note or (
         "every printed point"
         if one.is_raw and len(points) == len(one.points())
         else "the line is the mean, the band all that was printed"
@@ -161,7 +161,7 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
         f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" '
         f'data-series="{escape(one.key)}">'
         f'<figcaption id="{escape(id)}-caption"><strong>{escape(one.title)}</strong> '
-        f'<span class="note">{escape(told)}</span></figcaption>'
+        f'<span class="note">{escape(caption)}</span></figcaption>'
         f"{svg.drawing(id, ''.join(parts), WIDTH, HEIGHT)}</figure>"
     ).replace(Markup('role="group"'), Markup('role="img"'))
 
@@ -170,7 +170,7 @@ Point = tuple[int, int, float, float, float]
 
 
 def _merged(one: Series) -> list[Point]:
-    """The points of a drawing: neighbours of too many put together, least and most kept."""
+    """The points for drawing, merged if there are too many, keeping minimum and maximum."""
     points = one.points()
     size = -(-len(points) // DRAWN)
     if size <= 1:
@@ -189,7 +189,7 @@ def _merged(one: Series) -> list[Point]:
 
 
 def _pieces(points: Sequence[Point], one: Series) -> list[list[Point]]:
-    """The points between two restarts."""
+    """The points split at restarts."""
     breaks = sorted(one.breaks)
     pieces: list[list[Point]] = [[]]
     at = 0

@@ -12,7 +12,7 @@ steps AS (
         ], recursive := true)
     FROM effective_steps e SEMI JOIN wanted USING (run_id)
     LEFT JOIN iterations_corrected c ON c.run_id = e.run_id AND c.segment = e.segment AND c.iteration = e.iteration AND c.line = e.line
-), beside AS (
+), other AS (
     SELECT run_id, iteration, 0 AS segment, 'memory:' || kind AS key, unit, max(value) AS value
     FROM memory SEMI JOIN wanted USING (run_id)
     WHERE iteration IS NOT NULL AND kind NOT LIKE 'theory%' GROUP BY ALL
@@ -20,7 +20,7 @@ steps AS (
     SELECT run_id, iteration, 0 AS segment, 'timer:' || name AS key, 'ms' AS unit, max(coalesce(max_ms, min_ms)) AS value
     FROM timers SEMI JOIN wanted USING (run_id) WHERE iteration IS NOT NULL GROUP BY ALL
 ), points AS (
-    SELECT * FROM (FROM steps UNION ALL BY NAME FROM beside) WHERE value IS NOT NULL AND isfinite(value) AND iteration IS NOT NULL
+    SELECT * FROM (FROM steps UNION ALL BY NAME FROM other) WHERE value IS NOT NULL AND isfinite(value) AND iteration IS NOT NULL
 ), gaps AS (
     SELECT run_id, key, iteration, iteration - lag(iteration) OVER (PARTITION BY run_id, key ORDER BY iteration) AS gap
     FROM (SELECT DISTINCT run_id, key, iteration FROM points)

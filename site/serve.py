@@ -1,4 +1,4 @@
-"""The folder of a site over HTTP: for this machine alone, and nothing but its own files."""
+"""Serves the folder of a site over HTTP, only to this machine and only its own files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TYPES = {
 
 
 class Pages(SimpleHTTPRequestHandler):
-    """Files of the site, read only; a page of another site that names this port gets nothing."""
+    """Read-only files of the site; requests for another host name are refused."""
 
     server_version, sys_version = "bench", ""
     protocol_version = "HTTP/1.1"
@@ -39,7 +39,7 @@ class Pages(SimpleHTTPRequestHandler):
 
     def _allowed(self) -> bool:
         host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
-        # A name that somebody else points at this address would make their script one of ours.
+        # DNS rebinding: a foreign name for this address would give its scripts our origin.
         if host not in (LOOPBACK, "localhost"):
             self.send_error(HTTPStatus.FORBIDDEN, "only for this machine")
             return False
@@ -76,12 +76,12 @@ class Pages(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Requests are nobody's business."""
+        """Requests are not logged."""
 
 
 @contextmanager
 def serving(folder: Path, port: int) -> Iterator[str]:
-    """Serve the folder in the background; gives the address. Raises BenchError for a taken port."""
+    """Serve the folder in the background; yields the URL. Raises BenchError for a used port."""
     try:
         server = ThreadingHTTPServer((LOOPBACK, port), partial(Pages, directory=str(folder)))
     except (OSError, OverflowError) as error:

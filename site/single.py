@@ -1,4 +1,4 @@
-"""One page in one file: its style and script within it, and a policy that lets no other run."""
+"""Pages in one file: inline style and script, and a CSP that allows no others."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from markupsafe import Markup
 
 from ..vocabulary.release import VERSION
 from . import bundle
-from .layout import alone
+from .layout import single_file
 from .table import Cell, Column, Table
 
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?\.\d+")
 _END = Markup("</div>")
-_WIDE = 48  # characters of a cell that may break into lines
-_MARKER = "<!-- bench:"  # of a region; nothing for a reader
+_WIDE = 48  # characters of a cell that may wrap
+_MARKER = "<!-- bench:"  # marker of a region, not shown
 
 
 def page(title: str, body: Markup, *, slanted: bool = False) -> str:
-    """A whole file of HTML: what a reader sees, sorts, filters and prints, and asks nobody for.
+    """A complete HTML file that sorts, filters and prints without any request.
 
-    `slanted`: it is said what italic numbers are.
+    `slanted` adds the legend of italic numbers.
     """
     style, script = bundle.sheet(), _script()
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return alone(
+    return single_file(
         title=title, body=body, policy=policy, version=VERSION, slanted=slanted,
         style=Markup(style), script=Markup(script),
     )  # fmt: skip
 
 
 def of_markdown(markdown: str, figures: Mapping[str, Markup] | None = None) -> str:
-    """A report as a page; an image named in `figures` becomes that drawing.
+    """A report as a page; images named in `figures` are replaced by these.
 
-    Its tables sort; a heading is a place to link to.
+    Its tables are sortable, and headings have anchors.
     """
     text = "\n".join(line for line in markdown.split("\n") if not line.startswith(_MARKER))
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -63,7 +63,7 @@ def listing(
     figures: Sequence[str] = (),
     badges: Collection[str] = (),
 ) -> str:
-    """A table as a page, sentences above and below it; `badges` are columns of a status."""
+    """A table as a page, with sentences above and below it; `badges` are status columns."""
     table = _table("rows", title, columns, [[Cell(text=cell) for cell in row] for row in rows],
                    numbers, badges)  # fmt: skip
     drawn = Markup('<div class="figures">{}</div>').format(Markup("".join(figures)))
@@ -85,7 +85,7 @@ def _sentences(lines: Sequence[str], look: str) -> list[Markup]:
 def _blocks(
     reader: MarkdownIt, tokens: Sequence[Token], figures: Mapping[str, Markup]
 ) -> list[Markup]:
-    """What stands between tables as it is, each table as one that sorts."""
+    """The document's blocks, with tables made sortable."""
     made: list[Markup] = []
     rest: list[Token] = []
     heading, at = "Table", 0
@@ -108,7 +108,7 @@ def _blocks(
         elif figure := _figure(tokens, at, figures):
             flush()
             drawn = made[-2:-1] if not made[-1].strip() else []
-            if drawn and drawn[0].endswith(_END):  # beside the one before it
+            if drawn and drawn[0].endswith(_END):  # next to the one before it
                 made[-2:] = [drawn[0][: -len(_END)] + figure + _END]
             else:
                 made.append(Markup('<div class="figures">') + figure + _END)
@@ -121,7 +121,7 @@ def _blocks(
 
 
 def _caption(tokens: Sequence[Token], at: int) -> int:
-    """The tokens of a paragraph in italics that stands below a picture: a drawing has its own."""
+    """The tokens of an italic caption below a picture, dropped since figures have their own."""
     if at + 2 < len(tokens) and tokens[at].type == "paragraph_open":
         parts = [one for one in tokens[at + 1].children or [] if one.type != "text" or one.content]
         if parts and parts[0].type == "em_open" and parts[-1].type == "em_close":
@@ -130,7 +130,7 @@ def _caption(tokens: Sequence[Token], at: int) -> int:
 
 
 def _figure(tokens: Sequence[Token], at: int, figures: Mapping[str, Markup]) -> Markup | None:
-    """The drawing that a paragraph of one image stands for."""
+    """The figure for a paragraph with a single image."""
     if tokens[at].type != "paragraph_open":
         return None
     parts = tokens[at + 1].children or []
@@ -156,7 +156,7 @@ def _of_tokens(reader: MarkdownIt, tokens: Sequence[Token], label: str, id: str)
 
 
 def _text(inline: Token) -> str:
-    """What a cell says, without its markup."""
+    """The text of a cell without markup."""
     return "".join(one.content for one in inline.children or [] if one.type != "html_inline")
 
 
@@ -175,7 +175,7 @@ def _table(
 
 
 def _valued(cell: Cell, kind: str) -> Cell:
-    """A cell with what it is sorted by: the number that its text begins with."""
+    """A cell with its sort key: the number at the beginning of its text."""
     if kind == "status":
         return Cell(cell.shown.partition(" ")[0], cell.text)
     if kind != "number":
@@ -185,24 +185,24 @@ def _valued(cell: Cell, kind: str) -> Cell:
 
 
 def _key(text: str, at: int) -> str:
-    """A name for the address of a page: of letters and digits, each once."""
+    """A unique anchor of letters and digits."""
     return f"{re.sub(r'[^0-9A-Za-z]+', '-', text).strip('-').lower()[:40] or 'part'}-{at}"
 
 
 @cache
 def _script() -> str:
-    """The script of the site, as far as a page without others needs it."""
+    """The part of the site's script that a single page needs."""
     return bundle.scripts()["site.js"].replace("</", "<\\/")
 
 
 def _hash(text: str) -> str:
-    """An inline style or script as a policy names it."""
+    """The CSP hash of an inline style or script."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def fragment(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool],
              above: str = "", below: str = "") -> str:  # fmt: skip
-    """The same table for a page of somebody else, such as a notebook's, in whose colours it is."""
+    """A table for embedding in another page, such as a notebook, in its colours."""
     table = _table("", "Rows", columns, [[Cell(text=cell) for cell in row] for row in rows],
                    numbers, ())  # fmt: skip
     parts = [

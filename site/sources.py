@@ -1,4 +1,4 @@
-"""Sources as text with a name for each line, so that every number has a place to link to."""
+"""Pages of sources as text with an anchor for each line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..explain.run import Lines
 from ..reports.answer import configuration_words
 from .load import LINES, Content, source_file
 
-_WHOLE = 20_000  # lines of a document that is shown in full
-AROUND = 2  # lines of a log beside one that is cited
+_WHOLE = 20_000  # maximum of lines for showing a document in full
+AROUND = 2  # context lines around a cited line of a log
 
 
 def source_key(content: Content, uri: str, lines: Lines) -> tuple[object, ...]:
-    """What the pages of a source are made from, without reading it."""
+    """The key of a source's pages, without reading it."""
     source = content.sources[uri]
     try:
         at_hand = (lines.root / uri).stat().st_size >= 0
@@ -34,7 +34,7 @@ def source_key(content: Content, uri: str, lines: Lines) -> tuple[object, ...]:
 def source_pages(
     content: Content, uri: str, lines: Lines, rows: Sequence[Row]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The pages of a source, of so many lines each, and what the template needs."""
+    """The pages of a source and their template contexts."""
     source, slug = content.sources[uri], content.slugs[uri]
     cited = sorted({*content.cited.get(uri, ()), *content.linked[uri]})
     total = max(source["lines"] or 0, cited[-1] if cited else 0)
@@ -105,5 +105,5 @@ def _lines(
 
 
 def _of_row(row: Row) -> str:
-    """What stands for the text of a row whose document is not at hand."""
+    """A replacement for the text of a row whose document is not available."""
     return f"({row['status']}: {configuration_words({**row, 'settings': None})})"

@@ -1,4 +1,4 @@
-"""Charts as SVG: axes, marks that link, and no style that a page without inline style forbids."""
+"""Charts as SVG: axes, linked marks, and no inline styles, which the CSP forbids."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..vocabulary.format import significant
 WIDTH, HEIGHT = 520, 320
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 30, 44
 RADIUS = 5
-SERIES = 8  # hues, and shapes, that are told apart
+SERIES = 8  # distinguishable hues and shapes
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A scale from values to pixels of the drawing, with its ticks."""
+    """A scale from values to pixels, with ticks."""
 
     low: float
     high: float
@@ -50,15 +50,15 @@ def axis(
     most: int = 6,
     text: Callable[[float], str] | None = None,
 ) -> Axis:
-    """An axis that holds the values; `zero`: it begins there, `whole`: whole numbers as ticks."""
+    """An axis for the values; `zero`: starts at 0, `whole`: integer ticks."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     low, high = (min(found), max(found)) if found else (1.0, 1.0)
     if log:
-        # Room for a mark, as a share of the axis: over decades a tenth of a value is no room.
+        # Margin as a share of the axis: over decades, a tenth of a value is too little.
         room = 1.25 if high / low < 1.6 else max(1.12, (high / low) ** 0.05)
         low, high = low / room, high * room
         ticks = _log_ticks(low, high, most)
-        # Where runs have few sizes, these are what a reader looks for.
+        # With few sizes, these are the ticks.
         if whole and 1 < len(there := sorted({*found})) <= 8 and _apart(there, low, high):
             ticks = there
     else:
@@ -70,7 +70,7 @@ def axis(
 
 
 def _apart(values: Sequence[float], low: float, high: float) -> bool:
-    """Whether labels at these values have room beside each other."""
+    """Whether labels at these values do not overlap."""
     gaps = [math.log(b / a) for a, b in pairwise(values)]
     return min(gaps) > 0.07 * math.log(high / low)
 
@@ -85,7 +85,7 @@ def _ticks(low: float, high: float, most: int, whole: bool) -> list[float]:
 
 
 def _log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Powers of ten, with 2 and 5 between them where there is room; a short range like a line."""
+    """Powers of ten, with 2 and 5 if there is room; linear ticks for a short range."""
     if high / low < 3:
         return [one for one in _ticks(low, high, most - 1, False) if one > 0]
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -104,7 +104,7 @@ def _log_ticks(low: float, high: float, most: int) -> list[float]:
 def _texts(
     ticks: Sequence[float], text: Callable[[float], str] | None
 ) -> tuple[tuple[float, str], ...]:
-    """Ticks as texts, with as many digits as tell them apart."""
+    """Tick labels with the digits needed to distinguish them."""
     for digits in range(1, 8):
         made = [text(one) if text else plain(one, digits) for one in ticks]
         exact = text or all(
@@ -117,14 +117,14 @@ def _texts(
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """A number as an axis has it: no zeros behind the point that tell nothing."""
+    """A number for an axis, without trailing zeros."""
     text, e, power = significant(value, digits).partition("e")
     return (text.rstrip("0").rstrip(".") if "." in text else text) + e + power
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point of a chart that links to what it is; `look` is a class: estimated, left-out, ..."""
+    """A linked point of a chart; `look` is a style class: estimated, left-out, ..."""
 
     x: float
     y: float
@@ -133,13 +133,13 @@ class Mark:
     run: str = ""
     series: int = 0
     look: str = ""
-    label: str = ""  # what tells it from the others of its chart
+    label: str = ""  # distinguishes it within its chart
     low: float | None = None
     high: float | None = None
 
 
 def shape(series: int, x: float, y: float, radius: float = RADIUS) -> str:
-    """The shape of a series around a point: told apart without colour."""
+    """The shape of a series at a point, so that series differ without colour."""
     r, kind = radius, series % SERIES
     if kind == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
@@ -170,7 +170,7 @@ def shape(series: int, x: float, y: float, radius: float = RADIUS) -> str:
 
 
 def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
-    """A mark as a link."""
+    """The SVG of a linked mark."""
     href = f' href="{escape(root + one.href)}"' if one.href else ""
     run = f' data-run="{escape(one.run)}"' if one.run else ""
     return (
@@ -181,18 +181,18 @@ def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
 
 
 def words(x: float, y: float, text: str, look: str = "tick", anchor: str = "start") -> str:
-    """A text of a chart."""
+    """The SVG of a text."""
     side = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}"{side}>{escape(text)}</text>'
 
 
 def stroke(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
-    """A straight line of a chart."""
+    """The SVG of a straight line."""
     return f'<line class="{look}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
 def columns(x: Axis, top: float, bottom: float) -> str:
-    """The rules and ticks of a chart of rows."""
+    """The grid lines and ticks of a chart with rows."""
     return "".join(
         stroke(x.at(v), top, x.at(v), bottom, "rule")
         + words(x.at(v), bottom + 16, t, anchor="middle")
@@ -240,7 +240,7 @@ def drawing(
 
 
 def legend(names: Sequence[tuple[int, str]]) -> Markup:
-    """Which shape and colour is which series."""
+    """The legend of series by shape and colour."""
     if len(names) < 2:
         return Markup("")
     items = "".join(

@@ -1,4 +1,4 @@
-"""Tables of pages: as HTML, which works alone, and as columns of data, which the script sorts."""
+"""Tables of pages: as HTML, and as data columns for sorting by the script."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-ROWS = 200  # of a table as HTML; the script shows all that its data hold
-_FEW = 0.5  # of values that differ: a dictionary of more would save nothing
+ROWS = 200  # maximum of HTML rows; the script shows all rows of the data
+_FEW = 0.5  # maximum share of distinct values for a dictionary encoding
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its value to sort by, how it is shown, where it leads, how it looks."""
+    """One cell: sort value, text, link, style class."""
 
-    value: Any = None  # Any: a text or number of any column
+    value: Any = None  # Any: text or number
     text: str | None = None
     href: str | None = None
     look: str = ""  # a class: computed, estimated, ...
 
     @property
     def shown(self) -> str:
-        """What a reader sees."""
+        """The displayed text."""
         return self.text if self.text is not None else "" if self.value is None else str(self.value)
 
 
@@ -32,7 +32,7 @@ BLANK = Cell()
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, its kind (text, number, status), and its cells."""
+    """A column: heading, kind (text, number, status), and cells."""
 
     key: str
     title: str
@@ -40,24 +40,24 @@ class Column:
     kind: str = "text"
     unit: str = ""
     hidden: bool = False
-    wide: bool = False  # holds sentences, which may break into lines
+    wide: bool = False  # has sentences, which may wrap
 
     @property
     def is_empty(self) -> bool:
-        """Whether no cell shows anything."""
+        """Whether all cells are empty."""
         return not any(cell.shown for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a name of its own on the page; `runs` are ids of runs, a row each."""
+    """A table with a unique name on its page; `runs` are ids of runs, one per row."""
 
     id: str
     label: str
     columns: Sequence[Column]
     runs: Sequence[str] | None = None
     looks: Sequence[str] = field(default=())  # classes of rows
-    key: str = ""  # of its data, where rows are too many for HTML alone
+    key: str = ""  # of its data file, if there are too many rows for HTML
     first: int = ROWS
 
     @property
@@ -66,11 +66,11 @@ class Table:
 
     @property
     def has_data(self) -> bool:
-        """Whether the page holds the first rows alone."""
+        """Whether the HTML has only the first rows."""
         return bool(self.key) and self.rows > self.first
 
     def html(self, root: str) -> Markup:
-        """The table as HTML; `root` is the way from the page to the top."""
+        """The table as HTML; `root` is the relative path from the page to the top."""
         if not self.rows:
             return Markup("")
         key = f' data-key="{escape(self.key)}"' if self.has_data else ""
@@ -96,7 +96,7 @@ class Table:
         return f"<tr{run}{look}>{''.join(_cell(one, one.cells[at], root) for one in shown)}</tr>"
 
     def data(self) -> dict[str, Any]:
-        """All rows as columns, texts that repeat by a dictionary."""
+        """All rows as columns; repeated texts are dictionary-encoded."""
         made: dict[str, Any] = {
             "columns": [_data(one, self.looks) for one in self.columns],
             "rows": self.rows,
@@ -107,14 +107,14 @@ class Table:
 def column(
     key: str, title: str, rows: Iterable[Any], cell: Callable[[Any], Cell], **more: Any
 ) -> Column:
-    """A column with a cell for each row."""
+    """A column with one cell per row."""
     return Column(key, title, [cell(row) for row in rows], **more)
 
 
 def apart(
     columns: Sequence[Column], keep: Sequence[str]
 ) -> tuple[list[tuple[str, str]], list[Column]]:
-    """Heading and text of the columns whose cells are all alike, and the others; empty ones go."""
+    """Split columns into constant ones (heading and text) and others; drops empty ones."""
     alike: list[tuple[str, str]] = []
     others: list[Column] = []
     for one in columns:

@@ -1,4 +1,4 @@
-"""Text of a warehouse on a page: scrubbed, bounded, with what turns or hides a text shown."""
+"""Warehouse texts on pages: scrubbed, truncated, with invisible characters made visible."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..project.short import Names
 from ..records.scrub import Scrubber, keyed_id
 from ..vocabulary.printable import CONTROL, INVISIBLE, json_text, plain, visible
 
-LONGEST = 400  # characters of one text, unless a page asks for more
+LONGEST = 400  # default maximum of characters of a text
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _SLUG = re.compile(r"[^0-9A-Za-z.-]+")
 _LINE_BREAKS = str.maketrans("\r\n\t\u2028\u2029", "     ")
 
 
 class Text:
-    """What every text from a warehouse goes through; nothing of it is markup."""
+    """The filter of every text from a warehouse; none of it is markup."""
 
     def __init__(self, kinds: Iterable[str] = ()) -> None:
         self.scrubber = Scrubber(kinds)
@@ -29,13 +29,13 @@ class Text:
 
     @property
     def taken_out(self) -> str:
-        """A digest of the names that are replaced wherever they stand."""
+        """A digest of the names that are scrubbed everywhere."""
         return digest(repr(sorted(self.scrubber.known.items())))
 
     def line(self, value: object, most: int = LONGEST) -> str:
-        """One line of plain text, not yet escaped: so many characters, and how many more."""
+        """One line of plain text, not escaped: truncated, with the number of further characters."""
         text = str(value)
-        # Nearly every text: nothing in it is to be shown otherwise.
+        # Nearly every text needs no replacement.
         if (
             not self.scrubs
             and len(text) <= most
@@ -52,11 +52,11 @@ class Text:
         return visible(text) + (f"… ({rest:,} more characters)" if rest > 0 else "")
 
     def html(self, value: object, most: int = LONGEST) -> Markup:
-        """The same for HTML, as text or as a quoted attribute."""
+        """The line escaped for HTML text or a quoted attribute."""
         return Markup(_escape(self.line(value, most)))
 
     def named(self, name: str, value: object) -> str:
-        """The value of a setting, whose name may tell that it is a host or a user."""
+        """The value of a setting, scrubbed if its name is that of a host or a user."""
         text = str(value)
         return self.line(self.scrubber.named(name, text) if self.scrubs else text)
 
@@ -65,14 +65,14 @@ class Text:
         return self.scrubber.uri(uri) if self.scrubs else uri
 
     def run_id(self, run: str) -> str:
-        """The id of a run as the name of a file; another where it may not be, or tells a path."""
+        """The id of a run as a file name; pseudonymized if it is unsafe or derived from a path."""
         if self.scrubs:
             return keyed_id(run)
         return run if _ID.fullmatch(run) else digest(run)[:12]
 
 
 class ShownNames(Names):
-    """Short names of sources, made of what may be shown of their paths."""
+    """Short names of sources, made from their scrubbed paths."""
 
     def __init__(self, uris: Iterable[str], text: Text) -> None:
         self._shown = {uri: text.uri(uri) for uri in uris}
@@ -84,19 +84,19 @@ class ShownNames(Names):
         return super().short(self._shown.get(uri, uri))
 
     def at(self, uri: str, line: int | None) -> str:
-        """A line of a source: 001:27."""
+        """The place of a line: 001:27."""
         return f"{self.short(uri)}:{line}" if line else self.short(uri)
 
     def system(self, name: str) -> str:
-        """A device as stated, else the document and that none is."""
+        """A device as stated, else a note with the document."""
         return super().system(self._shown.get(name, name))
 
     def path(self, uri: str) -> str:
-        """What may be shown of the path of a source."""
+        """The scrubbed path of a source."""
         return self._shown.get(uri, uri)
 
     def within(self, text: str) -> str:
-        """A text with every path in it shortened."""
+        """The text with every path shortened."""
         if "/" in text or "." in text:
             for uri in self._by_length:
                 if uri in text:
@@ -105,13 +105,13 @@ class ShownNames(Names):
 
 
 class Slugs:
-    """Names of files: readable, safe, and each of one thing alone."""
+    """Readable, safe and unique file names."""
 
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}
 
     def of(self, name: str) -> str:
-        """The file name, without its ending, for a name."""
+        """The file name, without suffix, for a name."""
         made = _SLUG.sub("-", name).strip("-.")[:60].lower()
         if not made or made != name.lower() or self._taken.get(made, name) != name:
             made = f"{made or 'x'}-{digest(name)[:6]}"
@@ -120,7 +120,7 @@ class Slugs:
 
 
 def digest(text: str | bytes) -> str:
-    """A hash of content, as hexadecimal."""
+    """The hex digest of content."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     return hashlib.sha256(data).hexdigest()
 
@@ -132,8 +132,8 @@ def _json(value: object) -> str:
 
 
 def data_file(key: str, value: object) -> bytes:
-    """A file of data: one call that a page loads as a script, with nothing that ends a script."""
-    # Texts are shown ones already; only what JSON has no type for is made plain one by one.
+    """A data file that pages load as a script: a single call, safe within a script element."""
+    # Texts are filtered already; only values without a JSON type are converted.
     try:
         made = _json(value)
     except ValueError:  # NaN or infinity: null, as everywhere

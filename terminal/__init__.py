@@ -1,1 +1,1 @@
-"""How results look on a terminal: options, messages, output formats."""
+"""The command line: shared options, messages, output formats."""

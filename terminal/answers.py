@@ -1,4 +1,4 @@
-"""An answer of `decide` as text: sentences and a table for people, every row for programs."""
+"""Output of answers of `decide`: sentences and a table for people, all rows for programs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from ..decide.query import Query
     from ..reports.answer import Answer
 
-_SHORT = 12  # letters of a name that may stand in every row
+_SHORT = 12  # longest source name repeated in every row
 _FIGURE = re.compile(r"[+-]?[\d,]*\.?\d+(e-?\d+)?[\^x%]?")
 
-# What a page of an answer is called, by the command that gives it.
+# Titles of HTML pages by command.
 _TITLES = {
     "best": "The fastest runs",
     "days": "Days to train",
@@ -26,8 +26,8 @@ _TITLES = {
 
 
 def fitted(answer: Answer, query: Query) -> Answer:
-    """The answer with the columns and groups of the query, of pairs the mean of each; raises
-    BenchError for unknown ones."""
+    """The answer reduced to the query's columns and groups (means for pairs); raises BenchError
+    for unknown ones."""
     if query.group is not None:
         from ..reports.answer import grouped
 
@@ -45,9 +45,9 @@ def write(
     name: str,
     draw: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Write an answer: all rows and columns for programs, sentences and a table for people.
+    """Write an answer in the given format or that of the output file.
 
-    `draw` gives the drawings of a page of HTML.
+    `draw` returns the figures of an HTML page.
     """
     chosen = choose_format(form, output)
     figures = draw() if chosen is Format.HTML else ()
@@ -57,7 +57,7 @@ def write(
 
 
 def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: str = "bench") -> str:
-    """An answer in one format; of these a page of HTML alone has figures."""
+    """The answer as text in one format; only HTML pages have figures."""
     if form in (Format.CSV, Format.TSV, Format.JSON):
         return render(answer.columns, answer.records(), form)
     from ..reports.escape import markdown_text, terminal
@@ -69,40 +69,40 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
         "‡ = annotated by a user, not stated by the source (see bench sql 'FROM user_facts')."
     )
     marked = MARK in common or any(MARK in str(value) for row in rows for value in row)
-    said = [*answer.summary, *([f"All: {common}."] if common else [])]
+    summary = [*answer.summary, *([f"All: {common}."] if common else [])]
     notes = [*answer.notes, *([annotated] if marked else [])]
     if form is Format.HTML:
         from .layouts import html
 
-        return html(heads, cells, title, above=said, below=notes, figures=figures)
+        return html(heads, cells, title, above=summary, below=notes, figures=figures)
     if form is Format.TABLE and not answer.chosen:
-        said, cells = _one_source(said, heads, cells)
+        summary, cells = _one_source(summary, heads, cells)
     table = render(heads, cells, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
 
     def one(line: str) -> str:
         return terminal(line) if form is Format.TABLE else f"{markdown_text(line)}\n"
 
-    above, below = ("".join(f"{one(line)}\n" for line in lines) for lines in (said, notes))
+    above, below = ("".join(f"{one(line)}\n" for line in lines) for lines in (summary, notes))
     gap = "\n" if form is Format.TABLE and table else ""
     middle = f"{table}\n" if form is Format.MD and table and below else table
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
 
 
 def _one_source(
-    said: list[str], heads: Sequence[str], cells: list[list[object]]
+    summary: list[str], heads: Sequence[str], cells: list[list[object]]
 ) -> tuple[list[str], list[list[object]]]:
-    """Rows of one source with a long name: it is said once above, and rows tell their lines."""
+    """Move a long source name shared by all rows above the table, leaving only the lines."""
     at = heads.index("Where") if "Where" in heads else -1
     names = {str(row[at]).rpartition(":")[0] for row in cells} if at >= 0 else set()
     name = names.pop() if len(names) == 1 else ""
     if len(name) <= _SHORT or len(cells) < 2:
-        return said, cells
+        return summary, cells
     rows = [[*row[:at], str(row[at])[len(name) :], *row[at + 1 :]] for row in cells]
-    return [*said, f"Where: lines of {name}."], rows
+    return [*summary, f"Where: lines of {name}."], rows
 
 
 def _figure(value: object) -> object:
-    """A number that is a text already, so that it stands to the right."""
+    """A formatted number, marked for alignment to the right."""
     from .layouts import Exact
 
     return Exact(value) if isinstance(value, str) and _FIGURE.fullmatch(value) else value

@@ -1,4 +1,4 @@
-"""`bench best`, `bench days` and computed reports: open, answer, write."""
+"""`bench best`, `bench days` and computed reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def best(
     source: Source, query: Query, suggest: bool, form: Format | None, output: Path | None
 ) -> None:
-    """Rank configurations, or plan those next to the best."""
+    """Rank configurations, or suggest neighbors of the best."""
     if suggest:
         suggestions(source, query, form, output)
         return
@@ -46,7 +46,7 @@ def report(
     output: Path | None,
     next_command: str | None = "",
 ) -> None:
-    """Write a report that is computed; without a `next_command`, the first row is the next look."""
+    """Write a computed report; `next_command` defaults to showing the first row."""
     from ..reports.computed import answered, names_of
 
     with source.opened(query.table) as warehouse:
@@ -59,23 +59,23 @@ def report(
 
 
 def drawn(names: Names, answer: Answer) -> Sequence[str]:
-    """The drawings of an answer, for its page."""
-    from ..site.alone import answer_charts
+    """The figures of an answer's HTML page."""
+    from ..site.report_page import answer_charts
 
     return answer_charts(names, answer)
 
 
 def show_first(answer: Answer, source: Source) -> str:
-    """The command that shows the first run of an answer, as it can be typed."""
+    """The command line that shows the first run of an answer."""
     shown = zip(answer.cells, answer.rows, strict=False)
     where = next((str(cell["where"]) for cell, row in shown if row["run"]), "FILE:LINE")
-    # A place may say how many more there are: 003:12 +2
+    # A place may count further ones: 003:12 +2
     words = ("bench", "show", re.sub(r" \+\d+$", "", where), *map(str, source.paths))
     return shlex.join(words)
 
 
 def suggestions(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
-    """Write the configurations next to the best; as TOML, a plan of runs."""
+    """Write the neighbors of the best configuration; as TOML, a plan of runs."""
     from ..decide.answers import beside_best
     from ..decide.neighbours import as_plan
     from ..reports.computed import names_of, presented
@@ -85,7 +85,7 @@ def suggestions(source: Source, query: Query, form: Format | None, output: Path 
         names = names_of(warehouse)
     answer = presented(made, names)
     if output is not None and output.suffix == ".toml":
-        # Above the plan stands what it is about, and what its runs go without.
+        # The plan's comments: its summary and the settings that its runs lack.
         comments = [answer.summary[0], *(answer.summary[-1:] if made.facts["unplanned"] else ())]
         emit(as_plan(answer.rows, comments), output)
     else:

@@ -1,4 +1,4 @@
-"""`bench launch --dry-run`: what would be run, and what could not start."""
+"""`bench launch --dry-run`: list the runs, and those that cannot start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan with everything that running it needs."""
+    """A plan with everything needed to execute it."""
 
     plan: Plan
     expansion: Expansion
@@ -34,19 +34,20 @@ class Prepared:
     every: Sequence[PlannedRun]
     todo: Sequence[PlannedRun]
     past: Estimate
-    file: Path | None  # of the plan; None: flags
+    file: Path | None  # of the plan; None for flags
 
     @property
     def done_before(self) -> str:
-        """How many runs need no launch, in words."""
+        """A note on the number of runs that are done already."""
         done = len(self.every) - len(self.todo)
         return f", {done} already done" if done else ""
 
 
 def show(prepared: Prepared) -> int:
-    """What would be run: every command to stdout, and every job script without its secrets.
+    """Print every command and job script, without secrets, to stdout.
 
-    Count, what is dropped, what cannot start and time go to stderr; 1 when a run cannot start.
+    Counts, dropped combinations, refused runs and the estimated time go to stderr. Returns 1 if a
+    run cannot start.
     """
     from ..launch.environment import chosen
     from ..launch.launcher import scheduler_hint
@@ -73,12 +74,12 @@ def show(prepared: Prepared) -> int:
 
 
 def _show_refused(prepared: Prepared) -> int:
-    """What a launch would refuse; what only the machine that runs can know is said to be so."""
-    from ..launch.ready import absent, refusals
+    """Print the runs that a launch would refuse; checks of a job's nodes are marked as open."""
+    from ..launch.ready import missing_program, refusals
 
     runs, todo = prepared.program, prepared.todo
     cases = list({planned.case.id: planned.case for planned in todo}.values())
-    why = {case.id: absent(runs, case, os.environ) for case in cases}
+    why = {case.id: missing_program(runs, case, os.environ) for case in cases}
     for case, error in refusals(runs, cases, prepared.where.db):
         reason = f"{error.what}{': ' if error.why else ''}{error.why or ''}"
         why |= {one.id: reason for one in ([case] if case else cases)}
@@ -94,7 +95,7 @@ def _show_refused(prepared: Prepared) -> int:
 
 
 def _scripts(prepared: Prepared) -> Iterator[str]:
-    """The job scripts of a scheduler; a launch puts a name of its own for the folder `new-N`."""
+    """The job scripts of a scheduler; `new-N` is a placeholder for the folder of a launch."""
     from ..launch.jobs import group_by_resources, job_of
     from ..launch.scheduler_client import array_limit
     from ..vocabulary.secrets import redact_lines
@@ -108,13 +109,13 @@ def _scripts(prepared: Prepared) -> Iterator[str]:
         yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 
-def show_dropped(prepared: Prepared, array_limit: int | None = None) -> None:
-    """The combinations that will not run, and why; at most so many of them."""
+def show_dropped(prepared: Prepared, limit: int | None = None) -> None:
+    """Print at most `limit` dropped combinations with the reason."""
     dropped = prepared.expansion.dropped
-    for one in dropped[:array_limit]:
+    for one in dropped[:limit]:
         info(f"dropped {one.case.label}: {one.why}")
-    if array_limit is not None and len(dropped) > array_limit:
-        info(f"and {len(dropped) - array_limit} more (list them with --dry-run)")
+    if limit is not None and len(dropped) > limit:
+        info(f"and {len(dropped) - limit} more (list them with --dry-run)")
 
 
 def _estimated(past: Estimate) -> str:
@@ -126,5 +127,5 @@ def _estimated(past: Estimate) -> str:
 
 
 def count_of(count: int) -> str:
-    """So many runs, in words."""
+    """The number of runs as text."""
     return counted(count, "run")

@@ -1,4 +1,4 @@
-"""`bench predict` and `bench plan`: open, answer, write."""
+"""`bench predict` and `bench plan`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 _RECOMPUTE = ("none", "selective", "full")
 _DTYPES = ("fp32", "fp16", "bf16", "fp8", "fp4")
-_SHOWN = 20  # rows of a ranking that people are shown
+_SHOWN = 20  # rows of a ranking shown to people
 _PICTURES = (".svg", ".png")
 
 
 def predict(
     source: Source,
     query: Query,
-    asked: Mapping[str, Any],
+    sizes: Mapping[str, Any],
     every: bool,
     form: Format | None,
     output: Path | None,
 ) -> None:
-    """Write what is predicted of one configuration, or of all."""
+    """Write the prediction of one configuration, or of all feasible ones."""
     from ..foresight.answers import predicted
     from ..reports.computed import names_of, presented
 
     with source.opened(query.table) as warehouse:
-        made = predicted(warehouse, query, checked(asked), every)
+        made = predicted(warehouse, query, checked_sizes(sizes), every)
         names = names_of(warehouse)
     if output is not None and output.suffix.lower() in _PICTURES:
         from ..reports.chart import write as write_chart
@@ -49,35 +49,35 @@ def predict(
     info(f"{many}; next: bench plan --next 5" if every else f"{many}; --all ranks all splits")
 
 
-def checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Sizes as asked for; raises BenchError for words that no run has."""
-    if asked.get("recompute", "none") not in _RECOMPUTE:
+def checked_sizes(sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The requested sizes; raises BenchError for unknown values of recompute and dtype."""
+    if sizes.get("recompute", "none") not in _RECOMPUTE:
         raise BenchError(
-            f"--recompute {asked['recompute']!r} is unknown", hint=f"one of {', '.join(_RECOMPUTE)}"
+            f"--recompute {sizes['recompute']!r} is unknown", hint=f"one of {', '.join(_RECOMPUTE)}"
         )
-    if asked.get("dtype", "bf16") not in _DTYPES:
+    if sizes.get("dtype", "bf16") not in _DTYPES:
         raise BenchError(
-            f"--dtype {asked['dtype']!r} is unknown", hint=f"one of {', '.join(_DTYPES)}"
+            f"--dtype {sizes['dtype']!r} is unknown", hint=f"one of {', '.join(_DTYPES)}"
         )
-    return asked
+    return sizes
 
 
 def plan(
     source: Source,
     query: Query,
-    asked: Mapping[str, Any],
+    sizes: Mapping[str, Any],
     count: int,
     limits: tuple[int | None, float | None, int, float | None],
     form: Format | None,
     output: Path | None,
 ) -> None:
-    """Write the runs worth most; as TOML, a plan of them."""
+    """Write the most valuable next runs; as TOML, a plan of them."""
     from ..decide.neighbours import as_plan
     from ..foresight.planning import Limits, proposed
     from ..reports.computed import names_of, presented
 
     with source.opened(query.table) as warehouse:
-        made = proposed(warehouse, query, checked(asked), count, Limits(*limits))
+        made = proposed(warehouse, query, checked_sizes(sizes), count, Limits(*limits))
         names = names_of(warehouse)
     answer = presented(made, names)
     if output is not None and output.suffix == ".toml":

@@ -1,7 +1,7 @@
-"""A listing on a terminal: aligned columns where they fit, else one record below the other.
+"""Tables on a terminal: aligned columns if they fit, else one record below the other.
 
-Nothing of a value is lost: a long text is wrapped, what all rows share is said once above them, and
-what has no room at all is named below.
+Values are never cut: long texts are wrapped, values shared by all rows are printed once above the
+table, and columns without room are named below.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 GAP = 2
-FEWEST = 4  # columns side by side; with fewer a row says too little
-READABLE = 20  # a text is wrapped to no fewer characters, unless it is shorter
-LONGEST = 34  # a word up to here, such as a file with its line, stands on one line
+FEWEST = 4  # minimum of columns; with fewer, rows become records
+READABLE = 20  # minimum width of wrapped text
+LONGEST = 34  # words up to this length, such as FILE:LINE, are not split
 _NAMED = re.compile(r"[^_]+_*|_+")  # the parts of a column's name
-_BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where a longer word may be parted
+_BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where longer words may be split
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as text: its head, its cells, and whether they are numbers."""
+    """A column as text: its heading, its cells, and whether they are numbers."""
 
     head: str
     cells: tuple[str, ...]
@@ -31,12 +31,12 @@ class Column:
 
     @cached_property
     def wide(self) -> int:
-        """Characters that it takes with everything on one line."""
+        """The width without wrapping."""
         return max(map(size, (self.head, *self.cells)))
 
     @cached_property
     def least(self) -> int:
-        """The fewest characters that it takes with head and texts wrapped."""
+        """The minimum width, with heading and texts wrapped."""
         head = max(map(size, _parts(self.head)))
         longest = max(map(size, self.cells), default=0)
         if self.is_number:
@@ -49,11 +49,11 @@ class Column:
 def table(
     columns: Sequence[Column], width: int, *, chosen: bool = False, common: bool = False
 ) -> str:
-    """The rows within `width`; raises nothing, however narrow it is.
+    """Lay out the rows within `width`, however narrow it is.
 
-    Columns that say nothing go, and with `common` those that say one thing stand above. Where the
-    others have no room, the last ones that are not `kept` are named only; where that is not enough,
-    leaves too few or a user has `chosen` the columns, the rows become records.
+    Empty columns are dropped; with `common`, constant ones are printed above. If the others do not
+    fit, the last ones not in `kept` are only named; if that is not enough, leaves too few, or the
+    user has `chosen` the columns, rows become records.
     """
     if not columns:
         return "\n"
@@ -74,7 +74,7 @@ def table(
 
 
 def one_line_rows(columns: Sequence[Column], width: int) -> list[str]:
-    """The head and a line for each row, long texts without their middle: for a live screen."""
+    """The heading and one line per row, for a live screen; long texts are shortened."""
     shown = _with_room(columns, width)
     sizes = _sizes(shown, width)
     heads = _line([one.head for one in shown], sizes, shown)
@@ -83,7 +83,7 @@ def one_line_rows(columns: Sequence[Column], width: int) -> list[str]:
 
 
 def shortened(text: str, width: int) -> str:
-    """A text of at most so many characters, without its middle: names differ at both ends."""
+    """The text with its middle cut to fit `width`: names differ at both ends."""
     if size(text) <= width:
         return text
     front = back = ""
@@ -98,12 +98,12 @@ def shortened(text: str, width: int) -> str:
 
 
 def size(text: str) -> int:
-    """The characters of a terminal that a text takes."""
+    """The width of a text on a terminal."""
     return len(text) if text.isascii() else sum(map(_wide, text))
 
 
 def padded(text: str, width: int, right: bool) -> str:
-    """A text with blanks up to a width, before it where it stands to the right."""
+    """The text padded with blanks to a width, on the left if it is aligned to the right."""
     gap = " " * (width - size(text))
     return gap + text if right else text + gap
 
@@ -119,7 +119,7 @@ def _common(shared: Sequence[Column]) -> str:
 
 
 def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
-    """The columns that have room with their texts wrapped: the last ones give way first."""
+    """The columns that fit with wrapped texts; the last ones are dropped first."""
     shown = [*columns]
     while _least(shown) > width:
         last = next((one for one in reversed(shown[1:]) if not one.kept), None)
@@ -130,12 +130,12 @@ def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
 
 
 def _least(columns: Sequence[Column]) -> int:
-    """The fewest characters that a line of these columns takes."""
+    """The minimum width of a line with these columns."""
     return sum(one.least for one in columns) + GAP * (len(columns) - 1)
 
 
 def _sizes(columns: Sequence[Column], width: int) -> list[int]:
-    """The width of each column: heads are wrapped first, then the widest texts."""
+    """The width of each column: headings are wrapped first, then the widest texts."""
     sizes, least = [one.wide for one in columns], [one.least for one in columns]
     over = sum(sizes) + GAP * (len(sizes) - 1) - width
     if over <= 0:
@@ -165,7 +165,7 @@ def _aligned(columns: Sequence[Column], sizes: Sequence[int]) -> list[str]:
 def _lines(
     cells: Sequence[Sequence[str]], sizes: Sequence[int], columns: Sequence[Column]
 ) -> list[str]:
-    """One row, as many lines high as its highest cell."""
+    """The lines of one row, as many as its highest cell has."""
     high = max(map(len, cells))
     return [
         _line([cell[at] if at < len(cell) else "" for cell in cells], sizes, columns)
@@ -182,7 +182,7 @@ def _line(texts: Sequence[str], sizes: Sequence[int], columns: Sequence[Column])
 
 
 def _records(columns: Sequence[Column], width: int) -> list[str]:
-    """Each row as lines of NAME VALUE below its number, without what is empty."""
+    """Each row as lines of NAME VALUE below its number, without empty values."""
     heads = min(max(size(one.head) for one in columns), max(width // 2, READABLE))
     lines: list[str] = []
     for at in range(len(columns[0].cells)):
@@ -196,14 +196,14 @@ def _records(columns: Sequence[Column], width: int) -> list[str]:
 
 
 def _parts(head: str) -> list[str]:
-    """The pieces that a head may be parted into, one a line."""
+    """The parts that a heading may be split into, one per line."""
     return [part for word in head.split() for part in re.findall(r"[^_/]+[_/]*|[_/]+", word)] or [
         ""
     ]
 
 
 def _head(text: str, width: int) -> list[str]:
-    """A head on as few lines as its column allows."""
+    """A heading on as few lines as its column's width allows."""
     lines = [""]
     for word in text.split():
         for n, part in enumerate(_parts(word)):
@@ -216,7 +216,7 @@ def _head(text: str, width: int) -> list[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """A text in lines of a width, parted at blanks, a longer word where it may be."""
+    """A text wrapped to a width at blanks, and within words that are longer."""
     if size(text) <= width:
         return [text]
     lines = [""]
@@ -232,7 +232,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _pieces(word: str, width: int) -> list[str]:
-    """A word that is longer than a line, parted behind a slash or sign, else anywhere."""
+    """A word longer than a line, split after a slash or sign, else anywhere."""
     lines = [""]
     for part in _BREAKS.split(word):
         while size(part) > width:

@@ -1,4 +1,4 @@
-"""`bench ingest --history`: read the histories of paths, and say what was found."""
+"""`bench ingest --history`: read the git histories of paths, and print a summary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..ingest.pipeline import cores
-from ..project.history_reading import Told
+from ..project.history_reading import HistorySummary
 from ..project.read_history import read_history
 from ..schema.errors import FINE, NOTHING_RECOGNISED
 from ..vocabulary.format import counted
@@ -22,35 +22,37 @@ def read_histories(
     authors: bool,
     lock_timeout: float,
 ) -> int:
-    """Read the history of each path; the exit code."""
+    """Read the history of each path; returns the exit code."""
     documents = 0
     for path in paths:
         with Progress("reading") as progress:
-            told = read_history(
+            summary = read_history(
                 path, db, branch=branch, since=since, authors=authors, lock_timeout=lock_timeout,
                 processes=cores(), progress=lambda commit: progress.advance(label=commit),
             )  # fmt: skip
-        _say(told, path)
-        documents += told.documents
+        _report(summary, path)
+        documents += summary.documents
     if documents:
         info("next: bench history")
     return FINE if documents else NOTHING_RECOGNISED
 
 
-def _say(told: Told, path: Path) -> None:
-    if told.anew:
-        info(f"{path}: read from the beginning, since {told.anew}")
-    if told.shallow:
+def _report(summary: HistorySummary, path: Path) -> None:
+    if summary.anew:
+        info(f"{path}: read from the beginning, since {summary.anew}")
+    if summary.shallow:
         warn(f"{path}: the clone is shallow: earlier commits are not in it (git fetch --unshallow)")
-    for reason, count in sorted(told.skipped.items()):
+    for reason, count in sorted(summary.skipped.items()):
         warn(f"{path}: not read: {count} x {reason}")
     kinds = ("added", "changed", "removed", "returned")
-    changes = ", ".join(f"{told.changes[kind]} {kind}" for kind in kinds if told.changes[kind])
-    counts = [counted(told.commits, "new commit"), counted(told.documents, "document"),
-              counted(told.blobs, "blob")]  # fmt: skip
-    info(f"{path}, branch {told.branch}: {counts[0]} of {counts[1]}, {counts[2]} read;"
+    changes = ", ".join(
+        f"{summary.changes[kind]} {kind}" for kind in kinds if summary.changes[kind]
+    )
+    counts = [counted(summary.commits, "new commit"), counted(summary.documents, "document"),
+              counted(summary.blobs, "blob")]  # fmt: skip
+    info(f"{path}, branch {summary.branch}: {counts[0]} of {counts[1]}, {counts[2]} read;"
          f" rows: {changes or 'none changed'}")  # fmt: skip
-    if not told.documents:
+    if not summary.documents:
         warn(f"{path}: no document with a benchmark table in this history")
 
 

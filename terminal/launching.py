@@ -1,4 +1,4 @@
-"""`bench launch`: a plan from a file or from flags, shown or run."""
+"""`bench launch`: read a plan from a file or from flags, show or execute it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ..launch.program import Program
 
 FOLDER = Path("launches")
-_DROPPED = 10  # combinations that a launch lists; a dry run lists all
+_DROPPED = 10  # dropped combinations listed by a launch; a dry run lists all
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The command line: a plan, or settings of a single run; only options that were given."""
+    """The given options: a plan, or settings of a single run."""
 
     source: Source
     plan: Path | None
@@ -44,7 +44,7 @@ class Request:
     output: Path | None
 
     def words(self) -> list[str]:
-        """The options given, as written, that a plan of missing rows has no use for."""
+        """The given options, as typed, that do not apply to a plan of missing rows."""
         limits = [name.partition("_")[0] + "-limit" for name in self.limits]
         flags = {"set": self.more, "dry-run": self.dry_run, "retry": self.retry}
         names = [*self.settings, *self.overall, *limits, *(name for name in flags if flags[name])]
@@ -53,7 +53,7 @@ class Request:
 
 
 def launch(request: Request) -> int:
-    """Run what is missing of a plan, or say what would be run; the exit code."""
+    """Execute the pending runs of a plan, or list them; returns the exit code."""
     from ..launch.cases import expand
     from ..launch.planned_runs import Where
     from ..launch.program import program
@@ -69,7 +69,7 @@ def launch(request: Request) -> int:
     where = Where(root, Path.cwd(), db, request.source.lock_timeout, read_settings().formats)
     if request.dry_run:
         return show(_prepared(request, plan, expansion, runs, where))
-    with exclusive(root):  # what another launch does must not be on the list any more
+    with exclusive(root):  # listed under the lock: another launch may be executing runs
         return run(_prepared(request, plan, expansion, runs, where))
 
 
@@ -77,10 +77,10 @@ def _prepared(
     request: Request, plan: Plan, expansion: Expansion, runs: Program, where: Where
 ) -> Prepared:
     from ..launch.estimate import estimate
-    from ..launch.planned_runs import left_to_do, planned_runs
+    from ..launch.planned_runs import pending_runs, planned_runs
 
     every = planned_runs(plan, expansion.cases, where.root)
-    todo = left_to_do(every, request.retry)
+    todo = pending_runs(every, request.retry)
     device = expansion.device if runs.launcher.is_local else None
     past = estimate(
         where.db, [planned.case for planned in todo], request.source.lock_timeout, device
@@ -89,7 +89,7 @@ def _prepared(
 
 
 def missing(table: TableRef, request: Request) -> None:
-    """Write a plan for the rows without a result, of a file or of a source of the warehouse."""
+    """Write a plan for the rows without a result in a file or source of the warehouse."""
     from ..launch.missing import plan_of_missing
 
     if others := request.words():
@@ -108,7 +108,7 @@ def missing(table: TableRef, request: Request) -> None:
 
 
 def read(request: Request) -> Plan:
-    """The plan of the file, or one of the options. Raises BenchError for both, or for neither."""
+    """The plan of a file or of options. Raises BenchError for both or neither."""
     from ..launch.reading import check_plan, read_plan
 
     if request.plan is not None:
@@ -135,7 +135,7 @@ def read(request: Request) -> Plan:
 
 
 def _pairs(flag: str, texts: Sequence[str], settings: Mapping[str, object] = {}) -> dict[str, str]:
-    """Values of NAME=VALUE by name. Raises BenchError for other words and repeated names."""
+    """Parse NAME=VALUE pairs. Raises BenchError for other words and repeated names."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -162,12 +162,12 @@ def _value(text: str) -> object:
 
 
 def _near(path: Path) -> Path:
-    """The path as seen from here, where it lies below."""
+    """The path relative to the working directory, if it is below that."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def run(prepared: Prepared) -> int:
-    """Run what is left to do; 0 when every run of the plan is ok."""
+    """Execute the pending runs; returns 0 if every run of the plan is ok."""
     from ..launch.planned_runs import Recorder
     from ..launch.queue import Queue
     from ..launch.ready import refusals
@@ -181,7 +181,7 @@ def run(prepared: Prepared) -> int:
     recorder = Recorder(prepared.plan, prepared.expansion, prepared.program, where)
     scheduler, stop = prepared.program.scheduler, Stop()
     board = Board(todo, prepared.past.total_s, together=scheduler is not None)
-    listeners = (board.begun, board.ended, board.tick)
+    listeners = (board.on_begin, board.on_end, board.tick)
     left = ""
     if scheduler is not None:
         queue = Queue(recorder, scheduler, stop, *listeners)
@@ -193,18 +193,18 @@ def run(prepared: Prepared) -> int:
         with board:
             sweep.run(todo)
     code = _summarize(prepared, stop.number, left)
-    recorder.store(prepared.every)  # where that fails, the runs were made all the same
+    recorder.store(prepared.every)  # if that fails, the runs are done nevertheless
     return code
 
 
 def _summarize(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     every = prepared.every
     states = [planned.folder.state() for planned in every]
-    begun = [state for state in states if state is not None]
-    ok = sum(1 for state in begun if state.status == "ok")
-    running = [state for state in begun if state.status == "running" and state.job_id]
-    cancelled = sum(1 for state in begun if state.status == "cancelled")
-    failed, missing = len(begun) - ok - len(running) - cancelled, states.count(None)
+    started = [state for state in states if state is not None]
+    ok = sum(1 for state in started if state.status == "ok")
+    running = [state for state in started if state.status == "running" and state.job_id]
+    cancelled = sum(1 for state in started if state.status == "cancelled")
+    failed, missing = len(started) - ok - len(running) - cancelled, states.count(None)
     jobs = ", ".join(str(one.job_id) for one in running)
     may_run = f", {len(running)} possibly still running (job {jobs})" if running else ""
     counts = {"failed": failed, "cancelled": cancelled, "not started": missing}

@@ -1,4 +1,4 @@
-"""The formats of a listing, one function each: columns and rows to text."""
+"""Output formats of tables, one function each: columns and rows to text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DIGITS = 4
 
 
 class Exact(str):
-    """A number that keeps every digit where people read it too."""
+    """A number printed with all digits in every format."""
 
     __slots__ = ()
 
 
 def exact(value: object) -> object:
-    """The value, a number as its shortest exact text."""
+    """The value with numbers as their shortest exact text."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return Exact(repr(value) if isinstance(value, float) else value)
     return value
@@ -38,12 +38,12 @@ def table(
     chosen: bool = False,
     common: bool = False,
 ) -> str:
-    """A listing on a terminal, see `grid.table`; columns to `keep` are dropped after all others."""
+    """A table for a terminal, see `grid.table`; columns to `keep` are dropped last."""
     return grid.table(as_columns(columns, rows, keep), width, chosen=chosen, common=common)
 
 
 def as_columns(columns: Sequence[str], rows: Rows, keep: Collection[str] = ()) -> list[grid.Column]:
-    """The columns of a listing as a terminal shows them."""
+    """The columns of a table as text for a terminal."""
     right = _numeric(len(columns), rows)
     cells = [[escape.terminal(human(value)) for value in row] for row in rows]
     return [
@@ -67,21 +67,21 @@ def md(columns: Sequence[str], rows: Rows) -> str:
 
 
 def csv(columns: Sequence[str], rows: Rows) -> str:
-    """RFC 4180 with \\n between the rows; text that a spreadsheet would run is made safe."""
+    """RFC 4180 with \\n line ends; escapes text that a spreadsheet would run."""
     lines = [[escape.csv_cell(name) for name in columns]]
     lines += [[_exact(value) for value in row] for row in rows]
     return "".join(map(escape.csv_line, lines))
 
 
 def tsv(columns: Sequence[str], rows: Rows) -> str:
-    """Columns between tabs; a tab, line break or backslash in a cell is written \\t, \\n, \\\\."""
+    """Columns separated by tabs; tabs, line breaks and backslashes are escaped: \\t, \\n, \\\\."""
     lines = [[escape.csv_cell(name) for name in columns]]
     lines += [[_exact(value) for value in row] for row in rows]
     return "".join("\t".join(map(_one_line, line)) + "\n" for line in lines)
 
 
 def json(columns: Sequence[str], rows: Rows) -> str:
-    """A list with one object a row; not a number or not known is null, a second `a` is `a_1`."""
+    """A list with one object per row; NaN and missing values are null, a second `a` is `a_1`."""
     names = [f"{name}_{columns[:at].count(name)}" if name in columns[:at] else name
              for at, name in enumerate(columns)]  # fmt: skip
     objects = [dict(zip(names, row, strict=True)) for row in rows]
@@ -99,8 +99,8 @@ def html(
     figures: Sequence[str] = (),
     badges: Collection[str] = (),
 ) -> str:
-    """A page in one file: sentences, drawings and the table, which sorts."""
-    from ..site.single import listing  # with its templates
+    """A page in one file: sentences, figures and a sortable table."""
+    from ..site.single import listing  # imported late, with its templates
 
     cells = [[human(value) for value in row] for row in rows]
     return listing(
@@ -110,7 +110,7 @@ def html(
 
 
 def human(value: object) -> str:
-    """A value for people: few digits, lists without brackets, nothing for what is missing."""
+    """A value for people: few digits, lists without brackets, '' if missing."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, bool):

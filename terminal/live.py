@@ -1,4 +1,4 @@
-"""A sweep as it goes on: a table that moves on a terminal, else a line a run."""
+"""Progress of a sweep: a live table on a terminal, else one line per run."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from ..launch.planned_runs import PlannedRun
 
 _COLOURS = {"ok": "green", "running": "cyan", "": "dim"}
-_PLAIN = 54  # letters of a row without its label and its evidence
-_LEAST, _MOST = 16, 60  # letters of evidence
-_ROWS = 12  # of the table: those around the run under way
+_PLAIN = 54  # characters of a row without label and evidence
+_LEAST, _MOST = 16, 60  # characters of the evidence
+_ROWS = 12  # of the table, around the active run
 
 
 class Board:
-    """What is done, what runs, how long the rest may take."""
+    """Progress display: done and active runs, and the estimated remaining time."""
 
     def __init__(
         self, todo: Sequence[PlannedRun], seconds: float | None, *, together: bool = False
     ) -> None:
         self.todo = list(todo)
-        self.together = together  # several run at a time, nobody knows how many
+        self.together = together  # an unknown number runs at the same time
         self._since: dict[str, float] = {}
         self._states: dict[str, State] = {}
         self._spent: list[float] = []
@@ -64,20 +64,20 @@ class Board:
 
     @contextmanager
     def _shown(self) -> Iterator[None]:
-        """A terminal that was closed ends the display; the signal that tells it ends the runs."""
+        """Ends the display if the terminal was closed; SIGHUP then ends the runs."""
         try:
             yield
         except OSError:
             self._live, volume.quiet = None, True
 
-    def begun(self, planned: PlannedRun, state: State) -> None:
-        """A run has been started."""
+    def on_begin(self, planned: PlannedRun, state: State) -> None:
+        """Callback at the start of a run."""
         self._since[planned.folder.path.name] = time.monotonic()
         self._states[planned.folder.path.name] = state
         self.tick(now=True)
 
-    def ended(self, planned: PlannedRun, state: State) -> None:
-        """A run has ended."""
+    def on_end(self, planned: PlannedRun, state: State) -> None:
+        """Callback at the end of a run."""
         self._states[planned.folder.path.name] = state
         self._spent.append(state.wall_s or 0.0)
         if self._live is None:
@@ -87,14 +87,14 @@ class Board:
         self.tick(now=True)
 
     def tick(self, now: bool = False) -> None:
-        """Move the clock of the table, twice a second."""
+        """Refresh the table twice a second."""
         if self._live is not None and (now or time.monotonic() - self._drawn > 0.5):
             self._drawn = time.monotonic()
             with self._shown():
                 self._live.update(self.table(self._live.console.width), refresh=True)
 
     def _left_s(self) -> float | None:
-        """At the pace of those that have ended; of jobs the pace counts, not how long each took."""
+        """Remaining seconds: by the durations of ended runs, for jobs by their completion rate."""
         done = len(self._spent)
         spent = time.monotonic() - self._start if self.together else sum(self._spent)
         guess = None if self.together else self._guess
@@ -106,7 +106,7 @@ class Board:
         return f", about {clock(left)} left" if left else ""
 
     def table(self, width: int) -> Table:
-        """The table for a terminal of such a width: evidence only where there is room."""
+        """The table for a terminal's width, with evidence if there is room."""
         from rich.table import Table
         from rich.text import Text
 
@@ -115,7 +115,7 @@ class Board:
         title = f"{len(self._spent)} of {len(self.todo)} runs done{': ' if words else ''}{words}"
         names = ["run", "repeat", "status", "time", "s/it"]
         room = width - _PLAIN - max((len(planned.case.label) for planned in self.todo), default=0)
-        if room >= _LEAST:  # else it would stand in a column of some letters
+        if room >= _LEAST:  # else its column would be too narrow to read
             names.append("")
         table = Table(*names, title=title + self._eta())
         first = max(0, min(len(self._spent) - _ROWS // 2, len(self.todo) - _ROWS))
@@ -140,7 +140,7 @@ def _named(planned: PlannedRun, state: State) -> str:
 
 
 def describe(state: State, eta: str = "") -> str:
-    """How a run ended, in words; `eta` of the others stands before the evidence, which is long."""
+    """A run's outcome as text; `eta` of the others precedes the evidence, which may be long."""
     step = f", {state.step_time_s:.4g} s/it" if state.step_time_s else ""
     why = f": {state.evidence}" if state.evidence else ""
     after = "" if state.wall_s is None else f" after {clock(state.wall_s)}"

@@ -1,4 +1,4 @@
-"""Everything that goes to stderr: errors, messages, progress; and the exit code of the program."""
+"""Output to stderr: errors, messages, progress; and the exit code of the program."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ..schema import own_process
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
 from ..schema.errors import did_you_mean as did_you_mean
 
-_QUERY_INTERRUPTED = "Query interrupted"  # how DuckDB tells of Ctrl-C
-PIPE_CLOSED = 128 + 13  # what a shell shows for a program that SIGPIPE ended
+_QUERY_INTERRUPTED = "Query interrupted"  # DuckDB's message for Ctrl-C
+PIPE_CLOSED = 128 + 13  # a shell's code for a program ended by SIGPIPE
 RED, YELLOW, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[0m"
 CLEAR = "\r\x1b[K"
-_SHOWN = 10  # of contradictions
+_SHOWN = 10  # contradictions printed
 _INVALID = re.compile(
     r"(Invalid value for [^:]{1,99}): (.{0,4000}?)(?:; (use .{1,999}))?$", re.DOTALL
 )
 
-# typer carries click inside since 0.26 and imported it before: this base is the same in both.
+# typer bundles click since 0.26 and imported it before: this base class exists in both.
 _ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 @dataclass
 class Volume:
-    """How much is said: set by `-q` and `-v`, read by everything that speaks."""
+    """The verbosity: set by `-q` and `-v`, read by every message."""
 
     quiet: bool = False
     verbose: bool = False
@@ -43,13 +43,13 @@ volume = Volume()
 
 
 def run(app: typer.Typer, args: Sequence[str] | None = None) -> NoReturn:
-    """Run the program and leave with its exit code; bad input never shows a traceback."""
+    """Run the program and exit with its code; bad input never shows a traceback."""
     _open_closed()
     own_process.end(exit_code(app, sys.argv[1:] if args is None else args))
 
 
 def _open_closed() -> None:
-    """What was closed before the start (`>&-`) is said to nobody, and no file takes its place."""
+    """Open streams closed before the start (`>&-`) as /dev/null, so that no file gets their fd."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
@@ -59,7 +59,7 @@ def _open_closed() -> None:
 
 
 def exit_code(app: typer.Typer, args: Sequence[str]) -> int:
-    """Run the program and return its exit code, every error told on stderr."""
+    """Run the program and return its exit code; errors are printed to stderr."""
     volume.quiet = volume.verbose = False
     try:
         return _guarded(app, args)
@@ -108,36 +108,36 @@ def _invoke(app: typer.Typer, args: Sequence[str]) -> int:
 
 
 def _misused(error: Exception) -> BenchError:
-    """What is wrong with a command line, as an error of ours: what, why, what to try."""
-    # Of pydantic's words the first two say nothing to a user.
-    told = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
-    found = _INVALID.match(told)
-    what, why, use = found.groups("") if found else (told.rstrip("."), "", "")
-    asked = getattr(getattr(error, "ctx", None), "command_path", "bench")
-    hint = f"{use.rstrip('.')}; {asked} -h" if use else f"{asked} -h"
+    """A usage error of typer as a BenchError: what, why, hint."""
+    # The prefix of pydantic means nothing to a user.
+    message = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
+    found = _INVALID.match(message)
+    what, why, use = found.groups("") if found else (message.rstrip("."), "", "")
+    command = getattr(getattr(error, "ctx", None), "command_path", "bench")
+    hint = f"{use.rstrip('.')}; {command} -h" if use else f"{command} -h"
     return BenchError(what, why=why.rstrip("."), hint=hint)
 
 
 def _as_error(error: OSError) -> BenchError:
-    # A disk that is full names no file: then it is the one that stdout goes to.
+    # The error of a full disk has no file name if it is that of stdout.
     where = "" if isinstance(error.filename, int) else os.fsdecode(error.filename or "")
     what = "file error" if where else "cannot write the output"
     return BenchError(what, why=error.strerror or str(error), where=where)
 
 
 def fail(error: BenchError) -> None:
-    """Tell an error: what, why, where, what to try."""
+    """Print an error: what, why, where, hint."""
     _write(_without_secrets(str(error)), _tag("error", RED))
 
 
 def warn(text: str) -> None:
-    """Tell a warning, unless `-q`."""
+    """Print a warning, unless `-q`."""
     if not volume.quiet:
         _write(_line(_without_secrets(text)), _tag("warning", YELLOW))
 
 
 def warn_of(found: Sequence[str]) -> None:
-    """Warn of annotations that sources contradict, the first of many."""
+    """Warn of annotations contradicted by sources; prints only the first ones."""
     for text in found[:_SHOWN]:
         warn(text)
     if len(found) > _SHOWN:
@@ -146,19 +146,19 @@ def warn_of(found: Sequence[str]) -> None:
 
 
 def info(text: str) -> None:
-    """Tell what happened, unless `-q`."""
+    """Print a message, unless `-q`."""
     if not volume.quiet:
         _write(_line(text))
 
 
 def detail(text: str) -> None:
-    """Tell what only `-v` wants to know."""
+    """Print a message only with `-v`."""
     if volume.verbose and not volume.quiet:
         _write(_line(text))
 
 
 class Progress:
-    """One line on stderr while long work runs: on a terminal only, gone at the end."""
+    """A progress line on stderr: only on a terminal, cleared at the end."""
 
     def __init__(self, label: str, total: int | None = None) -> None:
         self.label, self.total, self.done = label, total, 0
@@ -177,7 +177,7 @@ class Progress:
             detail(f"{self._line()} in {time.monotonic() - self._began:.1f} s")
 
     def advance(self, amount: int = 1, label: str | None = None) -> None:
-        """Count work as done; draws at most ten times a second."""
+        """Add completed work; redraws at most ten times a second."""
         self.done += amount
         self.label = label or self.label
         now = time.monotonic()
@@ -187,7 +187,7 @@ class Progress:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line off the terminal; the next `advance` draws it again."""
+        """Clear the line; the next `advance` draws it again."""
         if self._visible:
             sys.stderr.write(CLEAR)
             sys.stderr.flush()
@@ -207,11 +207,9 @@ def _clear_progress() -> None:
 
 
 def _write(text: str, tag: str = "") -> None:
-    """Everything for stderr passes here; `tag` alone may hold colours."""
-    from ..vocabulary.printable import (
-        logged,
-        terminal,
-    )  # errors and messages are rare, start-up is not
+    """Write a message to stderr; only `tag` may have colours."""
+    # Imported late: most commands print no message.
+    from ..vocabulary.printable import logged, terminal
 
     _clear_progress()
     safe = logged("\n".join(map(terminal, text.split("\n"))))
@@ -222,14 +220,14 @@ def _write(text: str, tag: str = "") -> None:
 
 
 def _without_secrets(text: str) -> str:
-    """What an error or a warning quotes may have one."""
+    """The text with secrets redacted: errors and warnings may quote some."""
     from ..vocabulary.secrets import redact_lines
 
     return redact_lines(text)
 
 
 def _line(text: str) -> str:
-    """One line: a line end in the name of a file begins no message of its own."""
+    """The text on one line: a line end in a file name must not fake a message."""
     from ..vocabulary.printable import terminal
 
     return terminal(text)
@@ -252,12 +250,12 @@ def _width() -> int:
 
 
 def _flush() -> None:
-    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by who started us
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed by the parent process
         stream.flush()
 
 
 def _silence() -> None:
-    # Python flushes once more at exit, and would tell about the closed pipe or full disk then.
+    # Python flushes again at exit, and would print an error for the closed pipe or full disk.
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""Times as users write them: a date, a time, a while ago."""
+"""Parsers of times in options: a date, a time, an age."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FORMS = ("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "
 
 
 def parse_since(text: str) -> datetime:
-    """A date, or a time before now: 7 days, 36 hours, 2 weeks. Raises BadParameter."""
+    """Parse a date or an age: 7 days, 36 hours, 2 weeks. Raises BadParameter."""
     return _before(datetime.now(), text) or _dated(text)
 
 
 def parse_moment(text: str) -> datetime:
-    """A time, UTC; a day is meant with its evening. Raises BadParameter for anything else."""
+    """Parse a time, UTC; a date means the end of the day. Raises BadParameter."""
     if _DAY.fullmatch(text):
         return _dated(text) + timedelta(days=1, microseconds=-1)
     try:

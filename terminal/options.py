@@ -1,4 +1,4 @@
-"""The options that commands share, declared once."""
+"""Options shared by commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .source import Source, parse_overrides
 
 @dataclass(frozen=True)
 class Shared:
-    """One shared option: its names, its value's name (none: a flag), its help."""
+    """One shared option: its names, its metavar ('' for a flag), its help."""
 
     names: tuple[str, ...]
     metavar: str
@@ -65,7 +65,7 @@ SHARED = {
 
 
 def parse_count(text: str) -> int:
-    """A whole number as people write it: 380B, 1.3e12, 379,584,512,000, 362_000."""
+    """Parse a whole number: 380B, 1.3e12, 379,584,512,000, 362_000."""
     value = parse_whole(text)
     if value is None:
         raise typer.BadParameter(
@@ -75,7 +75,7 @@ def parse_count(text: str) -> int:
 
 
 def parse_share(text: str) -> float:
-    """A share of the time as people write it: 0.9, 90%."""
+    """Parse a fraction: 0.9, 90%."""
     found = re.fullmatch(r"\s*(\d{0,3}(?:\.\d{1,9})?)\s*(%?)\s*", text)
     share = float(found[1]) / (100 if found[2] else 1) if found and found[1] else 0.0
     if not 0.01 <= share <= 1:
@@ -84,7 +84,7 @@ def parse_share(text: str) -> float:
 
 
 def parse_price_of(text: str) -> Price:
-    """The price of a device-hour: 2.10, USD 2.10, 2.10 EUR."""
+    """Parse the price of a device-hour: 2.10, USD 2.10, 2.10 EUR."""
     price = parse_price(text)
     if price is None:
         raise typer.BadParameter(f"{text!r} is not a price; use e.g. 2.10 or 'USD 2.10'.")
@@ -92,7 +92,7 @@ def parse_price_of(text: str) -> Price:
 
 
 def parse_table(text: str) -> TableRef:
-    """`FILE` or `FILE:N`, N counted from 1."""
+    """Parse `FILE` or `FILE:N`, with N from 1."""
     file, colon, number = text.rpartition(":")
     if not colon or not number.isascii() or not number.isdigit():
         return TableRef(text)
@@ -205,14 +205,14 @@ Extrapolate = Annotated[
     bool, typer.Option("--extrapolate", help="Extrapolate to unmeasured --nodes.")
 ]
 
-Options = Mapping[str, tuple[Any, object]]  # by parameter: how typer shall read it, its default
+Options = Mapping[str, tuple[Any, object]]  # parameter -> typer's annotation, default
 
-# Every option that is a field of a Source or a Query.
+# All options that are fields of a Source or a Query.
 _SOURCE: Options = {
     "paths": (Paths, None), "overrides": (Overrides, None), "db": (Db, None),
     "as_of": (AsOf, None), "known_at": (KnownAt, None),
 }  # fmt: skip
-PAST = ("as_of", "known_at")  # fields of a Source that ask for an earlier time
+PAST = ("as_of", "known_at")  # fields of a Source for an earlier time
 _QUERY: Options = {
     "model": (Model, None), "table": (Table, None), "where": (Where, None),
     "since": (Since, None), "document": (Document, None), "nodes": (Nodes, None),
@@ -220,7 +220,7 @@ _QUERY: Options = {
     "all_rows": (All, False), "steps": (Steps, None), "tokens": (Tokens, None),
     "columns": (Columns, None), "group": (Group, None), "prices": (PriceOf, None),
 }  # fmt: skip
-# Fields of a Query that several commands share.
+# Fields of a Query shared by several commands.
 SELECTION = ("model", "table", "where", "since", "document")
 DAYS = ("nodes", "goodput", "ramp_up", "extrapolate")
 LISTING = ("all_rows", "steps", "tokens", "columns", "group")
@@ -235,11 +235,11 @@ def command(
     query: Sequence[str] = (),
     groups: Mapping[str, Options] = MappingProxyType({}),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A function as a command: its parameters of type Source and Query become options.
+    """Decorate a command: its parameters of type Source and Query become options.
 
-    `source` and `query` name the fields that the command has options for; `groups` has the options
-    of a parameter that is a mapping: it gets the given ones by name. --quiet and --verbose are on
-    every command, --lock-timeout is where there is a Source.
+    `source` and `query` are the fields with an option; `groups` has the options of parameters
+    that are mappings, which get the given values by name. Every command has --quiet and --verbose,
+    those with a Source also --lock-timeout.
     """
 
     def expand(function: Callable[..., None]) -> Callable[..., None]:
@@ -257,13 +257,13 @@ def command(
                     groups.get(name, {name: (hints[name], parameter.default)})
                 )
 
-        def call(**given: Any) -> None:  # Any: every option's own type
+        def call(**given: Any) -> None:  # Any: values of all options
             if Query in kinds:
                 lengths = read_settings().lengths if "tokens" in query else {}
                 fields = {name: given.pop(name) for name in query}
                 if "prices" in query:
-                    asked = fields["prices"]
-                    fields["prices"] = Prices(asked) if asked else read_settings().prices
+                    price = fields["prices"]
+                    fields["prices"] = Prices(price) if price else read_settings().prices
                 given[kinds[Query]] = Query(**fields, lengths=lengths)
             if Source in kinds:
                 fields = {name: given.pop(name) for name in (*source, "lock_timeout")}
@@ -277,7 +277,7 @@ def command(
 
         call.__doc__, call.__name__ = function.__doc__, function.__name__
         parameters += _parameters(last)
-        # typer reads the signature: it has to show the options, not **given.
+        # typer reads the options from the signature.
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # no attribute of a function's type
         call.__annotations__ = {one.name: one.annotation for one in parameters}
         return call

@@ -1,4 +1,4 @@
-"""A program of commands: imported when called for, shared options before and after their word."""
+"""The command group: commands imported on demand, shared options before or after the command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .options import SHARED, Shared
 from .skip_validation import skip_validation
 
 if TYPE_CHECKING:
-    # mypy sees typer's own copy of click; nothing of it is named at run time.
+    # For mypy, typer's own copy of click; not used at run time.
     from typer._click import Command, Context, HelpFormatter
 
 BY_NAME = {name: shared for shared in SHARED.values() for name in shared.names}
@@ -25,23 +25,23 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class Commands(TyperGroup):
-    """A group of commands that takes shared options in front of the command word too.
+    """A group of commands that accepts shared options before the command, too.
 
-    Commands that have a file are imported when they are called for: a start waits for one.
+    Commands with a file are imported on demand, so that starting imports only one.
     """
 
-    package = ""  # where these files lie
+    package = ""  # the package of the files
     names: Callable[[], list[str]] = list
-    aliases: Mapping[str, str] = MappingProxyType({})  # other names, which help does not list
+    aliases: Mapping[str, str] = MappingProxyType({})  # alternative names, not listed in help
 
-    def __init__(self, **given: Any) -> None:  # Any: typer's own options of a group
+    def __init__(self, **given: Any) -> None:  # Any: typer's options of a group
         super().__init__(**given)
-        # Suggestions for a misspelt word need every name; None stands for what is not imported.
+        # Suggestions for a misspelt command need all names; None until imported.
         unimported: dict[str, Any] = dict.fromkeys(type(self).names())
         self.commands = {**unimported, **self.commands}
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Move leading shared options behind the command word, where the command reads them."""
+        """Move leading shared options after the command, which parses them."""
         skip_validation(self, ctx)
         own, moved, rest = hoist(args)
         if rest and _size(rest[0]):
@@ -51,14 +51,14 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, [*own, *rest[:1], *moved, *rest[1:]] if rest else own)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """A command by its name or alias, whose plain values need no check."""
+        """A command by name or alias; plain option values skip validation."""
         name = self.aliases.get(cmd_name, cmd_name)
         if name in self.commands and self.commands[name] is None:
             function = getattr(import_module(f"{self.package}.{name}"), name)
             if not isinstance(function, typer.Typer):
-                alone = _plain()
-                alone.command(name)(function)
-                function = alone
+                single = _plain()
+                single.command(name)(function)
+                function = single
             self.commands[name] = get_command(function)
         command = super().get_command(ctx, name)
         if command is not None:
@@ -66,7 +66,7 @@ class Commands(TyperGroup):
         return command
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List each command with the first line of its docstring: to import all takes longer."""
+        """List each command with the first line of its docstring, without importing it."""
         limit = formatter.width - 6 - max(map(len, self.commands))
         rows = [(name, self._summary(ctx, name, limit)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
@@ -79,14 +79,14 @@ class Commands(TyperGroup):
         return command.get_short_help_str(limit)
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the commands, then what many of them share."""
+        """List the commands, then the shared options."""
         super().format_options(ctx, formatter)
         with formatter.section("Shared options (before or after the command)"):
             formatter.write_dl([(_term(shared), shared.help) for shared in SHARED.values()])
 
 
 def _docstring(package: str, name: str) -> str | None:
-    """What the function of a command says of itself in its file, if it is one, not a group."""
+    """The docstring of a command's function in its file; None for a group."""
     folder = Path(import_module(package).__path__[0])
     tree = ast.parse((folder / f"{name}.py").read_text("utf-8"))
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
@@ -94,9 +94,9 @@ def _docstring(package: str, name: str) -> str | None:
 
 
 def hoist(args: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """The group's own options, the shared ones, and the rest from the command word on.
+    """Split arguments: the group's options, shared options, the rest from the command on.
 
-    The rest begins with a shared option only where that one lacks its value.
+    The rest begins with a shared option only if that lacks its value.
     """
     own: list[str] = []
     moved: list[str] = []
@@ -111,7 +111,7 @@ def hoist(args: list[str]) -> tuple[list[str], list[str], list[str]]:
 
 
 def _size(word: str) -> int:
-    """How many words a shared option takes (0: it is none of ours): `-o X` 2, `-oX` and `-qv` 1."""
+    """The number of arguments of a shared option, 0 for another: `-o X` 2, `-oX` and `-qv` 1."""
     if not word.startswith("-"):
         return 0
     name, equals, _ = word.partition("=")
@@ -128,7 +128,7 @@ def _size(word: str) -> int:
 
 
 def application(help: str, group: type[Commands] = Commands) -> typer.Typer:
-    """A program with the shared options understood; plain help, quick to start."""
+    """A program that accepts the shared options; plain help, fast start."""
     return typer.Typer(
         cls=group,
         help=help,
@@ -141,15 +141,15 @@ def application(help: str, group: type[Commands] = Commands) -> typer.Typer:
 
 
 class _Group(Commands):
-    """Commands below a word of the program: `bench db check`."""
+    """A group of subcommands: `bench db check`."""
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """List the commands; what they share stands in their own help."""
+        """List the commands; shared options are in their own help."""
         TyperGroup.format_options(self, ctx, formatter)
 
 
 def group(help: str, *functions: Callable[..., None]) -> typer.Typer:
-    """Commands below one word, each by the name of its function."""
+    """A group of subcommands named after their functions."""
     made = typer.Typer(
         cls=_Group,
         help=help,

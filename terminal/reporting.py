@@ -1,4 +1,4 @@
-"""`bench report` and `bench runs`: open, select, lay out, write."""
+"""`bench report` and `bench runs`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 
-# What says how fast a configuration is, or why not: a narrow terminal drops it last.
+# Results and reasons for their absence: dropped last on a narrow terminal.
 _KEPT = ("dp/tp/pp", "s/it", "tokens/s/device", "status", "left_out")
 _HEADS = {"step_time_s": "s/it", "tokens_per_s_per_device": "tokens/s/device"}
 _SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
 
 
 def split(arguments: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
-    """The report's name, if the first word is one, and the paths; `./model` is always a path."""
+    """The report's name, if the first argument is one, and the paths; `./model` is a path."""
     from ..reports import computed
     from ..reports.page import report_names
 
@@ -46,8 +46,10 @@ def split(arguments: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 
 
 def _not_named(words: Sequence[str]) -> list[str]:
-    """The words that are no pattern, standard input or address either."""
-    from ..ingest.inputs import is_named_input  # the readers of logs, which pages do without
+    """The arguments that are not a pattern, standard input or address."""
+    from ..ingest.inputs import (
+        is_named_input,  # imported late: the log readers, which pages do not need
+    )
 
     return [word for word in words if not is_named_input(word)]
 
@@ -63,7 +65,7 @@ def report(
     form: Format | None = None,
     output: Path | None = None,
 ) -> None:
-    """Write a page, or with --table a published table again."""
+    """Write a page, or with --table reproduce a published table."""
     from ..reports import computed
 
     if computed.offers(computed.PAGE, name):
@@ -128,7 +130,7 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
 def _for_people(
     warehouse: Warehouse, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> tuple[list[str], list[list[Any]]]:
-    """A listing with short names of sources, and topologies in one column each: 8/1/1."""
+    """The table with short source names, and topologies in one column: 8/1/1."""
     from ..reports.computed import names_of
 
     short = names_of(warehouse)
@@ -159,7 +161,7 @@ _JOINED: Sequence[tuple[str, Sequence[str], Callable[..., str | None]]] = (
 
 
 def _show_first(names: Sequence[str], rows: Sequence[Sequence[Any]], paths: Sequence[Path]) -> str:
-    """The command that shows the first of the rows, as it can be typed."""
+    """The command line that shows the first row's run."""
     if "where" not in names or not rows:
         return "bench show FILE:LINE"
     words = (str(rows[0][names.index("where")]), *map(str, paths))
@@ -182,7 +184,7 @@ def _write_page(
     if form in (Format.CSV, Format.TSV):
         emit(_rows(warehouse, form), output, name=f"runs.{form}")
     elif form is Format.HTML:
-        from ..site.alone import report_page
+        from ..site.report_page import report_page
 
         emit(report_page(warehouse, made, query), output, name="page.html")
     else:
@@ -207,14 +209,14 @@ def _restated(warehouse: Warehouse, report: str, formula: str) -> dict[str, dict
 
 
 def _is_folder(output: Path | None) -> bool:
-    """Whether a page goes into a folder, made if it is not there: a name without a suffix."""
+    """Whether a page is written to a folder, created if needed: a name without a suffix."""
     if output is None or str(output) == "-":
         return False
     return output.is_dir() or not (output.suffix.lower() in _SUFFIXES or output.exists())
 
 
 def _rows(warehouse: Warehouse, form: Format) -> str:
-    """What a spreadsheet can hold of a page: its runs."""
+    """The runs of a page, for spreadsheet formats."""
     from ..decide.selection import listed_columns
     from ..reports.listing import every_run
 

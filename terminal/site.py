@@ -1,4 +1,4 @@
-"""`bench site`: build once, or again and again while results come in."""
+"""`bench site`: build once, or repeatedly as results arrive."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..decide.query import Query
     from ..site.build import Built, Options
 
-EVERY_S = 5.0  # between two looks at the warehouse of a served site
+EVERY_S = 5.0  # between two checks of the warehouse of a served site
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def parse_every(text: str) -> float:
-    """Seconds between two builds: 60s, 5m, 1h. Raises BenchError."""
+    """Parse the interval of builds: 60s, 5m, 1h. Raises BenchError."""
     found = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(s|min|m|h)?\s*", text)
     seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
     if seconds < 1:
@@ -41,7 +41,7 @@ def site(
     port: int | None,
     every: float | None,
 ) -> None:
-    """Build the site; with a port or a time, go on until interrupted."""
+    """Build the site; with a port or interval, repeat until interrupted."""
     if port is None and every is None:
         _tell(_built(source, query, output, options), output)
         return
@@ -55,7 +55,7 @@ def site(
 
 
 def _follow(source: Source, again: Callable[[], Built], every: float) -> None:
-    """Build again whenever the warehouse has changed, or at each look at paths."""
+    """Rebuild whenever the warehouse has changed, or after every interval for paths."""
     seen = _state(source)
     while True:
         time.sleep(every)
@@ -64,7 +64,7 @@ def _follow(source: Source, again: Callable[[], Built], every: float) -> None:
             continue
         try:
             built = again()
-        except Locked:  # somebody writes to it: what they write is built the next time
+        except Locked:  # being written: rebuilt at the next check
             continue
         except BenchError as error:
             warn(str(error))
@@ -75,7 +75,7 @@ def _follow(source: Source, again: Callable[[], Built], every: float) -> None:
 
 
 def _state(source: Source) -> tuple[int, int] | None:
-    """What tells whether the warehouse has changed; None for paths, which are read again."""
+    """A fingerprint of the warehouse for detecting changes; None for paths."""
     from ..project.settings import find_db
 
     if source.paths:

@@ -1,7 +1,7 @@
-"""Plain values of options taken as they are, so that a start does not wait for typer's checks.
+"""Takes plain option values without typer's validation, for a fast start.
 
-Typer 0.29 checks every value with pydantic, which takes as long to import as DuckDB. A path, a
-text or the exact word of a choice needs no check; all else, and every other typer, goes its way.
+Typer 0.29 validates every value with pydantic, which takes as long to import as DuckDB. Paths,
+texts and exact choices need no validation; everything else is left to typer, as in other versions.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class _Unknown:
-    """The value of what is not plain."""
+    """Sentinel for values that are not plain."""
 
 
 class _Light:
-    """Stands where typer keeps its check of one parameter, until a value needs that."""
+    """Replaces typer's validator of one parameter until a value needs it."""
 
-    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:  # Any: typer's own signature
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:  # Any: typer's signature
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         described = param.type_descriptor
@@ -30,18 +30,18 @@ class _Light:
             plain = _plain(described.annotation, value)
             if plain is not _Unknown:
                 return plain
-        param._runtime_param = None  # typer makes its own where there is none
+        param._runtime_param = None  # typer creates its own if there is none
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
 
 def skip_validation(command: Command, ctx: Context) -> None:
-    """Let the parameters of a command take plain values without a check."""
+    """Install the lazy validators for the parameters of a command."""
     for parameter in command.get_params(ctx):  # --help too
         if hasattr(parameter, "_runtime_param") and hasattr(parameter, "get_runtime_param"):
             parameter._runtime_param = _Light()
 
 
-def _plain(kind: Any, value: Any) -> Any:  # Any: an annotation, and what a user typed
+def _plain(kind: Any, value: Any) -> Any:  # Any: an annotation, and a user's value
     if get_origin(kind) is list and isinstance(value, Sequence) and not isinstance(value, str):
         made = [_plain(get_args(kind)[0], item) for item in value]
         return _Unknown if _Unknown in made else made

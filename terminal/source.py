@@ -1,4 +1,4 @@
-"""The warehouse that a reading command works on: the file, or one in memory made of paths."""
+"""The warehouse that a command reads: a file, or one in memory made of paths."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 LOCK_TIMEOUT = 5.0
-_NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.-]*\s*=)")  # `gbs=1,024,tp=4` are two
-Overrides = Mapping[str, str | None]  # as `schema.overrides`, which takes longer to import
+_NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.-]*\s*=)")  # `gbs=1,024,tp=4` has two pairs
+Overrides = Mapping[str, str | None]  # as in `schema.overrides`, which takes longer to import
 
 
 def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
-    """Columns and values of `--set`, which may be repeated; an empty value removes an override.
+    """Parse the repeatable `--set`; an empty value removes an override.
 
-    Raises BenchError for an unknown column or a value that does not fit it.
+    Raises BenchError for an unknown column or an invalid value.
     """
     from ..schema.tellable import parse_told, tellable, unknown_field
 
@@ -48,10 +48,10 @@ def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where runs are read from: paths, else the warehouse; `overrides` are the values of --set.
+    """The source of runs: paths, else the warehouse; `overrides` are the values of --set.
 
-    `as_of`, a date or a commit, asks for documents as git had them then; `known_at`, UTC, for what
-    the warehouse held then.
+    `as_of` selects documents as of a date or commit in git, `known_at` (UTC) the content of the
+    warehouse at that time.
     """
 
     db: Path | None = None
@@ -60,11 +60,11 @@ class Source:
     overrides: Overrides = field(default_factory=dict)
     as_of: str | None = None
     known_at: datetime | None = None
-    corrected: bool = True  # whether what people state beside the sources counts
+    corrected: bool = True  # whether annotations of users apply
 
     @property
     def root(self) -> Path:
-        """The folder that names of sources are relative to."""
+        """The folder that source names are relative to."""
         from ..project.settings import find_db
 
         return Path.cwd() if self.paths else home_of(find_db(self.db))
@@ -76,11 +76,11 @@ class Source:
         *,
         audited: bool = True,
     ) -> Warehouse:
-        """The warehouse file, or logs and tables below the paths read into memory.
+        """Open the warehouse file, or read the paths into memory.
 
-        Without paths, a file that --table names is one. `skipped` gets the files that hold neither
-        log nor table; `audited` is False for who audits by itself.
-        Raises NothingRecognised when none of the paths holds a log or a benchmark table.
+        Without paths, a file given to --table is read. `skipped` collects files without log or
+        table; callers that audit themselves pass `audited=False`. Raises NothingRecognised if
+        the paths have no log or benchmark table.
         """
         from ..project.settings import find_db
 
@@ -97,7 +97,7 @@ class Source:
 
     @property
     def is_past(self) -> bool:
-        """Whether an earlier time is asked for."""
+        """Whether it selects an earlier time."""
         return self.as_of is not None or self.known_at is not None
 
     def _past(self, paths: tuple[Path, ...]) -> Warehouse:
@@ -108,7 +108,7 @@ class Source:
 
         if paths:
             raise BenchError(
-                "--as-of and --known-at ask the warehouse, not paths",
+                "--as-of and --known-at apply to the warehouse, not to paths",
                 hint="bench ingest --history PATH, then leave the paths out",
             )
         if not self.corrected:
@@ -121,7 +121,7 @@ class Source:
         warehouse = open_read(find_db(self.db), self.lock_timeout)
         try:
             if self.as_of is None:
-                assert self.known_at is not None, "one of the two is asked for"
+                assert self.known_at is not None, "one of the two is set"
                 require_known(warehouse, self.known_at)
                 show_as_known_at(warehouse, self.known_at)
                 return warehouse
@@ -175,7 +175,7 @@ class Source:
 
 
 def _time(text: str) -> datetime | None:
-    """A time that a user names; None where it is none, as a commit is."""
+    """Parse a time; None for other text, such as a commit."""
     import typer
 
     from .moments import parse_moment

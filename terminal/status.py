@@ -1,4 +1,4 @@
-"""The columns of `bench watch`: which there are, and how people read them."""
+"""The columns of `bench watch` and their formatting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its head for people, and a cell as they read it."""
+    """A column: its name, its heading, and the formatter of its cells."""
 
     name: str
     head: str
@@ -53,13 +53,13 @@ COLUMNS: Mapping[str, Column] = {
         Column("warnings", "warnings", lambda row: "; ".join(row.warnings)),
     )
 }
-_FRAME = 4  # lines of the screen that are no runs: title, heads, what is left out, the cursor's
+_FRAME = 4  # screen lines other than runs: title, headings, note on hidden runs, cursor
 _Value = TypeVar("_Value")
-_NOT_SHOWN = frozenset(("run_id", "model", "planned"))  # by default, to people
+_NOT_SHOWN = frozenset(("run_id", "model", "planned"))  # the default for people
 
 
 def columns_of(text: str | None, *, people: bool) -> list[Column]:
-    """The columns named in `a,b,c`, by name or head, else the default ones. Raises BenchError."""
+    """Parse columns `a,b,c` by name or heading; '' for the default. Raises BenchError."""
     if text is None:
         return [c for c in COLUMNS.values() if not (people and c.name in _NOT_SHOWN)]
     heads = {column.head.casefold(): column.name for column in COLUMNS.values()}
@@ -69,13 +69,13 @@ def columns_of(text: str | None, *, people: bool) -> list[Column]:
 
 
 def exact(row: RunStatus, columns: Sequence[Column]) -> list[object]:
-    """A row as programs read it: every digit."""
+    """A row for programs, with all digits."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return [_joined(values[column.name]) for column in columns]
 
 
 def drawn(rows: Sequence[RunStatus], columns: Sequence[Column], width: int, height: int) -> Text:
-    """The runs for a terminal of such a size: those written last, warnings below their runs."""
+    """The runs that fit on a terminal, last written first, with warnings below each run."""
     from rich.text import Text
 
     from . import grid, layouts
@@ -99,7 +99,7 @@ def drawn(rows: Sequence[RunStatus], columns: Sequence[Column], width: int, heig
 
 
 def _fitting(rows: Sequence[RunStatus], height: int) -> list[RunStatus]:
-    """As many runs as there is room for with their warnings, and one at least."""
+    """The runs that fit with their warnings; at least one."""
     ends = accumulate(1 + len(row.warnings) for row in rows)
     count = sum(end <= height for end in ends)
     return list(rows[: max(count, 1)])

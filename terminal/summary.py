@@ -1,4 +1,4 @@
-"""What an ingest did, in words and as a listing."""
+"""The summary of an ingest: messages and a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = 20
 
 
 def rows_of(summary: Summary) -> list[tuple[object, ...]]:
-    """One row for each kind and format."""
+    """One row per kind and format."""
     return [
         (kind, name, c.files, c.runs, c.rows, c.lines, c.lines_unread, c.lines_measuring)
         for (kind, name), c in sorted(summary.formats.items())
@@ -33,7 +33,7 @@ def rows_of(summary: Summary) -> list[tuple[object, ...]]:
 
 
 def print_summary(summary: Summary) -> int:
-    """Say what else there is to say, and the exit code."""
+    """Print messages of an ingest; returns the exit code."""
     shown = summary.warnings if len(summary.warnings) <= _SHOWN else summary.warnings[:_SHOWN]
     for remark in shown:
         warn(f"{remark.uri}{f':{remark.line}' if remark.line else ''}: {remark.message}")
@@ -80,7 +80,7 @@ def _exit_code(summary: Summary) -> int:
 
 
 def _most_common_model(summary: Summary) -> str | None:
-    """The model with the most runs, by the first of its labels: 1.3B and 1B3 are one size."""
+    """The model with the most runs, under its first label: 1.3B and 1B3 are one size."""
     from ..vocabulary.sizes import parse_size
 
     runs: Counter[object] = Counter()
@@ -104,13 +104,13 @@ _UNREAD = """SELECT uri, lines_unread, lines FROM sources WHERE kind = 'log' AND
 
 
 def show_overview(warehouse: Warehouse, skipped: Sequence[str], paths: Sequence[Path]) -> None:
-    """Say on standard error what the listing of a folder does not show."""
+    """Print remarks on a folder that its table does not show."""
     for line in overview(warehouse, skipped, paths):
         info(line)
 
 
 def overview(warehouse: Warehouse, skipped: Sequence[str], paths: Sequence[Path]) -> Iterator[str]:
-    """The remarks, each a line; what is not missing is not spoken of."""
+    """Remarks on missing data, one line each."""
     known = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources")]
     named = _file_names([*known, *skipped])
     endings = warehouse.rows(_ENDINGS)
@@ -137,14 +137,14 @@ def overview(warehouse: Warehouse, skipped: Sequence[str], paths: Sequence[Path]
 
 
 def _file_names(uris: Sequence[str]) -> dict[str, str]:
-    """The file name of each source; where several have it, the path."""
+    """The file name of each source; its path if the name is not unique."""
     of = {uri: uri.rsplit("/", 1)[-1] for uri in uris}
     count = Counter(of.values())
     return {uri: name if count[name] == 1 else uri for uri, name in of.items()}
 
 
 def _typed(uri: str, paths: Sequence[Path]) -> str:
-    """The path of a file as a user would type it, who typed these."""
+    """The path of a file relative to the paths that the user typed."""
     file = Path(uri).resolve()
     for path in paths:
         if file.is_relative_to(path.resolve()):

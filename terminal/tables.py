@@ -1,4 +1,4 @@
-"""One listing as text: for a terminal, a README, a spreadsheet, a program or a web page."""
+"""Rendering and output of tables: for terminals, READMEs, spreadsheets, programs, web pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 
 class Format(StrEnum):
-    """How a listing is written."""
+    """The output formats of tables."""
 
     TABLE = "table"
     MD = "md"
@@ -31,7 +31,7 @@ Rows = Sequence[Sequence[object]]
 
 
 def default_format(stream: TextIO | None = None) -> Format:
-    """A table for a person at a terminal, markdown for whatever else reads."""
+    """A table on a terminal, else markdown."""
     return Format.TABLE if (stream or sys.stdout).isatty() else Format.MD
 
 
@@ -39,7 +39,7 @@ _PICTURES = frozenset(("gif", "jpeg", "jpg", "pdf", "png", "svg", "webp"))
 
 
 def choose_format(chosen_format: Format | None, output: Path | None = None) -> Format:
-    """The format asked for, else that of the output file's suffix, else the default."""
+    """The requested format, else that of the output file's suffix, else the default."""
     if chosen_format or not output:
         return chosen_format or default_format()
     suffix = output.suffix.lstrip(".").lower()
@@ -64,11 +64,11 @@ def render(
     chosen: bool = False,
     common: bool = False,
 ) -> str:
-    """The listing as text that ends with a newline; numbers stand to the right.
+    """The table as text with a final newline; numbers are aligned to the right.
 
-    `exact` keeps every digit also where people read: for what a user asked for in SQL.
-    On a terminal that is too narrow, columns to `keep` go last, and columns that a user has
-    `chosen` stay: rows become records. With `common` it says once what all rows share.
+    `exact` keeps all digits in formats for people, too, as for SQL queries. On a narrow terminal,
+    columns to `keep` are dropped last, and `chosen` columns never: rows become records. `common`
+    prints values shared by all rows once.
     """
     from . import layouts
 
@@ -88,10 +88,10 @@ def render(
 
 
 def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
-    """Write to stdout, or whole or not at all to a file; `name` is the file's in a folder.
+    """Write to stdout, or atomically to a file; `name` is the file's name in a folder.
 
-    Everything that commands print on stdout passes here: nothing of it moves a cursor or turns a
-    text, whoever wrote the log, and no line of it is a command to the host of a job.
+    All output to stdout passes here, since logs are untrusted: control and bidi characters are
+    made visible, and no line can be a command to the host of a job.
     """
     from ..vocabulary.printable import logged, visible
 
@@ -100,7 +100,7 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
         return
     file = _target(output, name)
     if file.suffix.lower() in _PAGES and not text.startswith("<!doctype html>"):
-        # A browser would run what stands in a source.
+        # A browser would run scripts in texts of a source.
         raise BenchError("this is not written as HTML", where=str(file),
                          hint=f"-o {file.with_suffix('.md').name}")  # fmt: skip
     try:
@@ -113,11 +113,11 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
 
 
 def _to_stdout(data: bytes) -> None:
-    # Bytes, so that every platform and locale gives the same ones.
+    # Bytes, independent of platform and locale.
     sys.stdout.flush()
     if hasattr(sys.stdout, "buffer"):
         rest = memoryview(data)
-        while rest:  # unbuffered (PYTHONUNBUFFERED), a write may take a part only
+        while rest:  # unbuffered (PYTHONUNBUFFERED), a write may be partial
             rest = rest[sys.stdout.buffer.write(rest) or 0 :]
         sys.stdout.buffer.flush()
     else:
@@ -160,7 +160,7 @@ def _followed(link: Path) -> Path:
 
 
 def parse_columns(text: str, columns: Sequence[str]) -> list[str]:
-    """The columns named in `a,b,c`, spelled as in `columns`."""
+    """Parse columns `a,b,c`, with the spelling of `columns`."""
     known = {name.casefold(): name for name in columns}
     chosen: list[str] = []
     for word in filter(None, (part.strip().strip('"') for part in text.split(","))):

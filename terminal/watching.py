@@ -1,4 +1,4 @@
-"""`bench watch`: logs stored as they grow, and how their runs stand as a table or as lines."""
+"""`bench watch`: ingest growing logs, and show the status of their runs as a table or lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..launch.sweep import Stop
 
 _POLL_S = 0.1
-_SHARE = 2  # looking and storing take at most a third of the time
+_SHARE = 2  # reading and storing take at most a third of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class WatchOptions:
     columns: str | None = None
 
     def follower(self) -> Follower:
-        """What follows the logs. Raises BenchError for a path that cannot come to be."""
+        """The follower of the logs. Raises BenchError for a path whose folder does not exist."""
         found = Follower(
             self.paths, find_db(self.source.db), self.source.lock_timeout, read_settings().formats
         )
@@ -51,7 +51,7 @@ class WatchOptions:
 
 
 def show(options: WatchOptions, form: Format | None) -> int:
-    """Store what there is, show it once; 1 when a run has something that is warned of."""
+    """Ingest and show the status once; returns 1 if a run has a warning."""
     chosen = choose_format(form)
     people = chosen in (Format.TABLE, Format.MD, Format.HTML)
     columns = columns_of(options.columns, people=people)
@@ -77,13 +77,13 @@ def show(options: WatchOptions, form: Format | None) -> int:
 
 
 def follow(options: WatchOptions) -> int:
-    """Until somebody stops it: store what is new, show how the runs stand."""
-    from ..launch.sweep import Stop, listening
+    """Ingest new lines and show the status until stopped."""
+    from ..launch.sweep import Stop, stop_on_signals
 
     follower, stop = options.follower(), Stop()
     columns = columns_of(options.columns, people=True)
     screen = _Screen(columns) if sys.stdout.isatty() else _Lines(columns)
-    with listening(stop):
+    with stop_on_signals(stop):
         info(f"watching {', '.join(map(str, options.paths))}; Ctrl-C to stop")
         with screen:
             while stop.number is None:
@@ -101,7 +101,7 @@ def follow(options: WatchOptions) -> int:
 def _update(
     options: WatchOptions, follower: Follower, show: Callable[[list[RunStatus]], None]
 ) -> None:
-    """One round; a warehouse that somebody else holds is tried again in the next."""
+    """One round; a locked warehouse is tried again in the next."""
     try:
         _warn_failures(follower, follower.store())
         rows = _statuses(options, follower)
@@ -112,7 +112,7 @@ def _update(
 
 
 def _is_over(stop: Stop) -> bool:
-    """Whether somebody stops it. Raises BrokenPipeError when nobody reads it any more."""
+    """Whether a signal requested the stop. Raises BrokenPipeError if stdout was closed."""
     poll = select.poll()
     poll.register(sys.stdout, 0)
     if any(event == select.POLLERR for _, event in poll.poll(0)):  # of a terminal: with POLLHUP
@@ -136,7 +136,7 @@ def _statuses(options: WatchOptions, follower: Follower) -> list[RunStatus]:
 
 
 def _link(options: WatchOptions, follower: Follower) -> None:
-    """What belongs to the logs, as after an ingest."""
+    """Post-process the logs as after an ingest."""
     from ..project.after_ingest import after_ingest_into
 
     after_ingest_into(follower.db, options.source.lock_timeout, list(follower.uris()))
@@ -148,7 +148,7 @@ def _warn_failures(follower: Follower, summary: Summary) -> None:
 
 
 class _Lines:
-    """A line for each run whose newest step or warnings changed."""
+    """Prints a line for each run with a new step or warning."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = [c for c in columns if c.name not in ("uri", "warnings")]
@@ -158,10 +158,10 @@ class _Lines:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is left open."""
+        """Nothing to close."""
 
     def show(self, rows: list[RunStatus]) -> None:
-        """Print what is new."""
+        """Print the changed runs."""
         for row in rows:
             news = row.run_id, row.status, row.iteration, *(w.split()[0] for w in row.warnings)
             if self._shown.get(row.uri) != news:
@@ -173,7 +173,7 @@ class _Lines:
 
 
 class _Screen:
-    """A table that moves."""
+    """A live table."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         from rich.live import Live
@@ -187,11 +187,11 @@ class _Screen:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with suppress(OSError):  # a terminal that was closed
+        with suppress(OSError):  # the terminal was closed
             self._live.__exit__(None, None, None)
 
     def show(self, rows: list[RunStatus]) -> None:
-        """Draw the runs anew, those that were written last."""
+        """Redraw the runs written last."""
         width, height = self._live.console.size
-        with suppress(OSError):  # the signal that tells it comes next, and ends the watch
+        with suppress(OSError):  # SIGHUP follows and ends the watch
             self._live.update(drawn(rows, self._columns, width, height), refresh=True)

@@ -18,7 +18,7 @@ from bench.decide.query import Query
 from bench.explain.columns import derive
 from bench.explain.context import ExplainContext, explain_context
 from bench.explain.decisions import COMMANDS, on_answer
-from bench.explain.number import Number, parse_number
+from bench.explain.number import PrintedNumber, parse_number
 from bench.explain.page import restated
 from bench.explain.search import known
 from bench.explain.tree import Match, Node
@@ -35,7 +35,7 @@ TEXT = re.compile(
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
 
 
-def matches(here: ExplainContext, number: Number) -> Iterator[Match]:
+def matches(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """What `bench explain NUMBER` searches, in its order: a page holds answers, too."""
     query = Query(model=here.model)
     answers = (on_answer(here, query, number, command) for command in COMMANDS)
@@ -93,8 +93,8 @@ def test_every_number_of_the_other_pages_is_explained(
     names = {"000", "001", "002", "003", "004"}
     new = numbers_of(asked(swept, model, *more), names)
     new -= numbers_of(asked(swept, model, *PAGES[model]), names)  # explained above
-    lost = [text for text in sorted(new)
-            if next(matches(here, cast(Number, parse_number(text))), None) is None]  # fmt: skip
+    numbers = {text: cast(PrintedNumber, parse_number(text)) for text in sorted(new)}
+    lost = [text for text, one in numbers.items() if next(matches(here, one), None) is None]
     assert new and lost == []
 
 

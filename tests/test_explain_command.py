@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.explain.number import Number, parse_number
+from bench.explain.number import PrintedNumber, parse_number
 from bench.schema.opening import open_read
 from bench.vocabulary.format import number
 from tests.pages import split
@@ -112,8 +112,8 @@ def test_what_is_not_there_is_told(swept: Path, what: str, words: str) -> None:
 
 
 def test_numbers_as_they_are_written() -> None:
-    assert parse_number("379.6B") == Number("379.6B", "379.6", "b")
-    assert parse_number("1,048,576") == Number("1,048,576", "1048576", "")
+    assert parse_number("379.6B") == PrintedNumber("379.6B", "379.6", "b")
+    assert parse_number("1,048,576") == PrintedNumber("1,048,576", "1048576", "")
     assert parse_number("fast") is None
     found = parse_number("23")
     assert found and found.stands_in("23") and found.stands_in("| 23 |") and found.stands_in("23^")

@@ -15,7 +15,7 @@ from bench.decide.query import Query
 from bench.ingest.pipeline import ingest
 from bench.project import history_reading as module
 from bench.project.after_ingest import after_ingest_into
-from bench.project.history_reading import Told
+from bench.project.history_reading import HistorySummary
 from bench.project.read_history import read_history
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read
@@ -65,13 +65,13 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def lived(life: Repository) -> tuple[Path, Told]:
+def lived(life: Repository) -> tuple[Path, HistorySummary]:
     """Its history, in a warehouse at its top."""
     db = life.folder / "bench.duckdb"
     return db, read_history(life.folder, db)
 
 
-def test_a_number_appears_changes_goes_and_returns(lived: tuple[Path, Told]) -> None:
+def test_a_number_appears_changes_goes_and_returns(lived: tuple[Path, HistorySummary]) -> None:
     assert events(lived[0], "b:10") == [
         ("appeared", "step_time_s", None, "10.0", "01"),
         ("appeared", "tflops", None, "60.1", "01"),
@@ -84,7 +84,7 @@ def test_a_number_appears_changes_goes_and_returns(lived: tuple[Path, Told]) -> 
     ]
 
 
-def test_rows_that_moved_or_were_renamed_add_nothing(lived: tuple[Path, Told]) -> None:
+def test_rows_that_moved_or_were_renamed_add_nothing(lived: tuple[Path, HistorySummary]) -> None:
     db, told = lived
     assert told.changes == {"added": 3, "changed": 1, "removed": 1, "returned": 1}
     assert (told.documents, told.commits) == (1, 6)
@@ -96,7 +96,7 @@ def test_rows_that_moved_or_were_renamed_add_nothing(lived: tuple[Path, Told]) -
     assert len(names) == 1 and "Ada" not in names[0] and "example" not in names[0]
 
 
-def test_each_event_has_its_commit(lived: tuple[Path, Told], life: Repository) -> None:
+def test_each_event_has_its_commit(lived: tuple[Path, HistorySummary], life: Repository) -> None:
     with open_read(lived[0]) as warehouse:
         made = history(warehouse, Query(model="1.3B"), metric="step_time")
     faster = next(event for event in made.rows if event["kind"] == "changed")
@@ -129,7 +129,7 @@ def test_rows_stay_the_same_ones_under_other_headings_and_in_a_file_written_anew
     assert changed == [("21.5", "20.9", "repository/b/new.md")]
 
 
-def test_what_has_no_history_is_said(tmp_path: Path, lived: tuple[Path, Told]) -> None:
+def test_what_has_no_history_is_said(tmp_path: Path, lived: tuple[Path, HistorySummary]) -> None:
     made = Repository(tmp_path / "empty")
     with pytest.raises(BenchError, match="nothing is committed on main yet"):
         read_history(made.folder, tmp_path / "bench.duckdb")
@@ -242,7 +242,7 @@ def test_records_have_a_history(tmp_path: Path) -> None:
     assert ("changed", "step_time_s", "10.0", "8.0", "02") in events(db), "its file is renamed"
 
 
-def test_what_is_in_no_history_is_said(lived: tuple[Path, Told], tmp_path: Path) -> None:
+def test_what_is_in_no_history_is_said(lived: tuple[Path, HistorySummary], tmp_path: Path) -> None:
     for row, what in (("b:3", "no row has stood on line 3"), ("zz:1", "no document of a history")):
         with pytest.raises(BenchError, match=what):
             events(lived[0], row)

@@ -19,7 +19,7 @@ from bench.launch.process_probe import (
     allocators,
     mismatch,
     read_observations,
-    shell,
+    shell_probe,
 )
 from bench.launch.reading import check_plan, read_plan, with_shell
 from bench.launch.trainer import trainer
@@ -152,7 +152,7 @@ def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
     case = preloading(LD_PRELOAD=str(library), **asked)
     seen = tmp_path / "seen by it"
     words = [sys.executable, "-c", PROGRAM]
-    script = "\n".join([*shell("token-1", case, seen), 'exec "$@"'])
+    script = "\n".join([*shell_probe("token-1", case, seen), 'exec "$@"'])
     env = {"BENCH_LAUNCH_RUN": "token-1", "OMP_NUM_THREADS": "3", "LD_PRELOAD": str(library)}
     env |= {"KEPT": "it's 1", "CHANGED": "1", "LEFT": "1"}
     command = ["sh", "-c", script, "sh", *words]

@@ -27,7 +27,7 @@ def test_a_run_is_one_line_whatever_the_width(tmp_path: Path, width: int) -> Non
     todo = planned_runs(plan, expanded(tmp_path, PLAN).cases, tmp_path)
     board = Board(todo, None)
     for turn in todo:
-        board.ended(turn, replace(ENDED, label=turn.case.label))
+        board.on_end(turn, replace(ENDED, label=turn.case.label))
     stream = StringIO()
     Console(file=stream, width=width).print(board.table(width))
     shown = stream.getvalue()
@@ -49,8 +49,8 @@ def test_what_is_left_of_jobs_that_run_together_is_told_by_their_pace(tmp_path: 
     for together in (False, True):
         board = Board(todo, 1000.0, together=together)
         for turn in todo:
-            board.begun(turn, replace(ENDED, status="running"))
-        board.ended(todo[0], replace(ENDED, wall_s=500.0))
+            board.on_begin(turn, replace(ENDED, status="running"))
+        board.on_end(todo[0], replace(ENDED, wall_s=500.0))
         titles.append(str(board.table(200).title))
     assert titles[0].endswith("about 8 min 20 s left")
     assert titles[1].endswith("about 0.0 s left")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 OLMO = """2024-03-01 10:00:0{n}.123\thost:0\tolmo.train:967\tINFO\t[step={n}/739328,epoch=0]
     train/CrossEntropyLoss=10.5{n}

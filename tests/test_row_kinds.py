@@ -6,7 +6,7 @@ import pytest
 
 from bench.ingest.document import read_document
 from bench.ingest.pipeline import ingest_into
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 from bench.vocabulary.experts import has_experts
 
 HEADINGS = ["Model", "GPUs", "GBS", "Seq len", "Step time (s)", "TFLOPs/GPU", "Tokens/s/GPU"]

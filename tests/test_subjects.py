@@ -8,7 +8,7 @@ from bench.ingest.clauses import facts_by_subject
 from bench.ingest.families import model_in
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.subjects import subject_named
-from bench.schema.warehouse import in_memory
+from bench.schema.opening import in_memory
 
 HEAD = "| Model | Method | GPUs | MBS | Tokens/s/GPU |\n|---|---|---|---|---|\n"
 METHODS = f"\n\n{HEAD}| 8B | Full | 8 | 1 | 3000 |\n| 8B | LoRA | 8 | 1 | 9000 |\n"

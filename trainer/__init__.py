@@ -1,4 +1,4 @@
-"""The reference trainer: GPT on a grid of processes, to be read in one sitting.
+"""The reference trainer: GPT on a grid of processes, small enough to read in one sitting.
 
-Nobody imports it and it imports none of ours: the log that it prints is the contract.
+It neither imports nor is imported by the rest of bench: its log is the contract.
 """

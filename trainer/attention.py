@@ -1,4 +1,4 @@
-"""Attention of a GPT-2 or a Llama, and the rotations that tell a Llama positions."""
+"""Attention of a GPT-2 or a Llama, and Llama's rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Attention(nn.Module):
         self.contexts = contexts
         self.kv, self.shared = shape.kv // tensors.group.size, shape.heads // shape.kv
         biased = not shape.is_llama
-        # The queries that share a key, the key and its value lie together: no cut splits them.
+        # Queries of a shared key, the key and its value are adjacent, so no cut separates them.
         mixed = shape.hidden + 2 * shape.kv * shape.head
         self.query_key_value = ColumnLinear(shape.hidden, mixed, tensors, biased)
         self.project = RowLinear(shape.hidden, shape.hidden, tensors, biased)
@@ -38,9 +38,9 @@ class Attention(nn.Module):
 
 
 def rotations(shape: Shape, device: torch.device) -> Tensor | None:
-    """Cosines and sines of every position and pair of a head, (2, sequence, head / 2); of a Llama.
+    """Cosines and sines by position and pair of a head, (2, sequence, head / 2), for a Llama.
 
-    RoPE (2104.09864), in the order of pairs that Llama's published weights have.
+    RoPE (2104.09864), with the order of pairs in Llama's published weights.
     """
     if shape.rotary_base is None:
         return None
@@ -51,7 +51,7 @@ def rotations(shape: Shape, device: torch.device) -> Tensor | None:
 
 
 def rotated(x: Tensor, turns: Tensor) -> Tensor:
-    """(batch, heads, sequence, head): the two halves of each head turned by its position."""
+    """(batch, heads, sequence, head): both halves of each head rotated by its position."""
     cos, sin = turns
     one, other = x.float().chunk(2, -1)
     return torch.cat((one * cos - other * sin, other * cos + one * sin), -1).to(x.dtype)

@@ -1,8 +1,8 @@
-"""`python -m bench.trainer.check`: whether runs would fit, without starting any.
+"""`python -m bench.trainer.check`: check whether runs fit, without starting any.
 
-One JSON list of flags a line on stdin; on stdout one JSON object a line: the sizes of the run, all
-options that it comes to as `work`, and `refused` where it does not fit, with the numbers. The first
-line tells the device. A word on the command line names another trainer: `bench.trainer.deepspeed`.
+Reads a JSON list of flags per line from stdin, and prints a JSON object per line: the sizes of the
+run, all of its options as `work`, and `refused` with the numbers if it does not fit. The first line
+is the device. An argument selects another trainer: `bench.trainer.deepspeed`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from . import environment
 from .options import Options, options, parser
 from .presets import SIZES, shaped
 
-LABELS = ("preset", "changes")  # how a run was requested, not what it does
+LABELS = ("preset", "changes")  # how a run was requested, not its effect
 GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
 class Refusing(argparse.ArgumentParser):
-    """Flags that raise instead of ending the program."""
+    """A parser that raises instead of ending the program."""
 
     def error(self, message: str) -> NoReturn:
-        """What is wrong with the flags."""
+        """Raise the error of the flags."""
         raise ValueError(message)
 
 
 def answer(words: Sequence[str], fits: Callable[[Options], None]) -> dict[str, object]:
-    """The sizes of the run that the words ask for; without those that are not known yet."""
+    """The sizes of the run with these flags, without unknown ones."""
     known: dict[str, object] = {}
     try:
         given = parser(Refusing).parse_args(words)
@@ -63,13 +63,13 @@ def answer(words: Sequence[str], fits: Callable[[Options], None]) -> dict[str, o
 
 
 def device() -> str | None:
-    """The GPU, else the processor, as the environment line of a run names it."""
+    """The GPU, else the processor, with the name in a run's environment line."""
     gpu = environment.output(*GPU).partition("\n")[0].strip()
     return gpu or environment.lscpu(environment.output("lscpu")).get("model")
 
 
 def main(program: str = "bench.trainer.train") -> None:
-    """Answer line by line, for the trainer that has these flags."""
+    """Answer line by line, for the trainer with these flags."""
     fits = import_module(program).fits
     print(json.dumps({"device": device()}), flush=True)
     for line in sys.stdin:

@@ -1,8 +1,8 @@
-"""Context parallelism: each rank keeps a part of every sequence, and attends to all that is before.
+"""Context parallelism: each rank keeps a part of every sequence, and attends to all earlier tokens.
 
-A sequence is cut into twice as many pieces as there are ranks, and rank n keeps the n-th from the
-front and the n-th from the back: a token looks at those before it, so that each rank has as many
-pairs of tokens to work on. Keys and values of all ranks are gathered, queries stay.
+A sequence is cut into twice as many pieces as ranks, and rank n keeps the n-th from the front and
+the n-th from the back: with causal attention, this gives every rank the same number of token pairs.
+Keys and values of all ranks are gathered, queries stay.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SEQUENCE = 2  # of queries, keys and values: (batch, heads, sequence, head)
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """With whom this rank shares sequences, and what computes attention."""
+    """The group of ranks that share sequences, and the attention kernel."""
 
     group: Group
     kernel: str = "auto"
 
     def part(self, x: Tensor, dim: int) -> Tensor:
-        """This rank's two pieces of what has a whole sequence in this dimension."""
+        """This rank's two pieces of a tensor with whole sequences in this dimension."""
         return x if self.group.size == 1 else self._parts(x, dim)[self.group.rank]
 
     def _parts(self, x: Tensor, dim: int) -> list[Tensor]:
@@ -47,17 +47,17 @@ class Contexts:
         return [torch.cat((pieces[n], pieces[-1 - n]), dim) for n in range(count)]
 
     def whole(self, x: Tensor) -> Tensor:
-        """The pieces of all ranks, in the order of the sequence."""
+        """The gathered pieces of all ranks, in sequence order."""
         gathered = self.group.gather(x.unsqueeze(0)).chunk(self.group.size)
         pairs = [rank.squeeze(0).chunk(2, SEQUENCE) for rank in gathered]
         return torch.cat([one for one, _ in pairs] + [one for _, one in pairs[::-1]], SEQUENCE)
 
     def sum_of_parts(self, x: Tensor) -> Tensor:
-        """The sum over the ranks, of which this rank keeps its two pieces."""
+        """This rank's two pieces of the sum over ranks."""
         return self.group.sum_scatter(torch.stack(self._parts(x, SEQUENCE))).squeeze(0)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        """Causal attention of this rank's queries; queries share keys if they have more heads."""
+        """Causal attention of this rank's queries; with more query heads than key heads, GQA."""
         with _kernel(self.kernel):
             return self._attend(query, key, value)
 
@@ -76,7 +76,7 @@ class Contexts:
 
 
 def _kernel(name: str) -> AbstractContextManager[None]:
-    """torch chooses a kernel by itself, or has to take this one."""
+    """Restrict torch to this kernel, or let it choose."""
     return nullcontext() if name == "auto" else sdpa_kernel(KERNELS[name])
 
 
@@ -94,16 +94,16 @@ def _gathered(x: Tensor, contexts: Contexts) -> Tensor:
 
 
 class Gather(Function):
-    """Forward: the whole sequence. Backward: each rank has used it for its own queries."""
+    """Forward: gather the sequence. Backward: sum gradients, scatter them to their ranks."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, contexts: Contexts) -> Tensor:
-        """`ctx` is torch's: whatever is put there comes back in `backward`."""
+        """`ctx` passes state to `backward`."""
         ctx.contexts = contexts
         return contexts.whole(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Their gradients, summed up."""
+        """The gradients of this rank's pieces, summed over ranks."""
         contexts: Contexts = ctx.contexts
         return contexts.sum_of_parts(gradient), None

@@ -1,7 +1,7 @@
-"""Data parallelism: replicas see other samples and agree on gradients.
+"""Data parallelism: replicas see different samples and sum their gradients.
 
-ZeRO (1910.02054) shares out what replicas would hold twice: optimizer states (1), gradients (2),
-parameters (3). Stage 0 and 1 are here, by hand, on flat buffers. Stage 2 and 3 are in `sharded`.
+ZeRO (1910.02054) shards redundant state of replicas: optimizer states (1), gradients (2),
+parameters (3). Stages 0 and 1 are implemented here on flat buffers, 2 and 3 in `sharded`.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 class Replicas(Protocol):
-    """Parameters, gradients and optimizer of one rank, in agreement with its replicas."""
+    """Parameters, gradients and optimizer of one rank, synchronized with its replicas."""
 
     def clear(self) -> None:
-        """Forget the gradients."""
+        """Clear the gradients."""
 
     def reduce(self) -> None:
-        """Make the gradients those of the whole batch."""
+        """Reduce the gradients to those of the whole batch."""
 
     def gradients(self) -> Iterator[tuple[Tensor, float]]:
-        """Gradients of this rank, and how many ranks of the world hold the same."""
+        """Gradients of this rank, and the number of ranks with the same ones."""
 
     def step(self) -> None:
         """Update the parameters."""
 
 
 class Replicated:
-    """ZeRO-0: every replica does the same. ZeRO-1: each updates its shard, then they gather.
+    """ZeRO-0: all replicas do the same update. ZeRO-1: each updates its shard, then they gather.
 
-    With overlap the sum of a bucket begins in the backward pass, when its last gradient is there.
+    With overlap, the reduction of a bucket starts in the backward pass, with its last gradient.
     """
 
     def __init__(self, stages: list[Stage], timers: Timers) -> None:
@@ -59,17 +59,17 @@ class Replicated:
             self.flats.append(flat)
         for module in (module for stage in stages for module in stage.modules()):
             if isinstance(module, Embedding):
-                module.sparse = True  # the buffers are dense, and take rows
+                module.sparse = True  # the buffers are dense, and accept sparse rows
         self.optimizer = adam(stages[0], [(flat.part, [flat.mine]) for flat in self.flats])
 
     def clear(self) -> None:
-        """Gradients of the last step, and what was known of their sums."""
+        """Clear the gradients and pending sums of the last step."""
         self.complete = set[Flat]()
         for flat in self.flats:
             flat.clear()
 
     def _complete(self, flat: Flat) -> None:
-        """Begin sums in the one order that all ranks know, whatever order gradients came in."""
+        """Start sums in the same order on all ranks, regardless of the order of gradients."""
         self.complete.add(flat)
         if self.overlap:
             for one in self.flats:
@@ -79,7 +79,7 @@ class Replicated:
                     self._begin(one)
 
     def reduce(self) -> None:
-        """Sums over whoever has seen another part: samples, then sequence and embedding."""
+        """Sum over replicas, then gradients of sequence parallelism and of the shared embedding."""
         groups = self.groups
         if groups.replicas.size > 1:
             with self.timers("all-grads-sync"):
@@ -112,13 +112,13 @@ class Replicated:
         grad /= self.groups.replicas.size  # the mean over the replicas
 
     def gradients(self) -> Iterator[tuple[Tensor, float]]:
-        """One tensor a bucket: the shard with ZeRO-1, else the same on every replica."""
+        """One tensor per bucket: the shard with ZeRO-1, else the same on every replica."""
         for flat in self.flats:
             replicas = 1 if self.sharded else flat.part.replicas(self.groups).size
             yield _of(flat), replicas * flat.part.copies(self.groups)
 
     def step(self) -> None:
-        """The optimizer, and with ZeRO-1 the shards of the others."""
+        """Update the parameters, and with ZeRO-1 gather the other shards."""
         with self.timers("optimizer"):
             self.optimizer.step()
             for flat in self.flats:
@@ -130,13 +130,13 @@ class Replicated:
 
 
 def _of(flat: Flat) -> Tensor:
-    """The gradients that this rank updates from."""
+    """The gradients of the values that this rank updates."""
     assert flat.mine.grad is not None
     return flat.mine.grad
 
 
 def replicas(stages: list[Stage], timers: Timers) -> Replicas:
-    """What fits the ZeRO stage; 2 and 3 go with one stage alone."""
+    """The implementation of the ZeRO stage; 2 and 3 require a single pipeline stage."""
     if stages[0].options.zero >= 2:
         return Sharded(stages[0], timers)
     return Replicated(stages, timers)

@@ -10,7 +10,7 @@ from .train import main
 
 
 def fits(options: Options) -> None:
-    """Refuse what the engine is not asked to do here; ZeRO is its own."""
+    """Refuse options that are not supported with the engine; ZeRO is the engine's own."""
     grid = options.grid
     if options.params_dtype != "fp32" or options.overlap_grad_reduce:
         raise GridError("DeepSpeed's engine has its own overlap, and parameters in fp32 here")

@@ -1,4 +1,4 @@
-"""Energy of the processors as RAPL counts it, where the machine has it and lets it be read."""
+"""Energy of the processors by RAPL counters, if the machine has readable ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ZONES = Path("/sys/class/powercap")
 
 @dataclass(slots=True)
 class Meter:
-    """Counters of all packages of a node, in microjoules, and what they were when last read."""
+    """Counters of all packages of a node in microjoules, with their last readings."""
 
     zones: tuple[Path, ...]
     before: dict[Path, int] = field(default_factory=dict)
 
     def take(self) -> float | None:
-        """Joules since the last reading; None at the first, and where nothing can be read."""
+        """Joules since the last reading; None for the first one, or if unreadable."""
         now = {zone: count for zone in self.zones if (count := _count(zone / "energy_uj"))}
         before, self.before = self.before, now
         if not before or before.keys() != now.keys():
@@ -26,7 +26,7 @@ class Meter:
 
 
 def meter(zones: Path = ZONES) -> Meter:
-    """The meter of this node; zones inside of a package are parts of it, and count once."""
+    """The meter of this node, of packages only: zones within one are included in it."""
     packages = sorted(zones.glob("intel-rapl:*")) if zones.is_dir() else []
     return Meter(tuple(zone for zone in packages if _text(zone / "name").startswith("package")))
 
@@ -44,5 +44,5 @@ def _count(file: Path) -> int | None:
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8").strip()
-    except OSError:  # root alone may read it on most machines
+    except OSError:  # readable only by root on most machines
         return ""

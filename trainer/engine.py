@@ -23,10 +23,10 @@ Engine = Any  # DeepSpeed has no types
 
 
 def train(options: Options) -> list[log.Step]:
-    """All steps of a run, printed as they come, DeepSpeed's own lines between ours."""
-    # Its shared-memory sums would be compiled at the first start, for a minute; gloo's are there.
+    """Run and print all steps; DeepSpeed's own lines are between ours."""
+    # Its shared-memory collectives would be compiled for a minute at the first start: use gloo.
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    deepspeed.utils.logging.set_log_level_from_string("info")  # else no line tells a step
+    deepspeed.utils.logging.set_log_level_from_string("info")  # else no line has a step
     where = prepare(options)
     backend = "nccl" if where.type == "cuda" else "gloo"
     deepspeed.init_distributed(dist_backend=backend, auto_mpi_discovery=False)
@@ -49,7 +49,7 @@ def train(options: Options) -> list[log.Step]:
 
 
 def configuration(options: Options) -> dict[str, object]:
-    """The run in DeepSpeed's words."""
+    """The run as a DeepSpeed configuration."""
     return {
         "train_batch_size": options.gbs,
         "train_micro_batch_size_per_gpu": options.mbs,

@@ -1,4 +1,4 @@
-"""What a run stands on: processor, memory, versions, allocator, clock, flags of the environment."""
+"""The environment of a run: processor, memory, versions, allocator, clock, variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 LABEL = "environment: "
 REDACTED = "[redacted]"
-# Only flags that can change speed or numbers are recorded, by how their names begin.
+# Prefixes of variables that can change speed or numbers: only these are recorded.
 FLAGS = (
     "ACCL_", "AMD_", "ATEN_", "CUBLAS", "CUDA_", "CUDNN_", "DNNL_", "FI_", "FLIB_",
     "GLIBC_TUNABLES", "GLOO_", "GOMP_", "HIP_", "HSA_", "JEMALLOC_", "KMP_", "LD_PRELOAD",
@@ -44,7 +44,7 @@ LSCPU = {
 
 
 def line(versions: Mapping[str, str | None], threads: int, gpus: Iterable[str] = ()) -> str:
-    """One line of JSON behind its label."""
+    """The labelled JSON line."""
     facts: dict[str, object] = {
         "versions": {
             "python": platform.python_version(),
@@ -64,14 +64,14 @@ def line(versions: Mapping[str, str | None], threads: int, gpus: Iterable[str] =
         "threads": threads,
         "load_average": [round(value, 2) for value in os.getloadavg()],
         "flags": flags(os.environ),
-        "flags_like": FLAGS,  # every variable with such a name is recorded
+        "flags_like": FLAGS,  # all variables with these prefixes are recorded
         "command": [clean(word) for word in sys.orig_argv],
     }
     return LABEL + json.dumps(facts, ensure_ascii=False)
 
 
 def flags(environ: Mapping[str, str]) -> dict[str, str]:
-    """Flags that can change speed or numbers; values of names that look secret are not kept."""
+    """Variables that can change speed or numbers; values of names that look secret are removed."""
     return {
         name: REDACTED if SECRET.search(name) else clean(value)
         for name, value in sorted(environ.items())
@@ -80,44 +80,44 @@ def flags(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def clean(value: str) -> str:
-    """The value without passwords in URLs and without well-known shapes of tokens."""
+    """The value without passwords in URLs and well-known patterns of tokens."""
     return SHAPE.sub(REDACTED, USERINFO.sub(REDACTED, value))
 
 
 def allocator(maps: str) -> str:
-    """The memory allocator that is really loaded, whatever LD_PRELOAD says: its file, or libc."""
+    """The file of the memory allocator that is actually loaded, or libc."""
     files = {Path(row.split(maxsplit=5)[5]).name for row in maps.splitlines() if "/" in row}
     loaded = sorted(name for name in files if any(known in name for known in ALLOCATORS))
     return ", ".join(loaded) or "libc"
 
 
 def lscpu(text: str) -> dict[str, str]:
-    """The lines of `lscpu` that tell what the processor can do."""
+    """The lines of `lscpu` about capabilities of the processor."""
     rows = (row.partition(":") for row in text.splitlines())
     return {LSCPU[name.strip()]: value.strip() for name, _, value in rows if name.strip() in LSCPU}
 
 
 def clock(cpuinfo: str) -> dict[str, float] | None:
-    """Lowest and highest clock over the processors, as the kernel says at this moment."""
+    """The lowest and highest current clock of the processors."""
     found = [float(mhz) for mhz in re.findall(r"(?m)^cpu MHz\s*:\s*([\d.]+)", cpuinfo)]
     return {"min": min(found), "max": max(found)} if found else None
 
 
 def memory(meminfo: str) -> dict[str, int]:
-    """Memory of the machine: all of it, and what can still be had."""
+    """Total and available memory of the machine."""
     rows = dict(re.findall(r"(?m)^(MemTotal|MemAvailable|SwapTotal):\s+(\d+) kB", meminfo))
     names = {"MemTotal": "total", "MemAvailable": "available", "SwapTotal": "swap"}
     return {names[name]: int(kilobytes) // 1024 for name, kilobytes in rows.items()}
 
 
 def text(path: str) -> str:
-    """A file of the kernel; nothing where there is none."""
+    """The content of a kernel file; '' if there is none."""
     file = Path(path)
     return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
 def output(*command: str) -> str:
-    """What a tool prints; nothing where it is missing, cannot be started, fails or hangs."""
+    """The output of a tool; '' if it is missing, cannot be started, fails or hangs."""
     if shutil.which(command[0]) is None:
         return ""
     try:

@@ -1,6 +1,6 @@
-"""Flat buffers: parameters that are treated alike, reduced and updated as one.
+"""Flat buffers: parameters of one kind, reduced and updated together.
 
-With bf16 parameters the buffer of gradients and the values that the optimizer updates are fp32.
+With bf16 parameters, gradients and the optimizer's values are fp32.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ BETAS = (0.9, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Parameters that are treated alike."""
+    """Parameters with the same replication."""
 
-    embedding: bool  # the first and the last stage hold it both
-    whole: bool  # every tensor-parallel rank holds it
-    expert: bool  # only the ranks that share out experts the same way hold it
+    embedding: bool  # on both the first and the last stage
+    whole: bool  # on every tensor-parallel rank
+    expert: bool  # only on ranks with the same experts
     decays: bool
     parameters: list[nn.Parameter]
 
     def replicas(self, groups: Groups) -> Group:
-        """Who holds the same parameters."""
+        """The group of ranks with the same parameters."""
         return groups.expert_replicas if self.expert else groups.replicas
 
     def copies(self, groups: Groups) -> float:
-        """How many model-parallel ranks count these gradients: the norm wants them once."""
+        """The number of model-parallel ranks with these gradients, which the norm divides by."""
         if self.embedding and groups.place.pipeline > 0:
-            return torch.inf  # a share of nothing: the first stage has counted it whole
+            return torch.inf  # infinite, for a share of 0: the first stage has counted it
         return groups.tensor.size if self.whole else 1
 
 
 def parts(stages: list[Stage]) -> list[Part]:
-    """The parameters of this rank, sorted by how they are treated."""
+    """The parameters of this rank, grouped by replication."""
     sorted_out: dict[tuple[bool, bool, bool, bool], list[nn.Parameter]] = {}
     for stage in stages:
         for name, parameter in stage.named_parameters():
@@ -51,9 +51,9 @@ def parts(stages: list[Stage]) -> list[Part]:
 
 
 def buckets(stages: list[Stage], size: int) -> Iterator[tuple[Part, list[nn.Parameter]]]:
-    """Parts cut into buckets of about so many elements, in the order the backward pass ends them.
+    """Parts cut into buckets of about `size` elements, in the order of the backward pass.
 
-    A bucket is complete with the gradient of the parameter that the forward pass used first.
+    A bucket is complete with the gradient of its parameter used first in the forward pass.
     """
     used = {p: n for n, p in enumerate(p for stage in stages for p in stage.parameters())}
     found: list[tuple[Part, list[nn.Parameter]]] = []
@@ -70,7 +70,7 @@ def buckets(stages: list[Stage], size: int) -> Iterator[tuple[Part, list[nn.Para
 
 
 class Flat:
-    """One buffer of values and one of gradients; the parameters are views of them."""
+    """A buffer of values and one of gradients; the parameters are views of them."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Flat:
     ) -> None:
         self.part, self.parameters = part, parameters
         sizes = [parameter.numel() for parameter in parameters]
-        length = -(-sum(sizes) // shards)  # of one shard; the last may end in zeros
+        length = -(-sum(sizes) // shards)  # elements per shard; the last one is padded with zeros
         exact = parameters[0].data.new_zeros(length * shards)
         self.grads = torch.zeros_like(exact)
         starts = [sum(sizes[:n]) for n in range(len(sizes))]
@@ -97,7 +97,7 @@ class Flat:
             if not self.mixed:
                 parameter.grad = self.views[-1]
         mine = slice(shard * length, (shard + 1) * length)
-        self.kept = self.values[mine]  # what of the values this rank updates
+        self.kept = self.values[mine]  # the values updated by this rank
         self.mine = nn.Parameter(exact[mine].clone() if self.mixed else self.kept)
         self.mine.grad = self.grads[mine]
         self.pending: Pending | None = None
@@ -105,11 +105,11 @@ class Flat:
 
     @property
     def mixed(self) -> bool:
-        """Whether parameters are of another type than their gradients' sums."""
+        """Whether parameters have another type than their gradients' sums."""
         return self.values.dtype != self.grads.dtype
 
     def watch(self, passes: int, complete: Callable[[Flat], None]) -> None:
-        """Add up gradients as they come, and tell when those of all passes of a step are there."""
+        """Accumulate gradients, with a callback once those of all passes of a step are complete."""
         expected = passes * len(self.parameters)
         for parameter, view in zip(self.parameters, self.views, strict=True):
             arrive = partial(self._arrive, view, expected, complete)
@@ -127,18 +127,18 @@ class Flat:
             complete(self)
 
     def clear(self) -> None:
-        """The buffer stays: the parameters' gradients are views of it."""
+        """Zero the buffer in place, since the parameters' gradients are views of it."""
         self.grads.zero_()
         self.pending, self.arrived = None, 0
 
     def updated(self) -> None:
-        """Round what the optimizer has updated to the type of the parameters."""
+        """Round the updated values to the type of the parameters."""
         if self.mixed:
             self.kept.copy_(self.mine.detach())
 
 
 def adam(stage: Stage, owned: list[tuple[Part, list[nn.Parameter]]]) -> torch.optim.AdamW:
-    """AdamW that lets matrices decay, and vectors not."""
+    """AdamW with weight decay for matrices, not for vectors."""
     options = stage.options
     decay = options.weight_decay
     groups = [

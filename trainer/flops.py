@@ -1,7 +1,6 @@
-"""Floating-point operations of one training step, as Megatron-DeepSpeed and others count them.
+"""Floating-point operations of one training step, as counted by Megatron-DeepSpeed and others.
 
-Of a mixture of experts the MLPs that a token goes through count, and the router does not, as in
-Megatron-LM.
+For a mixture of experts, a token's active MLPs count, and the router does not, as in Megatron-LM.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ _LLAMA = "6 B s ({} L (2h^2 + 2hk + {} + 2sh) + hV) / (T x processes)"
 
 
 def as_printed(shape: Shape, recompute: str) -> str:
-    """The formula of the log's TFLOPs; k is the width of all keys, f that of an MLP."""
+    """The formula of the log's TFLOPs as text; k is the total width of keys, f that of an MLP."""
     full = recompute == "full"
     if shape.is_llama:
         mlps = f"{shape.chosen} x 3hf" if shape.experts else "3hf"
@@ -22,12 +21,12 @@ def as_printed(shape: Shape, recompute: str) -> str:
 
 
 def printed(shape: Shape, gbs: int, vocab: int, recompute: str) -> float:
-    """What the log's TFLOPs count: of a GPT-2 Megatron-DeepSpeed's formula, to the letter.
+    """Operations in the log's TFLOPs: for GPT-2, exactly Megatron-DeepSpeed's formula.
 
     arXiv 2104.04473, equation 3, as coded in bigscience-workshop/Megatron-DeepSpeed ae6277f5: with
-    recomputation the forward pass counts twice. The code leaves V/16 as it is without: then the
-    output layer counts 4.5 B s h V instead of 6, and small models come out some percent low.
-    Of a Llama it is `model`, the layers' forward pass twice with recomputation.
+    recomputation the forward pass counts twice. Without, the code keeps the term V/16, so the
+    output layer counts 4.5 B s h V instead of 6, and small models are some percent too low.
+    For a Llama it is `model`, with the layers' forward pass twice for recomputation.
     """
     if shape.is_llama:
         again = _layers(shape, gbs) / 3 if recompute == "full" else 0.0
@@ -38,7 +37,7 @@ def printed(shape: Shape, gbs: int, vocab: int, recompute: str) -> float:
 
 
 def model(shape: Shape, gbs: int, vocab: int) -> float:
-    """Work that the model needs: no recomputation, attention counted in full.
+    """Model FLOPs: no recomputation, full attention.
 
     Megatron-LM 2748e7c7 (`--log-throughput`): 72 B s L h^2 (1 + s/(6h) + V/(12Lh)), and since
     num_floating_point_operations also with fewer keys than heads and a gate in the MLP.
@@ -47,8 +46,8 @@ def model(shape: Shape, gbs: int, vocab: int) -> float:
 
 
 def _layers(shape: Shape, gbs: int) -> float:
-    """Forward and twice as much backward of all layers: two operations for each weight and token,
-    and two for each pair of tokens and unit of scores and of values."""
+    """Forward and backward (twice the forward) of all layers: two operations per weight and token,
+    and two per pair of tokens and unit of scores and of values."""
     s, h = shape.seq_len, shape.hidden
     mlp = (3 if shape.is_llama else 2) * h * shape.ffn * shape.chosen
     weights = 2 * h * h + 2 * h * shape.kv * shape.head + mlp
@@ -56,7 +55,7 @@ def _layers(shape: Shape, gbs: int) -> float:
 
 
 def causal(shape: Shape, gbs: int, vocab: int) -> float:
-    """The same with half of the attention, since a token looks only backwards.
+    """Model FLOPs with half of the attention, for causal masks.
 
     Megatron-LM since March 2025 (num_floating_point_operations).
     """

@@ -1,4 +1,4 @@
-"""The one object that knows the grid: its axes, who stands where, what fits."""
+"""The process grid: axes, coordinates of ranks, checks of divisibility."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .presets import Shape
 
 
 class GridError(ValueError):
-    """Sizes that do not multiply out, with the numbers."""
+    """An invalid combination of sizes; the message has the numbers."""
 
 
-AXES = ("tensor", "context", "data", "pipeline")  # neighbouring ranks differ in the first
+AXES = ("tensor", "context", "data", "pipeline")  # adjacent ranks differ in the first
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one rank stands."""
+    """The coordinates of a rank."""
 
     data: int
     tensor: int
@@ -27,10 +27,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Sizes of the axes. Neighbouring ranks share tensors, then a sequence, data, the pipeline.
+    """Sizes of the axes. Adjacent ranks differ in tensor, then context, data, pipeline parallelism.
 
-    Expert parallelism takes no ranks of its own: neighbours among the DP x CP ranks that hold the
-    same layers share out their experts. Nor do virtual stages: each rank holds `vpp` of them.
+    Expert parallelism adds no ranks: adjacent ones of the DP x CP ranks with the same layers divide
+    the experts. Nor do virtual stages: each rank has `vpp` of them.
     """
 
     dp: int = 1
@@ -49,38 +49,38 @@ class Grid:
         return "-".join(f"{name}({size})" for name, size in self._named(5))
 
     def _named(self, count: int) -> list[tuple[str, int]]:
-        """The first sizes by their names; those that not every grid has only if they are used."""
+        """Sizes by name, without unused optional ones."""
         sizes = [(field.name.upper(), getattr(self, field.name)) for field in fields(self)]
         return sizes[:3] + [one for one in sizes[3:count] if one[1] > 1]
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of the axes, in the order of `AXES`."""
+        """The sizes of the axes, in the order of `AXES`."""
         return self.tp, self.cp, self.dp, self.pp
 
     @property
     def world(self) -> int:
-        """How many processes the grid has."""
+        """The number of processes."""
         return math.prod(self.sizes)
 
     @property
     def replicas(self) -> int:
-        """How many ranks hold the same parameters and see other samples or parts of them."""
+        """The number of ranks with the same parameters and other samples or parts of them."""
         return self.dp * self.cp
 
     @property
     def stages(self) -> int:
-        """Into how many stages the layers are cut."""
+        """The number of stages, including virtual ones."""
         return self.pp * self.vpp
 
     def fill(self, world: int) -> None:
-        """Refuse a number of processes that is not the grid's."""
+        """Refuse another number of processes than the grid's."""
         if world != self.world:
             product = " x ".join(f"{name} {size}" for name, size in self._named(4))
             raise GridError(f"the world has {world} processes, but {product} = {self.world}")
 
     def place(self, rank: int) -> Place:
-        """Where this rank stands."""
+        """The coordinates of a rank."""
         if not 0 <= rank < self.world:
             raise GridError(f"rank {rank} is outside of {self}, which has {self.world} processes")
         found = {}
@@ -89,14 +89,14 @@ class Grid:
         return Place(**found)
 
     def rank(self, place: Place) -> int:
-        """Who stands there."""
+        """The rank at these coordinates."""
         rank = 0
         for axis, size in reversed(list(zip(AXES, self.sizes, strict=True))):
             rank = rank * size + int(getattr(place, axis))
         return rank
 
     def groups(self, *axes: str) -> list[list[int]]:
-        """Ranks that differ in these axes alone."""
+        """Groups of ranks that differ only in these axes."""
         found: dict[tuple[int, ...], list[int]] = {}
         for rank in range(self.world):
             place = self.place(rank)
@@ -105,11 +105,11 @@ class Grid:
         return list(found.values())
 
     def replica_groups(self) -> list[list[int]]:
-        """Ranks that hold the same parameters, but for experts, and have other tokens."""
+        """Groups of ranks with the same parameters (except experts) and other tokens."""
         return self.groups("context", "data")
 
     def expert_groups(self) -> list[list[int]]:
-        """Ranks that together hold all experts of their layers, and send each other tokens."""
+        """Groups of ranks that together have all experts of their layers, and exchange tokens."""
         return [
             ranks[start : start + self.ep]
             for ranks in self.replica_groups()
@@ -117,24 +117,24 @@ class Grid:
         ]
 
     def expert_replica_groups(self) -> list[list[int]]:
-        """Ranks that hold the same experts."""
+        """Groups of ranks with the same experts."""
         return [ranks[n :: self.ep] for ranks in self.replica_groups() for n in range(self.ep)]
 
     def embedding_groups(self) -> list[list[int]]:
-        """First and last stage: both hold the one embedding."""
+        """Groups of first and last stage, which share the embedding."""
         return [[ranks[0], ranks[-1]] for ranks in self.groups("pipeline")]
 
     def stages_of(self, rank: int) -> range:
-        """The stages that this rank of a pipeline holds."""
+        """The stages of a pipeline rank."""
         return range(rank, self.stages, self.pp)
 
     def layers_of(self, stage: int, layers: int) -> range:
-        """The layers that this stage holds."""
+        """The layers of a stage."""
         share = layers // self.stages
         return range(stage * share, (stage + 1) * share)
 
     def fit(self, shape: Shape, sequence_parallel: bool = False) -> None:
-        """Refuse a model that the grid cannot cut into equal parts."""
+        """Refuse a model that the grid cannot divide into equal parts."""
         among_tp, sequence = f"among TP {self.tp}", f"a sequence of {shape.seq_len} does not divide"
         _divide(shape.heads, self.tp, f"{shape.heads} heads do not divide {among_tp}")
         kv = f"{shape.kv} heads of keys and values do not divide {among_tp}"
@@ -161,7 +161,7 @@ class Grid:
             _divide(shape.seq_len // self.cp, self.tp, f"{sequence} {among_tp}")
 
     def micro_batches(self, gbs: int, mbs: int, schedule: str = "gpipe") -> int:
-        """How many micro-batches each replica works through in one step."""
+        """The number of micro-batches per replica and step."""
         if mbs < 1 or gbs < 1:
             raise GridError(f"MBS is {mbs} and GBS is {gbs}: both are at least 1")
         together = mbs * self.dp
@@ -185,7 +185,7 @@ class Grid:
         return count
 
     def allow_zero(self, stage: int) -> None:
-        """Refuse ZeRO-2 and 3 beside pipeline stages."""
+        """Refuse ZeRO-2 and 3 with pipeline stages."""
         if stage >= 2 and self.pp > 1:
             raise GridError(
                 f"ZeRO-{stage} with PP {self.pp}: ZeRO-2 and 3 reduce the gradients of every "

@@ -1,4 +1,4 @@
-"""The grid's process groups, and the few collectives that the trainer is made of."""
+"""The grid's process groups, and the collectives used by the trainer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .grid import Grid, GridError, Place
 
-# torch 2.13 calls them so; up to 2.12 they were named after tensors.
+# Names of torch 2.13; up to 2.12 they were named after tensors.
 NEW = hasattr(dist, "all_gather_single")
 GATHER = getattr(dist, "all_gather_single" if NEW else "all_gather_into_tensor")
 SCATTER = getattr(dist, "reduce_scatter_single" if NEW else "reduce_scatter_tensor")
@@ -18,13 +18,13 @@ SCATTER = getattr(dist, "reduce_scatter_single" if NEW else "reduce_scatter_tens
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A collective under way: its result is whole when it has been waited for."""
+    """An asynchronous collective: its result is valid after `wait`."""
 
     result: Tensor
     work: dist.Work | None = None
 
     def wait(self) -> Tensor:
-        """The result."""
+        """Wait for the result."""
         if self.work is not None:
             self.work.wait()
         return self.result
@@ -32,30 +32,30 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Ranks of one group, this one's number among them, and how they talk."""
+    """A process group: its ranks, this rank's index among them, and its handle."""
 
     size: int
     rank: int
     handle: dist.ProcessGroup
 
     def sum(self, x: Tensor) -> Tensor:
-        """In place: the sum over all ranks."""
+        """Sum over all ranks, in place."""
         return self.begin_sum(x).wait()
 
     def begin_sum(self, x: Tensor) -> Pending:
-        """In place: the sum over all ranks, while this one goes on."""
+        """Start a sum over all ranks, in place."""
         if self.size == 1:
             return Pending(x)
         return Pending(x, dist.all_reduce(x, group=self.handle, async_op=True))
 
     def max(self, x: Tensor) -> Tensor:
-        """In place: the largest over all ranks."""
+        """Maximum over all ranks, in place."""
         if self.size > 1:
             dist.all_reduce(x, op=dist.ReduceOp.MAX, group=self.handle)
         return x
 
     def gather(self, x: Tensor) -> Tensor:
-        """The pieces of all ranks, one after the other in dimension 0."""
+        """The pieces of all ranks, concatenated in dimension 0."""
         if self.size == 1:
             return x
         whole = x.new_empty((x.shape[0] * self.size, *x.shape[1:]))
@@ -63,7 +63,7 @@ class Group:
         return whole
 
     def exchange(self, x: Tensor, send: list[int], receive: list[int]) -> Tensor:
-        """Rows of dimension 0 to each rank, so many, and those that each has for this one."""
+        """All-to-all of rows in dimension 0, with the numbers to send and to receive by rank."""
         if self.size == 1:
             return x
         found = x.new_empty((sum(receive), *x.shape[1:]))
@@ -71,11 +71,11 @@ class Group:
         return found
 
     def sum_scatter(self, x: Tensor) -> Tensor:
-        """The sum over all ranks, of which this rank gets its piece of dimension 0."""
+        """This rank's piece, in dimension 0, of the sum over all ranks."""
         return self.begin_sum_scatter(x).wait()
 
     def begin_sum_scatter(self, x: Tensor) -> Pending:
-        """The same, while this rank goes on."""
+        """Start a `sum_scatter`."""
         if self.size == 1:
             return Pending(x)
         piece = x.new_empty((x.shape[0] // self.size, *x.shape[1:]))
@@ -84,7 +84,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups that one rank belongs to."""
+    """The groups of one rank."""
 
     grid: Grid
     place: Place
@@ -92,26 +92,26 @@ class Groups:
     replicas: Group
     tensor: Group
     context: Group
-    experts: Group  # who holds the other experts of the same layers
-    expert_replicas: Group  # who holds the same experts
+    experts: Group  # ranks with the other experts of the same layers
+    expert_replicas: Group  # ranks with the same experts
     pipeline: Group
-    embedding: Group | None  # only first and last stage have one, and only when they are two
+    embedding: Group | None  # only of first and last stage, if these differ
 
 
 def connect(grid: Grid) -> Groups:
-    """Make the groups of a world that has been initialised; every rank takes part in each."""
+    """Create the groups of the initialised world; every rank takes part in each creation."""
     grid.fill(dist.get_world_size())
     me = dist.get_rank()
 
-    alone: dict[int, dist.ProcessGroup] = {}
+    singles: dict[int, dist.ProcessGroup] = {}
 
     def made(ranks: list[int]) -> dist.ProcessGroup:
-        """One rank talks to nobody, in whatever group."""
-        handle: dist.ProcessGroup | None = alone.get(ranks[0]) if len(ranks) == 1 else None
+        """A new group; groups of a single rank share one handle."""
+        handle: dist.ProcessGroup | None = singles.get(ranks[0]) if len(ranks) == 1 else None
         if handle is None:
             handle = dist.new_group(ranks)
             if len(ranks) == 1:
-                alone[ranks[0]] = handle
+                singles[ranks[0]] = handle
         return handle
 
     def mine(members: list[list[int]]) -> Group | None:
@@ -144,7 +144,7 @@ def connect(grid: Grid) -> Groups:
 
 
 def device(wanted: str, local_rank: int, local_ranks: int) -> torch.device:
-    """Where this rank computes: one GPU each, or the processor."""
+    """The device of this rank: one GPU each, or the processor."""
     if wanted == "cpu" or (wanted == "auto" and not torch.cuda.is_available()):
         return torch.device("cpu")
     found = torch.cuda.device_count()

@@ -1,4 +1,4 @@
-"""The printed format: Megatron-DeepSpeed's lines, one function each."""
+"""The log format: Megatron-DeepSpeed's lines, one function each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TORCH = {"fp32": "torch.float32", "bf16": "torch.bfloat16"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one iteration gave; no norm where the step was skipped."""
+    """Results of one iteration; the norm is None if the step was skipped."""
 
     iteration: int
     seconds: float
@@ -25,11 +25,11 @@ class Step:
     grad_norm: float | None
     skipped: bool
     nan: bool
-    joules: float | None = None  # of a process, where the processors count them
+    joules: float | None = None  # of a process, if the processors count them
 
 
 def world_line(options: Options) -> str:
-    """World size and how it is cut."""
+    """World size and parallel sizes."""
     grid = options.grid
     return (
         f"using world size: {grid.world}, data-parallel-size: {grid.dp}, "
@@ -38,7 +38,7 @@ def world_line(options: Options) -> str:
 
 
 def arguments(options: Options, torch_version: str, device: str, threads: int) -> dict[str, object]:
-    """The run in Megatron's words; what Megatron has no word for is named by us."""
+    """The options of the run under Megatron's names, or ours where Megatron has none."""
     grid, shape = options.grid, options.shape
     return {
         "adam_beta1": 0.9,
@@ -91,7 +91,7 @@ def arguments(options: Options, torch_version: str, device: str, threads: int) -
 
 
 def _of_llama(shape: Shape) -> dict[str, object]:
-    """What Megatron prints of a Llama besides."""
+    """Megatron's additional arguments of a Llama."""
     return {
         "add_bias_linear": False,
         "group_query_attention": shape.kv < shape.heads,
@@ -105,7 +105,7 @@ def _of_llama(shape: Shape) -> dict[str, object]:
 
 
 def _of_mixture(shape: Shape) -> dict[str, object]:
-    """What Megatron prints of a mixture of experts besides."""
+    """Megatron's additional arguments of a mixture of experts."""
     return {
         "moe_ffn_hidden_size": shape.ffn,
         "moe_router_load_balancing_type": "none",
@@ -124,7 +124,7 @@ def arguments_block(values: Mapping[str, object]) -> str:
 
 
 def model_lines(options: Options, on_ranks: Mapping[tuple[int, int], int]) -> str:
-    """Micro-batches, vocabulary and parameters; those on each (tensor, pipeline) rank."""
+    """Micro-batches, vocabulary, and parameters by (tensor, pipeline) rank."""
     vocab, padded = options.shape.vocab, options.vocab
     lines = [
         f"setting number of micro-batches to constant {options.micro_batches}",
@@ -138,12 +138,12 @@ def model_lines(options: Options, on_ranks: Mapping[tuple[int, int], int]) -> st
 
 
 def phase_line(phase: str, now: datetime) -> str:
-    """Megatron's marks, `STARTED` and `DONE`."""
+    """Megatron's phase markers, `STARTED` and `DONE`."""
     return f"{phase} datetime: {now:%Y-%m-%d %H:%M:%S} "
 
 
 def iteration_line(options: Options, step: Step) -> str:
-    """One iteration. As in Megatron, a loss that is no number is left out and counted."""
+    """One iteration. As in Megatron, a NaN loss is left out and counted."""
     samples = step.iteration * options.gbs
     flops = printed(options.shape, options.gbs, options.vocab, options.recompute)
     cells = [
@@ -166,14 +166,14 @@ def iteration_line(options: Options, step: Step) -> str:
         f"samples per second: {options.gbs / step.seconds:.3f}",
         f"TFLOPs: {flops / (step.seconds * options.grid.world * 1e12):.4f}",
     ]
-    if step.joules is not None:  # Megatron's words for a device
+    if step.joules is not None:  # Megatron's statistics of a device
         cells.append(f"energy per GPU (J/iter/GPU): {step.joules:.3f}")
         cells.append(f"power per GPU (W/GPU): {step.joules / step.seconds:.3f}")
     return " | ".join(cells) + " |"
 
 
 def time_line(milliseconds: Mapping[str, float]) -> str:
-    """Where the time of the iteration went, on the rank that prints."""
+    """The timers of the iteration on the printing rank."""
     cells = [f"{name}: {value:.2f}" for name, value in milliseconds.items()]
     return " | ".join(["time (ms)", *cells])
 

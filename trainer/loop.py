@@ -35,7 +35,7 @@ def train(options: Options) -> list[log.Step]:
 
 
 def steps(options: Options) -> Iterator[log.Step]:
-    """Step after step, printed as they come. The world is initialised here if it is not yet."""
+    """Run and print all steps. Initialises the world if needed."""
     where = prepare(options)
     if not dist.is_initialized():
         dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
@@ -49,7 +49,7 @@ def steps(options: Options) -> Iterator[log.Step]:
     print_model(options, groups, stages)
     timers = Timers(where)
     copies, work = replicas(stages, timers), passes(stages, where)
-    # The processors of this node are shared by its processes, and count no accelerator.
+    # Counters are shared by the processes of a node, and exclude accelerators.
     node = energy.meter() if where.type == "cpu" else energy.Meter(())
     node.take()
     for iteration in range(1, options.iters + 1):
@@ -63,7 +63,7 @@ def steps(options: Options) -> Iterator[log.Step]:
 
 
 def prepare(options: Options) -> torch.device:
-    """Device and threads of this rank."""
+    """Set device and threads of this rank."""
     local, locals_ = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
     where = device(options.device, local, locals_)
     allow_kernel(options.attention, where.type, options.dtype)
@@ -75,7 +75,7 @@ def prepare(options: Options) -> torch.device:
 
 
 def finish(groups: Groups, where: torch.device) -> None:
-    """Wait until nobody is behind, and say that it is done."""
+    """Synchronize all ranks, and print the end of the training."""
     groups.world.sum(torch.zeros(1, device=where))
     if groups.world.rank == 0:
         print(log.phase_line(log.DONE, datetime.now()), flush=True)
@@ -90,7 +90,7 @@ def _step(
     iteration: int,
     where: torch.device,
 ) -> log.Step:
-    """Forward, backward, agreement, update. All ranks come to the same numbers."""
+    """Forward, backward, reduction, update. All ranks get the same numbers."""
     timers.synchronize()
     start = time.perf_counter()
     tokens, targets = batch(options, groups, iteration, where)
@@ -113,11 +113,11 @@ def _step(
 
 
 def _agree(mine: Tensor, copies: Replicas, groups: Groups) -> tuple[float, float]:
-    """Mean loss of the whole batch and norm of all its gradients, each counted once."""
+    """Mean loss of the whole batch and norm of all gradients, without duplicates."""
     squares = torch.zeros((), device=mine.device)
     for grad, holders in copies.gradients():
         squares += torch.linalg.vector_norm(grad) ** 2 / holders
-    # All tensor-parallel ranks of the last stage have the same loss, the other stages zero.
+    # All tensor-parallel ranks of the last stage have the same loss, other stages have 0.
     share = mine / (groups.replicas.size * groups.tensor.size)
     loss, total = groups.world.sum(torch.stack([share, squares])).tolist()
     return loss, math.sqrt(total) if total >= 0 else math.nan
@@ -126,7 +126,7 @@ def _agree(mine: Tensor, copies: Replicas, groups: Groups) -> tuple[float, float
 def print_start(
     options: Options, where: torch.device, more: Mapping[str, object] = MappingProxyType({})
 ) -> None:
-    """World size, arguments (with `more` of them), environment: rank 0 prints them."""
+    """Print world size, arguments (with `more`) and environment on rank 0."""
     threads = torch.get_num_threads()
     versions: dict[str, str | None] = {"torch": torch.__version__, "cuda": torch.version.cuda}
     gpus = []
@@ -143,7 +143,7 @@ def print_start(
 
 
 def print_model(options: Options, groups: Groups, stages: list[Stage]) -> None:
-    """Parameters by model-parallel rank, as the first replica reports them."""
+    """Print parameters by model-parallel rank, from the first replica."""
     place = groups.place
     count = sum(p.numel() for stage in stages for p in stage.parameters())
     mine = (groups.replicas.rank, (place.tensor, place.pipeline), count)
@@ -159,7 +159,7 @@ def print_model(options: Options, groups: Groups, stages: list[Stage]) -> None:
 def print_step(
     options: Options, groups: Groups, step: log.Step, timers: Timers, where: torch.device
 ) -> None:
-    """The iteration, its timers, and after the first and the last one the memory of all ranks."""
+    """Print the iteration, its timers, and after the first and last one the memory of all ranks."""
     spent = timers.take()
     if groups.world.rank == 0:
         print(log.iteration_line(options, step))
@@ -175,7 +175,7 @@ def print_step(
 
 
 def _memory(where: torch.device) -> tuple[str, dict[str, float]]:
-    """Megatron's figures on a GPU; else those of its fork for Fugaku, and of this process."""
+    """Megatron's statistics on a GPU; else those of its fork for Fugaku, and of this process."""
     if where.type == "cuda":
         return "memory", {
             "allocated": torch.cuda.memory_allocated() / MB,

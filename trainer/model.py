@@ -1,4 +1,4 @@
-"""GPT-2 or Llama, or the stage of it that a rank holds. No dropout."""
+"""GPT-2 or Llama, or a pipeline stage of it. No dropout."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .presets import Shape
 from .tensor import Embedding, Tensors
 
 EMBEDDING = "embedding.weight"
-VOCABULARY = (EMBEDDING, "output.weight")  # rows of tokens, dummy ones too
+VOCABULARY = (EMBEDDING, "output.weight")  # rows of tokens, including dummy ones
 EXPERTS = ".experts."  # in the names of their parameters
-# Which dimension is cut among tensor-parallel ranks, by the end of a parameter's name. All others
-# are whole on every rank: norms, positions, and the biases that come after a sum.
+# The dimension split over tensor-parallel ranks, by suffix of the parameter's name. All others are
+# replicated: norms, positions, and the biases added after a sum.
 CUT = {
     **dict.fromkeys(VOCABULARY, 0),
     "query_key_value.weight": 0,
@@ -32,21 +32,21 @@ CUT = {
     "project.weight": 1,
     "narrow.weight": 1,
 }
-# These end a residual branch: smaller at first, the more layers there are (GPT-2).
+# The last matrices of residual branches are initialised smaller with more layers (GPT-2).
 ENDS = ("project.weight", "narrow.weight")
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """How this rank shares layers with others."""
+    """The parallel axes of this rank's layers."""
 
     tensors: Tensors
     contexts: Contexts
-    experts: Group  # who holds the other experts
+    experts: Group  # ranks with the other experts
 
 
 class Block(nn.Module):
-    """One layer: attention and MLP, each beside the residual stream."""
+    """One layer: attention and MLP, each as a residual branch."""
 
     def __init__(self, shape: Shape, axes: Axes) -> None:
         super().__init__()
@@ -67,12 +67,12 @@ class Block(nn.Module):
 
 
 def norm(shape: Shape) -> nn.Module:
-    """What evens out the residual stream."""
+    """The normalisation: LayerNorm or RMSNorm."""
     return nn.RMSNorm(shape.hidden, 1e-5) if shape.is_llama else nn.LayerNorm(shape.hidden)
 
 
 class Stage(nn.Module):
-    """The layers of one pipeline stage, by its number; without pipeline, the whole model."""
+    """The layers of a pipeline stage; without pipeline, the whole model."""
 
     def __init__(self, options: Options, groups: Groups, number: int = 0) -> None:
         super().__init__()
@@ -80,14 +80,14 @@ class Stage(nn.Module):
         self.number, self.first, self.last = number, number == 0, number == groups.grid.stages - 1
         tensors = Tensors(groups.tensor, options.sequence_parallel)
         self.axes = Axes(tensors, Contexts(groups.context, options.attention), groups.experts)
-        # What first and last stage hold both: GPT-2's output layer is the embedding.
+        # Shared by first and last stage: GPT-2's output layer is the embedding.
         self.tied = "" if shape.is_llama else EMBEDDING
         if self.first or (self.last and self.tied):
             self.embedding = self.vocabulary()
         if self.first and not shape.is_llama:
             self.positions = nn.Parameter(torch.empty(shape.seq_len, shape.hidden))
         layers = groups.grid.layers_of(number, shape.layers)
-        # By their number in the whole model: names decide what parameters start from.
+        # Named by their number in the whole model, since names determine initial values.
         self.layers = nn.ModuleDict({str(n): Block(shape, self.axes) for n in layers})
         if self.last:
             self.norm = norm(shape)
@@ -99,13 +99,13 @@ class Stage(nn.Module):
                 layer.compile()
 
     def vocabulary(self) -> Embedding:
-        """A row for each token."""
+        """A new table with one row per token."""
         shape = self.options.shape
         return Embedding(shape.vocab, self.options.vocab, shape.hidden, self.axes.tensors)
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Fill every parameter from its name and the seed, whole, then keep this rank's part."""
+        """Initialise full parameters from their names and the seed, then keep this rank's part."""
         shape, group = self.options.shape, self.groups.tensor
         for name, parameter in self.named_parameters():
             cut = cut_of(name)
@@ -145,7 +145,7 @@ class Stage(nn.Module):
             return output.loss(self.norm(x), targets)
 
     def my_positions(self) -> Tensor:
-        """Position vectors of the part of the sequence that this rank keeps."""
+        """Position vectors of this rank's part of the sequence."""
         mine = self.axes.contexts.part(self.positions, 0)
         if not self.axes.tensors.sequence_parallel:
             return mine
@@ -153,11 +153,11 @@ class Stage(nn.Module):
         return mine.chunk(group.size)[group.rank]
 
     def my_rotations(self, device: torch.device) -> Tensor | None:
-        """Those of the part of the sequence that this rank attends from, of a Llama."""
+        """Rotations of the positions of this rank's queries, for a Llama."""
         turns = rotations(self.options.shape, device)
         return None if turns is None else self.axes.contexts.part(turns, 1)
 
 
 def cut_of(name: str) -> int | None:
-    """The dimension of a parameter that is cut among tensor-parallel ranks; None: it is whole."""
+    """The dimension of a parameter split over tensor-parallel ranks; None if replicated."""
     return next((cut for end, cut in CUT.items() if name.endswith(end)), None)

@@ -1,4 +1,4 @@
-"""The command line: what to train, on which grid, for how long."""
+"""The command line: model, grid, duration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .presets import PRESETS, SIZES, Shape, shaped
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A run that fits together: the grid has agreed to the model and to the batch."""
+    """Validated options: the grid fits the model and the batch."""
 
     preset: str
     changes: str | None
@@ -44,24 +44,24 @@ class Options:
 
     @property
     def vocab(self) -> int:
-        """Rows of the embedding over all tensor-parallel ranks, dummy tokens included."""
+        """Rows of the embedding over all tensor-parallel ranks, including dummy tokens."""
         return self.shape.padded_vocab(self.grid.tp)
 
     @property
     def length(self) -> int:
-        """Tokens of a sequence that one rank sees."""
+        """Tokens of a sequence on one rank."""
         return self.shape.seq_len // self.grid.cp
 
     @property
     def bucket(self) -> int:
-        """Elements of gradients that are reduced as one: without overlap there is one time only."""
+        """Elements per bucket of gradients: without overlap, all are reduced together."""
         return self.bucket_size if self.overlap_grad_reduce else sys.maxsize
 
 
 def parser(
     kind: type[argparse.ArgumentParser] = argparse.ArgumentParser,
 ) -> argparse.ArgumentParser:
-    """The flags and their words."""
+    """The parser of the flags."""
     flags = kind(
         prog="python -m bench.trainer.train",
         description="Train a GPT-2 or a Llama on synthetic tokens and print a Megatron-DeepSpeed "
@@ -122,7 +122,7 @@ def parser(
 
 
 def parse(words: Sequence[str]) -> Options:
-    """The run that the words ask for; one that does not fit together ends with the numbers."""
+    """Parse flags; ends the program with the numbers if they do not fit together."""
     flags = parser()
     given = flags.parse_args(words)
     try:
@@ -132,9 +132,9 @@ def parse(words: Sequence[str]) -> Options:
 
 
 def allow_kernel(kernel: str, device: str, dtype: str) -> None:
-    """Refuse a kernel of attention that a device lacks; an "auto" device is known to a rank only.
+    """Refuse an attention kernel that the device lacks; only a rank knows its "auto" device.
 
-    Processors have a flash kernel too, and of any dtype.
+    Processors have a flash kernel, too, for any dtype.
     """
     if device == "cpu" and kernel in ("efficient", "cudnn"):
         raise GridError(f"--attention {kernel} needs a GPU; processors have flash and math")

@@ -1,4 +1,4 @@
-"""One step's forward and backward passes: over micro-batches, and over stages if there are some."""
+"""The forward and backward passes of a step, over micro-batches and pipeline stages."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ SCHEDULES: dict[str, Any] = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}
 
 
 class Passes(Protocol):
-    """Adds a step's gradients to the parameters' and gives its mean loss, where there is one."""
+    """Accumulates a step's gradients and returns its mean loss."""
 
     def run(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """All samples of this replica in, their mean loss out; zero but on the last stage."""
+        """The mean loss of this replica's samples; 0 except on the last stage."""
 
 
 class Accumulation:
-    """The whole model in one place: micro-batch after micro-batch."""
+    """Gradient accumulation of a model without pipeline."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
 
     def run(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """Gradients add up over the micro-batches, each with its share of the mean."""
+        """Accumulate gradients over micro-batches, each weighted for the mean."""
         count = self.stage.options.micro_batches
         total = torch.zeros((), device=tokens.device)
         for x, y in zip(tokens.chunk(count), targets.chunk(count), strict=True):
@@ -43,9 +43,9 @@ class Accumulation:
 
 
 class Pipeline:
-    """Micro-batches in flight between stages, as torch.distributed.pipelining orders them.
+    """Pipelined micro-batches, scheduled by torch.distributed.pipelining.
 
-    A rank has several stages if it is interleaved (VPP): rank 0 the first, the last rank the last.
+    With interleaving (VPP) a rank has several stages: rank 0 the first, the last rank the last.
     """
 
     def __init__(self, stages: list[Stage], device: torch.device) -> None:
@@ -72,7 +72,7 @@ class Pipeline:
             )
             for stage in stages
         ]
-        # The last stage gives the loss itself, so that nobody keeps logits for later.
+        # The last stage returns the loss, so that no logits are kept.
         how: dict[str, Any] = {
             "loss_fn": lambda loss, _: loss / self.count,
             "scale_grads": False,
@@ -83,7 +83,7 @@ class Pipeline:
             self.schedule = SCHEDULES[options.schedule](places[0], self.count, **how)
 
     def run(self, tokens: Tensor, targets: Tensor) -> Tensor:
-        """Every rank calls it at once; only the first stage sees tokens, only the last the loss."""
+        """Called on every rank; only the first stage has tokens, only the last the loss."""
         losses = list[Tensor]()
         if self.stages[0].first:
             self.schedule.step(tokens)
@@ -96,6 +96,6 @@ class Pipeline:
 
 
 def passes(stages: list[Stage], device: torch.device) -> Passes:
-    """What fits the grid."""
+    """The passes for the grid."""
     pipelined = stages[0].groups.grid.pp > 1
     return Pipeline(stages, device) if pipelined else Accumulation(stages[0])

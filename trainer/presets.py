@@ -1,19 +1,19 @@
-"""Sizes of a GPT-2, a Llama or a mixture of experts: named ones, and what was changed by hand."""
+"""Shapes of GPT-2, Llama and mixtures of experts: presets, and changes of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-# Megatron pads the vocabulary so that every tensor-parallel rank holds a multiple of this.
+# Megatron pads the vocabulary to a multiple of this per tensor-parallel rank.
 VOCABULARY_MULTIPLE = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What makes two models the same model.
+    """The architecture of a model.
 
-    With a `rotary_base` it is a Llama: positions are rotations (RoPE), norms take off no mean
-    (RMSNorm), the MLP has a gate (SwiGLU), no layer a bias, and the output layer is no embedding.
+    With a `rotary_base` it is a Llama: rotary positions (RoPE), RMSNorm, gated MLPs (SwiGLU), no
+    biases, and an output layer separate from the embedding.
     """
 
     layers: int
@@ -21,10 +21,10 @@ class Shape:
     heads: int
     seq_len: int
     vocab: int
-    kv_heads: int | None = None  # of keys and values, for groups of heads (GQA); None: all heads
+    kv_heads: int | None = None  # of keys and values (GQA); None: all heads
     ffn_hidden: int | None = None  # None: 4 x hidden
     rotary_base: int | None = None
-    experts: int | None = None  # MLPs of a layer, of which a token takes the `top_k` best
+    experts: int | None = None  # MLPs per layer, of which a token uses the `top_k` best
     top_k: int | None = None  # None: 2
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Shape:
 
     @property
     def is_llama(self) -> bool:
-        """Whether it is built as Llama is, else as GPT-2."""
+        """Whether the architecture is Llama, else GPT-2."""
         return self.rotary_base is not None
 
     @property
@@ -78,21 +78,21 @@ class Shape:
 
     @property
     def mixture(self) -> int:
-        """MLPs of a layer."""
+        """MLPs per layer."""
         return self.experts or 1
 
     @property
     def chosen(self) -> int:
-        """MLPs that each token goes through."""
+        """Active MLPs per token."""
         return (self.top_k or 2) if self.experts else 1
 
     def padded_vocab(self, tp: int) -> int:
-        """Rows of the embedding, dummy tokens included: a multiple of 128 x TP."""
+        """Rows of the embedding, including dummy tokens: a multiple of 128 x TP."""
         multiple = VOCABULARY_MULTIPLE * tp
         return -(-self.vocab // multiple) * multiple
 
     def parameters(self) -> int:
-        """Parameters of the model without dummy tokens; GPT-2's output layer is the embedding."""
+        """Parameters without dummy tokens; GPT-2's output layer is the embedding."""
         h = self.hidden
         if not self.is_llama:
             return self.layers * (12 * h * h + 13 * h) + (self.vocab + self.seq_len) * h + 2 * h
@@ -102,7 +102,7 @@ class Shape:
         return self.layers * layer + 2 * self.vocab * h + h
 
     def active(self) -> int:
-        """Those of them that a token goes through."""
+        """Active parameters per token."""
         return self.parameters() - 3 * self.layers * self.hidden * self.ffn * (
             self.mixture - self.chosen
         )
@@ -110,7 +110,7 @@ class Shape:
 
 GPT2_VOCABULARY = 50257
 
-# What may be changed of a preset by hand.
+# Fields of a preset that flags may change.
 SIZES = (
     "layers", "hidden", "heads", "seq_len", "vocab", "kv_heads", "ffn_hidden", "experts", "top_k",
 )  # fmt: skip
@@ -145,7 +145,7 @@ PRESETS = {
 
 
 def shaped(preset: str, by_hand: dict[str, int | None]) -> tuple[Shape, str | None]:
-    """The shape, and what makes it differ from the preset (`layers 12 -> 2`), if anything does."""
+    """The shape, and its differences from the preset (`layers 12 -> 2`)."""
     whole = PRESETS[preset]
     given = {name: value for name, value in by_hand.items() if value is not None}
     shape = replace(whole, **given)

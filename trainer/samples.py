@@ -1,4 +1,4 @@
-"""Synthetic samples: the same for every grid, and with something in them that can be learnt."""
+"""Synthetic samples: the same for every grid, with a pattern that can be learnt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_STRIDE = 8
 
 
 def sample(options: Options, iteration: int, index: int) -> list[int]:
-    """Tokens that step through the vocabulary from a random start; one more than a sequence."""
+    """Tokens stepping through the vocabulary from a random start; sequence length plus one."""
     rng = Random(f"{options.seed}/{iteration}/{index}")
     vocab = options.shape.vocab
     start, stride = rng.randrange(vocab), rng.randint(1, LARGEST_STRIDE)
@@ -25,10 +25,10 @@ def sample(options: Options, iteration: int, index: int) -> list[int]:
 def batch(
     options: Options, groups: Groups, iteration: int, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """This replica's samples of one step: tokens, and the tokens that come next.
+    """This replica's samples of one step: tokens, and their next tokens.
 
-    Replicas take neighbouring samples in turn, so that a micro-batch of all of them is a slice;
-    ranks that share sequences take their parts of the same samples.
+    Samples are dealt to replicas in turn, so that a micro-batch of all replicas is a slice; ranks
+    that share sequences take their parts of the same samples.
     """
     dp, mbs = options.grid.dp, options.mbs
     starts = range(groups.place.data * mbs, options.gbs, dp * mbs)

@@ -1,4 +1,4 @@
-"""ZeRO-2 and 3: torch's FSDP2 over the ranks that hold the same of what other axes have cut."""
+"""ZeRO-2 and 3: torch's FSDP2 over the ranks with the same part of the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .timers import Timers
 
 
 class Sharded:
-    """Replicas that hold a shard each; gathered within the passes, and reduced there."""
+    """Replicas with a shard each; gathered and reduced within the passes."""
 
     def __init__(self, stage: Stage, timers: Timers) -> None:
         groups, options = stage.groups, stage.options
@@ -25,7 +25,7 @@ class Sharded:
         kind = next(stage.parameters()).device.type
         mesh = DeviceMesh.from_group(groups.replicas.handle, kind)
         experts = DeviceMesh.from_group(groups.expert_replicas.handle, kind)
-        # Stage 2 keeps the parameters between forward and backward, stage 3 gathers them twice.
+        # Stage 2 keeps full parameters from forward to backward, stage 3 gathers them twice.
         again = options.zero == 3
         policy = MixedPrecisionPolicy()
         if options.params_dtype == "bf16":  # shards stay fp32
@@ -40,13 +40,13 @@ class Sharded:
         self.optimizer = adam(stage, [(part, part.parameters) for part in self.parts])
 
     def clear(self) -> None:
-        """The next backward pass makes new ones."""
+        """Drop the gradients; the next backward pass creates new ones."""
         self.optimizer.zero_grad(set_to_none=True)
 
     def reduce(self) -> None:
-        """FSDP2 has taken the mean over those that hold the same within the backward pass."""
+        """Finish the reduction: FSDP2 has taken the mean over replicas in the backward pass."""
         for part in self.parts:
-            if part.expert:  # whose tokens were those of all replicas
+            if part.expert:  # their tokens were those of all replicas
                 for grad in _local(part):
                     grad /= self.groups.experts.size
         if self.sequence_parallel:
@@ -63,7 +63,7 @@ class Sharded:
                 yield grad, part.copies(self.groups)
 
     def step(self) -> None:
-        """Every rank its shards; the next forward pass gathers them."""
+        """Update this rank's shards; the next forward pass gathers them."""
         with self.timers("optimizer"):
             self.optimizer.step()
 

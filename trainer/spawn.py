@@ -1,4 +1,4 @@
-"""Ranks on this machine as child processes: started together, ended together."""
+"""Local ranks as child processes, started and ended together."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .log import DONE
 GRACE_S = 5.0
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 0.05
-PORTS = range(20_000, 32_000)  # Linux hands out those from 32768 on
+PORTS = range(20_000, 32_000)  # Linux's ephemeral ports start at 32768
 PR_SET_PDEATHSIG = 1
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens on, below those that the kernel hands out by itself.
+    """A free port on loopback, below the kernel's range of ephemeral ports.
 
-    Rank 0 listens on it seconds later: a connection of another program must not get it meanwhile.
+    Rank 0 listens on it seconds later: meanwhile no connection of another program may get it.
     """
     for port in random.SystemRandom().sample(PORTS, min(100, len(PORTS))):
         with socket.socket() as probe, suppress(OSError):
@@ -39,12 +39,12 @@ def free_port() -> int:
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def environment(rank: int, ranks: int, port: int, base: Mapping[str, str]) -> dict[str, str]:
-    """Environment of a rank, as torchrun sets it; threads are divided unless already set."""
+    """Environment of a rank, as set by torchrun; threads are divided unless already set."""
     env = dict(base)
     env |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks)}
     env |= {"LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
@@ -57,20 +57,20 @@ def environment(rank: int, ranks: int, port: int, base: Mapping[str, str]) -> di
 
 
 def die_with_parent() -> None:
-    """Called in a rank: end it when its launcher is killed without a chance to clean up.
+    """Called in a rank: end it if its launcher is killed without cleanup.
 
-    The launcher is ours, or torchrun, whose workers would train on by themselves.
+    The launcher is ours, or torchrun, whose workers would otherwise continue.
     """
     launcher = os.environ.get("BENCH_LAUNCHER")
     if sys.platform != "linux" or (launcher is None and "TORCHELASTIC_RUN_ID" not in os.environ):
         return
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if launcher not in (None, str(os.getppid())):  # it went before we could ask
+    if launcher not in (None, str(os.getppid())):  # it had ended already
         os._exit(1)
 
 
 def leave() -> None:
-    """End this process without taking down the interpreter: gloo's threads may abort that."""
+    """End this process without interpreter shutdown, which gloo's threads may abort."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
@@ -82,13 +82,13 @@ class Ranks:
     def __init__(self) -> None:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.done = threading.Event()
-        self.asked_to_end: int | None = None
+        self.stop_signal: int | None = None
         self._over = False
         self._readers: list[threading.Thread] = []
         self._printing = threading.Lock()
 
     def start(self, command: Sequence[str], ranks: int) -> None:
-        """One child a rank, each in a session of its own, so that its whole group can be ended."""
+        """Start one child per rank, each in its own session, so that its group can be ended."""
         port = free_port()
         base = os.environ | {"BENCH_LAUNCHER": str(os.getpid())}
         for rank in range(ranks):
@@ -105,7 +105,7 @@ class Ranks:
             self._readers.append(reader)
 
     def _forward(self, stream: IO[bytes]) -> None:
-        """Hand on whole lines: two ranks never share one."""
+        """Forward whole lines, so that output of ranks is never mixed within a line."""
         for line in stream:
             with self._printing:
                 sys.stdout.buffer.write(line)
@@ -116,7 +116,7 @@ class Ranks:
     def wait(self) -> int:
         """The exit status of the run: 0, or that of the first rank that failed."""
         running = dict(enumerate(self.processes))
-        while running and self.asked_to_end is None:
+        while running and self.stop_signal is None:
             ended = {rank: child.poll() for rank, child in running.items()}
             failed = {
                 rank: code for rank, code in ended.items() if code and not self._aborted(code)
@@ -125,13 +125,13 @@ class Ranks:
                 for rank, code in failed.items():
                     self._tell(rank, code)
                 self.end()
-                # A rank that a signal ended takes its peers along with a lost connection.
+                # Prefer signals: peers of a killed rank fail with a lost connection.
                 code = min(failed.values())
                 return code if code > 0 else 128 - code
             running = {rank: child for rank, child in running.items() if ended[rank] is None}
             time.sleep(POLL_S)
         self.end()
-        return 0 if self.asked_to_end is None else 128 + self.asked_to_end
+        return 0 if self.stop_signal is None else 128 + self.stop_signal
 
     def _tell(self, rank: int, code: int) -> None:
         pid = self.processes[rank].pid
@@ -141,7 +141,7 @@ class Ranks:
         )
 
     def _aborted(self, code: int) -> bool:
-        """Threads of gloo may abort the interpreter on its way out, when all is done and said."""
+        """Whether gloo's threads aborted the interpreter's shutdown after the training."""
         self._drain()
         return code == -signal.SIGABRT and self.done.is_set()
 
@@ -151,7 +151,7 @@ class Ranks:
                 reader.join(GRACE_S)
 
     def end(self) -> None:
-        """TERM to every rank's group, and KILL to those that stay."""
+        """Send TERM to every rank's group, and KILL to those that remain."""
         if self._over:
             return
         self._over = True
@@ -175,14 +175,16 @@ class Ranks:
 
 
 def run(command: Sequence[str], ranks: int) -> int:
-    """Run the command as so many ranks; SIGINT, SIGTERM and SIGHUP end them all."""
+    """Run the command as `ranks` processes; SIGINT, SIGTERM and SIGHUP end them all."""
     started = Ranks()
 
     def ask(number: int, frame: FrameType | None) -> None:
-        started.asked_to_end = number
+        started.stop_signal = number
 
-    heard = [number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN]  # nohup
-    before = {number: signal.signal(number, ask) for number in heard}
+    handled = [
+        number for number in STOPS if signal.getsignal(number) != signal.SIG_IGN
+    ]  # ignored by nohup
+    before = {number: signal.signal(number, ask) for number in handled}
     try:
         started.start(command, ranks)
         return started.wait()

@@ -1,8 +1,8 @@
-"""Tensor parallelism: each layer's matrices cut among ranks, after Megatron-LM (1909.08053).
+"""Tensor parallelism: each layer's matrices split over ranks, as in Megatron-LM (1909.08053).
 
-A block enters the parallel part once and leaves it once. Between, every rank works on its own heads
-and its own part of the MLP. With sequence parallelism (2205.05198) each rank also keeps only its
-part of the sequence outside of the parallel parts: entering then gathers it, leaving scatters it.
+A block enters and leaves the parallel region once; within, every rank has its own heads and part of
+the MLP. With sequence parallelism (2205.05198), each rank also keeps only its part of the sequence
+outside of the parallel region: entering gathers it, leaving scatters it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ SEQUENCE = 1  # activations are (batch, sequence, hidden)
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
-    """How this rank shares layers: with whom, and whether the sequence is shared too."""
+    """The tensor-parallel group, and whether the sequence is split, too."""
 
     group: Group
     sequence_parallel: bool = False
 
     def enter(self, x: Tensor) -> Tensor:
-        """Into the parallel part: every rank gets the whole input."""
+        """Enter the parallel region: every rank gets the whole input."""
         return x if self.group.size == 1 else _apply(Enter, x, self)
 
     def leave(self, x: Tensor) -> Tensor:
-        """Out of it: the partial results are summed up."""
+        """Leave the parallel region: sum partial results."""
         return x if self.group.size == 1 else _apply(Leave, x, self)
 
     def whole(self, x: Tensor) -> Tensor:
-        """The parts of the sequence, put together."""
+        """The gathered sequence."""
         pieces = self.group.gather(x.unsqueeze(0))
         return torch.cat(pieces.unbind(), SEQUENCE)
 
     def part(self, x: Tensor) -> Tensor:
-        """The sum over the ranks, of which this rank keeps its part of the sequence."""
+        """This rank's part of the sequence of the sum over ranks."""
         pieces = torch.stack(x.chunk(self.group.size, SEQUENCE))
         return self.group.sum_scatter(pieces).squeeze(0)
 
@@ -56,13 +56,13 @@ class Enter(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, tensors: Tensors) -> Tensor:
-        """`ctx` is torch's: whatever is put there comes back in `backward`."""
+        """`ctx` passes state to `backward`."""
         ctx.tensors = tensors
         return tensors.whole(x) if tensors.sequence_parallel else x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Each rank has seen the input through its own matrices only."""
+        """Sum the gradients: each rank has those of its own matrices."""
         tensors: Tensors = ctx.tensors
         if tensors.sequence_parallel:
             return tensors.part(gradient), None
@@ -74,7 +74,7 @@ class Leave(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, tensors: Tensors) -> Tensor:
-        """The sum is in place: no layer in front keeps its result for the way back."""
+        """In place: the previous layer does not keep its output for the backward pass."""
         ctx.tensors = tensors
         if tensors.sequence_parallel:
             return tensors.part(x)
@@ -83,13 +83,13 @@ class Leave(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """The gradient of a sum is the same for all its parts."""
+        """The gradient of a sum is the same for all of its terms."""
         tensors: Tensors = ctx.tensors
         return tensors.whole(gradient) if tensors.sequence_parallel else gradient, None
 
 
 class ColumnLinear(nn.Module):
-    """Each rank has some of the outputs."""
+    """A linear layer whose outputs are split over ranks."""
 
     def __init__(self, inputs: int, outputs: int, tensors: Tensors, bias: bool = True) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class ColumnLinear(nn.Module):
 
 
 class RowLinear(nn.Module):
-    """Each rank has some of the inputs; the bias comes once, after the sum."""
+    """A linear layer whose inputs are split over ranks; the bias is added once, after the sum."""
 
     def __init__(self, inputs: int, outputs: int, tensors: Tensors, bias: bool = True) -> None:
         super().__init__()
@@ -118,9 +118,9 @@ class RowLinear(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Each rank has some tokens of the vocabulary, for the way in, the way out, or both."""
+    """The embedding or output layer, or both, with the vocabulary split over ranks."""
 
-    sparse = False  # whether the gradient of the way in is of its few rows alone
+    sparse = False  # whether the embedding's gradient is sparse
 
     def __init__(self, vocab: int, padded: int, hidden: int, tensors: Tensors) -> None:
         super().__init__()
@@ -131,13 +131,13 @@ class Embedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(rows, hidden))
 
     def mine(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Row of each token on this rank, 0 where another rank has it; and which ones we have."""
+        """This rank's row of each token, 0 for tokens of other ranks; and a mask of own tokens."""
         rows = tokens - self.start
         here = (rows >= 0) & (rows < self.weight.shape[0])
         return torch.where(here, rows, 0), here
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Tokens -> vectors: zero for a token of another rank, so that the sum is right."""
+        """Tokens -> vectors, 0 for tokens of other ranks, for summing."""
         rows, here = self.mine(tokens)
         vectors = F.embedding(rows, self.weight, sparse=self.sparse)
         if self.tensors.group.size > 1:
@@ -145,7 +145,7 @@ class Embedding(nn.Module):
         return self.tensors.leave(vectors)
 
     def loss(self, x: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross entropy of the next tokens; no rank ever holds the logits of all of them."""
+        """Mean cross entropy of the next tokens; no rank has logits of the whole vocabulary."""
         logits = F.linear(self.tensors.enter(x), self.weight)
         rows, here = self.mine(targets.flatten())
         result: Tensor = CrossEntropy.apply(  # type: ignore[no-untyped-call]  # untyped there
@@ -155,14 +155,14 @@ class Embedding(nn.Module):
 
 
 class CrossEntropy(Function):
-    """-log softmax at the target, the vocabulary being cut among ranks."""
+    """-log softmax at the target, with the vocabulary split over ranks."""
 
     @staticmethod
     def forward(
         ctx: Any, logits: Tensor, rows: Tensor, here: Tensor, real: int, group: Group
     ) -> Tensor:
-        """Three numbers a token travel: the largest logit, the target's, the sum of all."""
-        # In place for fp32: logits are the largest tensor there is, and nobody needs them again.
+        """Reduces three numbers per token: maximum logit, target's logit, sum of exponentials."""
+        # In place for fp32: logits are the largest tensor, and not needed again.
         z = logits.detach().float()
         z[:, real:] = -torch.inf
         z -= group.max(z.amax(1)).unsqueeze(1)

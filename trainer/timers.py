@@ -1,4 +1,4 @@
-"""Where the time of an iteration goes, under Megatron's names."""
+"""Timers of an iteration, with Megatron's names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 class Timers:
-    """Milliseconds by name, until they are taken."""
+    """Accumulated milliseconds by name."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -18,7 +18,7 @@ class Timers:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
-        """Adds the time of its block; a GPU is waited for, since it works on behind our back."""
+        """Add the time of the block, synchronized with the asynchronous GPU."""
         self.synchronize()
         start = time.perf_counter()
         yield
@@ -27,11 +27,11 @@ class Timers:
         self._spent[name] = self._spent.get(name, 0.0) + elapsed
 
     def synchronize(self) -> None:
-        """Wait until the device has done what it was asked for."""
+        """Wait until the device has finished its work."""
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
 
     def take(self) -> dict[str, float]:
-        """What was spent since the last call."""
+        """The times since the last call, which are reset."""
         spent, self._spent = self._spent, {}
         return spent

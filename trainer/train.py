@@ -1,4 +1,4 @@
-"""`python -m bench.trainer.train`: starts its ranks, or is one of them."""
+"""`python -m bench.trainer.train`: starts the ranks, or runs as one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOLD = ("WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_P
 
 
 def fits(options: Options) -> None:
-    """Refuse nothing: the reference trainer runs whatever its options have agreed to."""
+    """Refuse nothing: the reference trainer runs all valid options."""
 
 
 def main(
@@ -24,9 +24,9 @@ def main(
     loop: str = "loop",
     fits: Callable[[Options], None] = fits,
 ) -> int:
-    """Check what is asked for, then train; nothing is started for a run that cannot fit.
+    """Check the options, then train; a run that does not fit starts nothing.
 
-    `loop` is the module whose `train` a rank runs, and `fits` what else it refuses.
+    `loop` is the module with a rank's `train`, and `fits` an additional check.
     """
     words = sys.argv[1:] if words is None else words
     options = parse(words)

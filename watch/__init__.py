@@ -1,1 +1,1 @@
-"""Logs that are being written: followed, stored as they grow, and judged."""
+"""Active logs: followed, ingested as they grow, and checked for problems."""

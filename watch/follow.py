@@ -1,4 +1,4 @@
-"""Which files are followed, and when what is new of them is stored."""
+"""Following files: find new and rotated ones, ingest what they gain."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..ingest.rotated import Folders
 from ..schema.errors import BenchError, Locked
 from ..schema.place import home_of
 
-_State = tuple[int, int, int]  # inode, bytes, time of the last change in ns
+_State = tuple[int, int, int]  # inode, size, mtime in ns
 
 
 @dataclass(slots=True)
 class Follower:
-    """Files that may grow, by the paths that a user names; `store` takes what is new of them."""
+    """Growing files below a user's paths; `store` ingests their new lines."""
 
     paths: Sequence[Path]
     db: Path
@@ -33,7 +33,7 @@ class Follower:
     _reported: set[tuple[str, str]] = field(default_factory=set)  # uri and reason
 
     def check(self) -> None:
-        """Raises BenchError for a path whose folder is not there either."""
+        """Raises BenchError for a path whose folder does not exist."""
         for path in self.paths:
             folder = path.absolute().parent
             while _is_pattern(folder):
@@ -42,26 +42,26 @@ class Follower:
                 raise BenchError(f"no such file or folder: {path}", hint="check the path")
 
     def files(self) -> list[Path]:
-        """The files that are there now, those that were rotated away too."""
+        """The existing files, including rotated ones."""
         present = [path for named in self.paths for path in _matching(named) if _state(path)]
-        found = map(Path, files_below(present, _nobody))
-        named = {*map(Path, files_below([p for p in present if not p.is_dir()], _nobody))}
+        found = map(Path, files_below(present, _ignore))
+        named = {*map(Path, files_below([p for p in present if not p.is_dir()], _ignore))}
         logs = [path for path in found if path in named or is_log_name(path.name)]
         return list(dict.fromkeys([*logs, *(path for path in self._moved if _state(path))]))
 
     def store(self) -> Summary:
-        """Store what is new since the last call, whole lines only. Raises Locked, BenchError."""
+        """Ingest complete lines added since the last call. Raises Locked, BenchError."""
         self._follow_moved()
         states = {path: state for path in self.files() if (state := _state(path))}
         changed = [path for path, state in states.items() if self._seen.get(path) != state]
         summary = self._ingest(changed, live=True) if changed else Summary()
-        # What could not be read is looked at again.
+        # Unreadable files are tried again.
         root, failed = home_of(self.db), {uri for uri, _ in summary.failed}
         self._seen |= {p: state for p, state in states.items() if uri_of(p, root) not in failed}
         return summary
 
     def finish(self) -> Summary:
-        """Store all that is there, also a last line without its end: nothing comes any more."""
+        """Ingest the rest, including an incomplete last line, once logs are no longer written."""
         self._follow_moved()
         files = self.files()
         return self._ingest(files, live=False) if files else Summary()
@@ -72,7 +72,7 @@ class Follower:
         return {uri_of(path, root): path for path in self.files()}
 
     def failures(self, summary: Summary) -> Iterator[str]:
-        """What could not be read: each reason once, until the file has been read."""
+        """Messages for unreadable files, each once until the file has been read."""
         uris = {uri for uri, _ in summary.failed}
         self._reported = {(uri, reason) for uri, reason in self._reported if uri in uris}
         for uri, reason in summary.failed:
@@ -89,11 +89,11 @@ class Follower:
             existing = [path for path in files if _state(path)]
             if isinstance(error, Locked) or len(existing) == len(files):
                 raise
-            # One was renamed a moment ago.
+            # A file was just renamed.
             return self._ingest(existing, live=live) if existing else Summary()
 
     def _follow_moved(self) -> None:
-        """A file that lies elsewhere now is told by its inode, or by name and time."""
+        """Find renamed files: by inode, or by name and time."""
         folders = Folders()
         for path in self.paths:
             for other in folders.relatives(path):
@@ -114,8 +114,8 @@ class Follower:
                 del self._seen[path]
 
 
-def _nobody(what: Path | str, error: OSError) -> None:
-    """Told by the next `store`, if it lasts."""
+def _ignore(what: Path | str, error: OSError) -> None:
+    """Ignores an error: if it persists, the next `store` reports it."""
 
 
 def _is_pattern(path: Path) -> bool:
@@ -123,7 +123,7 @@ def _is_pattern(path: Path) -> bool:
 
 
 def _matching(path: Path) -> list[Path]:
-    """A path, or what a pattern that the shell has left alone stands for by now."""
+    """The path, or the current matches of a pattern that the shell did not expand."""
     if not _is_pattern(path):
         return [path]
     return [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]

@@ -1,4 +1,4 @@
-"""How watched runs stand: the newest step, what is left, and what is wrong."""
+"""Status of watched runs: the newest step, the remaining time, and warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATELY = 5  # intervals whose median is compared with the steady state
 STEADY = 10  # intervals that make a steady state
 NAN_WITHIN = 50  # intervals for which a nan is reported
 SLOWER = 1.2  # times the steady step time: anything slower is reported
-# What tells that a run is slow, the best first.
+# Metrics for detecting a slow run, the best first.
 _PACES = {
     "step_time_s": "s/it",
     "samples_per_s": "samples/s",
@@ -30,7 +30,7 @@ _OVER = frozenset(("ok", "oom", "fail", "timeout", "cancelled", "hang"))
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What days are asked for: tokens, else steps, else what the run plans."""
+    """The training length for days: tokens, else steps, else the run's own plan."""
 
     tokens: int | None = None
     steps: int | None = None
@@ -38,7 +38,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """One watched run; times in s, rates of one GPU in TFLOP/s, `warnings` in words."""
+    """One watched run; times in s, TFLOP/s per GPU, `warnings` as sentences."""
 
     uri: str
     run_id: str
@@ -57,7 +57,7 @@ class RunStatus:
 
     @property
     def hangs(self) -> bool:
-        """Whether no line has come for too long."""
+        """Whether the log has not grown for too long."""
         return any(warning.startswith("hang?") for warning in self.warnings)
 
 
@@ -68,12 +68,12 @@ def statuses(
     now: float,
     hang_after: float | None = None,
 ) -> list[RunStatus]:
-    """The newest run of each file that has one; `now` in seconds since the epoch, as files tell.
+    """The newest run of each file; `now` in seconds since the epoch, as in mtimes.
 
-    A run hangs after `hang_after` seconds without a line, else after ten of its intervals and
-    five minutes; not one that goes on in another file.
+    A run hangs after `hang_after` seconds without a line, by default after ten of its intervals
+    and five minutes; a run continued in another file never does.
     """
-    query = files(__package__ or "bench.watch").joinpath("standing.sql").read_text("utf-8")
+    query = files(__package__ or "bench.watch").joinpath("status.sql").read_text("utf-8")
     parameters = {"uris": list(watched), "lately": LATELY, "nan_within": NAN_WITHIN}
 
     def stands(row: dict[str, Any], away: Collection[str] = ()) -> RunStatus:
@@ -106,7 +106,7 @@ def _standing(
     step_s, tokens_a_step = step_time(row), _product(row["gbs"], row["seq_len"])
     usual_s = step_time(row | {name: of["median"] for name, of in (row["lately"] or {}).items()})
     left = (_planned(row, tokens_a_step, budget) or 0) - (row["iteration"] or 0)
-    # A log without a closing line is that of a run that goes on, as long as it grows.
+    # A log without a final line belongs to an active run while it grows.
     grows = row["status"] == "ended" and running and not _silent(row, age_s, usual_s, hang_after)
     return RunStatus(
         uri=row["uri"],
@@ -127,7 +127,7 @@ def _standing(
 
 
 def step_time(row: Mapping[str, Any]) -> float | None:
-    """Seconds a step of an interval: as printed, else of its samples or tokens a second."""
+    """Seconds per step of an interval: as printed, else from its samples or tokens per second."""
     if row["step_time_s"] is not None:
         return float(row["step_time_s"])
     if row["samples_per_s"] and row["gbs"]:
@@ -139,7 +139,7 @@ def step_time(row: Mapping[str, Any]) -> float | None:
 
 
 def _planned(row: Mapping[str, Any], a_step: int | None, budget: Budget) -> int | None:
-    """The last step: as the log plans, else as it is asked for."""
+    """The last step: as planned by the log, else by the budget."""
     planned: int | None = row["train_iters"] or budget.steps
     if planned:
         return planned
@@ -186,7 +186,7 @@ def _warnings(
 
 
 def _usual(row: Mapping[str, Any], step_s: float | None) -> float | None:
-    """Seconds between two lines of steps."""
+    """The usual seconds between two step lines."""
     usual: float | None = step_s * row["interval_length"] if step_s else row["every_s"]
     return usual
 
@@ -194,7 +194,7 @@ def _usual(row: Mapping[str, Any], step_s: float | None) -> float | None:
 def _silent(
     row: Mapping[str, Any], age_s: float, step_s: float | None, hang_after: float | None
 ) -> bool:
-    """Whether no line has come for longer than a step, or all that surrounds one, takes."""
+    """Whether the log has been silent for longer than steps, evaluation or saving take."""
     usual = _usual(row, step_s)
     return age_s > (
         hang_after if hang_after is not None else max(INTERVALS * (usual or 0), LEAST_S)
@@ -202,7 +202,7 @@ def _silent(
 
 
 def _slow(steady: Mapping[str, Any], lately: Mapping[str, Any]) -> str | None:
-    """That the newest intervals are slower than the steady state, by what both measure."""
+    """A warning if the newest intervals are slower than the steady state."""
     for metric, unit in _PACES.items():
         usual, now = steady.get(metric), lately.get(metric)
         if not usual or not now or usual["lines"] < STEADY or now["lines"] < LATELY:

@@ -1,4 +1,4 @@
-"""What starts the processes of a run: a file each, with one subclass of `Launcher` or `Scheduler`.
+"""Launchers and schedulers: one file with one subclass of `Launcher` or `Scheduler` each.
 
-The file's name is its word in plans.
+The file's name is the launcher's name in plans.
 """

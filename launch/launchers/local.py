@@ -1,4 +1,4 @@
-"""On this machine, as the trainer starts itself."""
+"""Local launch by the trainer itself."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .torchrun import Torchrun
 
 
 class Local(Launcher):
-    """The command as it is: the reference trainer starts its own ranks."""
+    """Runs the command unchanged: the reference trainer starts its own ranks."""
 
     @classmethod
     def of(cls, trainer: Trainer) -> Launcher:
-        """Ranks that their trainer does not start have to be started by somebody."""
+        """Raises BenchError for a trainer that needs a launcher to start its ranks."""
         return cls() if trainer.spawns else Torchrun()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The words of the trainer."""
+        """The trainer's own command line."""
         return list(words)

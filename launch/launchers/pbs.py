@@ -37,25 +37,25 @@ ATTRIBUTES = frozenset(("group_list", "umask", "sandbox"))
 
 @dataclass(frozen=True, slots=True)
 class Pbs(Scheduler):
-    """A task is a subjob; the exit code tells what PBS did to it."""
+    """A task is a subjob; its exit code includes what PBS did to it."""
 
-    spawns: bool = True  # whether the trainer starts its processes of one node itself
+    spawns: bool = True  # whether the trainer starts the processes of a single node itself
 
     @classmethod
     def of(cls, trainer: Trainer) -> Scheduler:
-        """As the trainer starts its processes."""
+        """The launcher for the way the trainer starts its processes."""
         return cls(trainer.spawns)
 
     submits = "qsub"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's own words, or torchrun; on several nodes mpiexec starts one on each."""
+        """The trainer's own command, or torchrun; on several nodes mpiexec starts one on each."""
         if nodes == 1:
             return list(words) if self.spawns else Torchrun().command(words, ranks, nodes)
         return ["mpiexec", "-n", str(nodes), "-ppn", "1", *torchrun(words, ranks, nodes)]
 
     def script(self, job: Job) -> str:
-        """The lines that qsub reads, then the task; one chunk of resources a node."""
+        """Directives for qsub, then the task; one resource chunk per node."""
         lines = ["#!/bin/sh", f"#PBS -N {job.name[:15]}", f"#PBS -l {_select(job)}"]
         job_wide = {name: value for name, value in job.options.items() if name in WHOLE}
         if job.time_s is not None:
@@ -70,7 +70,7 @@ class Pbs(Scheduler):
         lines.append("#PBS -j oe")
         if len(job.tasks) > 1:
             lines.append(f"#PBS -J 0-{len(job.tasks) - 1}")
-        # PBS writes its own output where the job ends; the task prints into the log as it goes.
+        # PBS copies its output file when the job ends; the task writes its log directly.
         lines += ["", log_redirection(job, "PBS_ARRAY_INDEX")]
         if job.nodes > 1:
             number = "${PBS_JOBID%%[!0-9]*} + ${PBS_ARRAY_INDEX:-0}"
@@ -91,30 +91,30 @@ class Pbs(Scheduler):
         return [f"{found[1]}[{number}]{found[3]}" for number in range(tasks)]
 
     def array_limit(self, answer: str) -> int:
-        """The server's `max_array_size` as it comes."""
+        """The default of the server's `max_array_size`."""
         return 10_000
 
     def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
-        """-x tells finished jobs too."""
+        """`-x` includes finished jobs."""
         return [(["qstat", "-x", "-f", *job_ids], job_ids)]
 
     def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
-        """A block for each job, behind `Job Id: 7[0].server`; the server may have a longer name."""
+        """One block per job after `Job Id: 7[0].server`; the server's name may be longer."""
         _, *parts = re.split(r"^Job Id: *([^.\s]+)\S*", answer, flags=re.M)
         blocks = dict(zip(parts[::2], map(_state, parts[1::2]), strict=True))
         found = {job_id: blocks.get(job_id.partition(".")[0]) for job_id in job_ids}
         return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
-        """qdel takes them all at once."""
+        """One qdel for all jobs."""
         return ["qdel", *job_ids]
 
 
 def _state(answer: str) -> JobState | None:
     """`job_state = F` and `Exit_status = 271`: above 256 a signal; 265 is KILL, 271 TERM.
 
-    PBS's own endings are below zero, and no signals: -26 and -27 too much memory, -28 and -29
-    processor time or walltime that ran out (PBS Pro reference guide, "job exit codes").
+    Negative codes are PBS's own: -26 and -27 for exceeded memory, -28 and -29 for exceeded
+    processor time or walltime (PBS Pro reference guide, "job exit codes").
     """
     letter = re.search(r"job_state = (\w)", answer)
     if letter is None:
@@ -141,7 +141,7 @@ def _comment(answer: str) -> str:
 
 
 def _select(job: Job) -> str:
-    """A chunk a node: what a node has to have may stand nowhere else, once there is `select`."""
+    """One chunk per node; with `select`, resources of nodes may not be requested elsewhere."""
     chunk: dict[str, object] = {}
     if job.threads is not None:
         chunk["ncpus"] = job.ranks_per_node * job.threads

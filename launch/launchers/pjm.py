@@ -21,7 +21,7 @@ from ..launcher import (
 
 # Codes of the job statistics: 11 elapse limit, 12 memory limit, 23 killed for want of memory.
 CODES = {0: "ok", 1: "cancelled", 11: "timeout", 12: "oom", 23: "oom"}
-# What `-L` takes, in the order in which we write it; the rest is of `--mpi`, `--llio`, or a flag.
+# Resources of `-L` in our order; other options are of `--mpi`, `--llio`, or flags.
 # https://www.fugaku.r-ccs.riken.jp/doc_root/en/user_guides (job operation software, pjsub).
 RESOURCES = (
     "freq", "eco_state", "retention_state", "throttling_state", "rscgrp", "rscunit", "node",
@@ -35,13 +35,13 @@ LLIO = ("localtmp-size", "sharedtmp-size", "cn-cache-size", "cn-cached-write-siz
 
 
 class Pjm(Scheduler):
-    """Clock and power states are resources of the job: `freq = 2200`, `retention_state = 0`."""
+    """Clock and power states are job resources: `freq = 2200`, `retention_state = 0`."""
 
     submits = "pjsub"
     unquotable: ClassVar = {'"': "pjsub options are quoted and cannot contain quotes"}
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """mpiexec starts every rank; each learns its place from the variables of Fujitsu MPI."""
+        """mpiexec starts every rank; ranks read their index from the variables of Fujitsu MPI."""
         if ranks == 1:
             return list(words)
         each = -(-ranks // nodes)
@@ -53,13 +53,13 @@ class Pjm(Scheduler):
         return ["mpiexec", "-n", str(ranks), "sh", "-c", script, "sh", *words]
 
     def script(self, job: Job) -> str:
-        """The lines that pjsub reads, then the task."""
+        """Directives for pjsub, then the task."""
         lines = ["#!/bin/sh", f"#PJM -N {job.name}"]
         options = dict(job.options)
         if not options.keys() & {
             "vnode",
             "gpu",
-        }:  # the job requests a share of a node instead of nodes
+        }:  # a share of one node is requested instead of nodes
             options.setdefault("node", job.nodes)
         options.pop("nodes", None)
         if job.memory_gb is not None:
@@ -95,22 +95,22 @@ class Pjm(Scheduler):
         return [found[1]] if tasks == 1 else [f"{found[1]}[{number}]" for number in range(tasks)]
 
     def array_limit(self, answer: str) -> int:
-        """Numbers of a bulk job go to 999999."""
+        """Bulk numbers end at 999999."""
         return 1_000_000
 
     def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
-        """Jobs that wait or run, then those that have ended."""
+        """Queries of pending and running jobs, then of ended ones."""
         choose_ = ["--choose", "jid,st,ec,pc,elp", *job_ids]
         return [(["pjstat", *choose_], job_ids), (["pjstat", "-H", *choose_], job_ids)]
 
     def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
-        """Rows below the headings JOB_ID, ST, EC (exit code), PC (code of PJM), ELAPSE."""
+        """Rows below the headings JOB_ID, ST, EC (exit code), PC (PJM code), ELAPSE."""
         rows = {row[0]: row[1:] for line in answer.splitlines() if len(row := line.split()) > 1}
         found = {job_id: _state(rows[job_id]) for job_id in job_ids if job_id in rows}
         return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
-        """pjdel takes them all at once."""
+        """One pjdel for all jobs."""
         return ["pjdel", *job_ids]
 
 

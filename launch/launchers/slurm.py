@@ -23,7 +23,7 @@ from ..launcher import (
 from ..trainer import Trainer
 from .torchrun import Torchrun
 
-# https://slurm.schedmd.com/sacct.html, "job state codes"; what is not here still goes on.
+# https://slurm.schedmd.com/sacct.html, "job state codes"; any other state is not final.
 STATES = {
     "COMPLETED": "ok", "FAILED": "fail", "TIMEOUT": "timeout", "DEADLINE": "timeout",
     "CANCELLED": "cancelled", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "fail", "BOOT_FAIL": "fail",
@@ -33,20 +33,20 @@ STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Slurm(Scheduler):
-    """A task is a batch step; nodes are not shared unless `exclusive = false` is said."""
+    """A task is a batch step; nodes are exclusive unless the plan sets `exclusive = false`."""
 
-    spawns: bool = True  # whether the trainer starts its processes of one node itself
+    spawns: bool = True  # whether the trainer starts the processes of a single node itself
 
     @classmethod
     def of(cls, trainer: Trainer) -> Scheduler:
-        """As the trainer starts its processes."""
+        """The launcher for the way the trainer starts its processes."""
         return cls(trainer.spawns)
 
     submits = "sbatch"
     limits = ("scontrol", "show", "config")
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """The trainer's own words, or torchrun; on several nodes srun starts one on each."""
+        """The trainer's own command, or torchrun; on several nodes srun starts one on each."""
         if nodes == 1:
             return list(words) if self.spawns else Torchrun().command(words, ranks, nodes)
         return [
@@ -57,10 +57,10 @@ class Slurm(Scheduler):
         ]
 
     def script(self, job: Job) -> str:
-        """The lines that sbatch reads, then the task."""
+        """Directives for sbatch, then the task."""
         lines = ["#!/bin/sh", f"#SBATCH --job-name={job.name}", f"#SBATCH --nodes={job.nodes}"]
         lines += ["#SBATCH --ntasks-per-node=1"]
-        # One task a node starts all of its processes; how many is checked with the plan.
+        # One task per node starts all of its processes; their number is checked with the plan.
         options = {"exclusive": True, **job.options}
         options = {name: value for name, value in options.items() if name not in (*EACH, *NODES)}
         if job.threads is not None:
@@ -85,9 +85,9 @@ class Slurm(Scheduler):
         return "\n".join([*lines, task_dispatch(job.tasks, "SLURM_ARRAY_TASK_ID")])
 
     def submit(self, job: Job) -> list[str]:
-        """sbatch that prints the id alone; a path in a pattern has its % doubled.
+        """sbatch that prints only the id; % in a path is doubled, since the option is a pattern.
 
-        It is an option, not in the script, where blanks and quotes mean something else again.
+        The path is an option here: directives in the script quote blanks differently.
         """
         name = "0.log" if len(job.tasks) == 1 else "%a.log"
         output = str(job.script.parent).replace("%", "%%")
@@ -101,12 +101,12 @@ class Slurm(Scheduler):
         return [found[1]] if tasks == 1 else [f"{found[1]}_{number}" for number in range(tasks)]
 
     def array_limit(self, answer: str) -> int:
-        """`MaxArraySize = 1001`, which is where Slurm comes with: one more than the last index."""
+        """`MaxArraySize = 1001` (Slurm's default) is the last index plus one."""
         found = re.search(r"MaxArraySize\s*=\s*(\d+)", answer)
         return max(1, int(found[1])) if found else 1001
 
     def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
-        """Accounting first: it still knows jobs that are long over. Arrays are asked for whole."""
+        """Accounting first, since it keeps old jobs. Arrays are queried as a whole."""
         jobs: dict[str, list[str]] = {}
         for job_id in job_ids:
             jobs.setdefault(job_id.partition("_")[0], []).append(job_id)
@@ -119,19 +119,19 @@ class Slurm(Scheduler):
     def states(self, answer: str, job_ids: Sequence[str]) -> dict[str, JobState]:
         """`12_0|FAILED|3:0|12` of sacct, `JobId=13 ArrayJobId=12 ArrayTaskId=0 ...` of scontrol.
 
-        Tasks of an array that wait are one row, `12_[3-7%2]`, whose list may be cut short.
+        Pending tasks of an array are one row, `12_[3-7%2]`, whose list may be truncated.
         """
         rows = dict(filter(None, map(_row, answer.splitlines())))
         found = {one: rows.get(one) or rows.get(f"{one.partition('_')[0]}_[]") for one in job_ids}
         return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
-        """scancel takes them all at once."""
+        """One scancel for all jobs."""
         return ["scancel", *job_ids]
 
 
 def _row(line: str) -> tuple[str, JobState] | None:
-    """The job of a row and its state; all tasks that wait are `12_[]`."""
+    """The job of a row and its state; pending tasks are `12_[]`."""
     found = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
     if found:
         task = re.search(r"ArrayJobId=(\d+) ArrayTaskId=(\S+)", line)

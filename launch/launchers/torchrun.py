@@ -1,4 +1,4 @@
-"""On this machine, with torchrun: workers in sessions of their own, an exit code of 1 for all."""
+"""Local launch by torchrun: workers have their own sessions, and any failure exits with 1."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..trainer import Trainer
 
 
 class Torchrun(Launcher):
-    """`torchrun --standalone` in front of what Python is told to run."""
+    """`torchrun --standalone` in front of Python's arguments."""
 
     @classmethod
     def of(cls, trainer: Trainer) -> Launcher:
-        """Raises BenchError for a command, which starts all of its processes itself."""
+        """Raises BenchError for the trainer `command`, which starts all processes itself."""
         if trainer.starts_all_ranks:
             raise BenchError(
                 "launcher = 'torchrun' does not support trainer = 'command'",
@@ -23,5 +23,5 @@ class Torchrun(Launcher):
         return cls()
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
-        """torchrun, which runs the words of the trainer in every rank."""
+        """torchrun, which runs the trainer's command in every rank."""
         return in_every_rank(words, "--standalone", "--nproc-per-node", str(ranks))

@@ -1,1 +1,1 @@
-"""What trains: a file each, with a subclass of `Trainer`; a file's name is its word in plans."""
+"""Trainers: one file with one subclass of `Trainer` each, named as in plans."""

@@ -1,4 +1,4 @@
-"""Any program: a command line with the words of the plan in it."""
+"""Any program: a command template filled with values of the plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..trainer import Examined, Sizes, Trainer, Words, check_flags
 if TYPE_CHECKING:
     from ..plan import Plan
 
-AXES = ("dp", "tp", "pp", "cp")  # whose product is the processes
+AXES = ("dp", "tp", "pp", "cp")  # their product is the number of processes
 PLACE = re.compile(r"\{(\w+)\}")
 COLUMNS = frozenset({
     "nodes", "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "zero_stage",
@@ -23,7 +23,7 @@ COLUMNS = frozenset({
 
 
 class Command(Trainer):
-    """A template such as `python train.py --dp {dp}`; it starts its own processes."""
+    """A template such as `python train.py --dp {dp}` that starts its own processes."""
 
     needs = "command"
     example = 'trainer = "command" and command = "python train.py --dp {dp}"'
@@ -38,7 +38,7 @@ class Command(Trainer):
         return cls(plan.command or "")
 
     def examine(self, requested: Sequence[Words]) -> Examined:
-        """The settings, the processes that DP x TP x PP x CP come to, and what stands here."""
+        """The settings, DP x TP x PP x CP processes, and the local device."""
         return Examined([self._sizes(words) for words in requested], check_flags([]).device)
 
     def _sizes(self, words: Words) -> Sizes:
@@ -48,11 +48,11 @@ class Command(Trainer):
         cuts = [value for name in AXES if isinstance(value := words.get(name), int)]
         if cuts:
             facts["ranks"] = reduce(lambda a, b: a * b, cuts)
-        self.command(words, facts)  # a word that the plan lacks is an error before anything runs
+        self.command(words, facts)  # raises before anything runs if a value is missing
         return Sizes(facts)
 
     def command(self, requested: Words, facts: Words) -> list[str]:
-        """The template split as a shell does, then filled in: a value is never split."""
+        """The template split as in a shell, then filled in, so that values are never split."""
         try:
             parts = shlex.split(self.template)
         except ValueError as error:

@@ -1,7 +1,7 @@
 """Megatron-LM, Megatron-DeepSpeed or DeepSpeedFugaku: `pretrain_gpt.py` of a checkout.
 
-Which flags there are is read from the checkout itself: forks and years name them differently.
-The newest Megatron-LM makes a flag of each field of its configurations; its files are read too.
+The available flags are read from the checkout, since they differ between forks and versions. The
+newest Megatron-LM generates flags from its configuration dataclasses, which are read too.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from .reference import Reference, idle, refused, sizes, work
 if TYPE_CHECKING:
     from ..plan import Plan
 
-# Where the versions keep their arguments: core, then the forks of before.
+# Argument files of the versions: core, then older forks.
 ARGUMENTS = ("megatron/training/arguments.py", "megatron/arguments.py")
-# What makes flags of the fields of dataclasses, and where these are.
+# The generator of flags from dataclasses, and the files of these.
 FACTORY = "ArgumentGroupFactory"
 CONFIGURATIONS = ("megatron/training/config/*.py", "megatron/core/**/*config.py")
-# Our word -> Megatron's flag, alike in all versions.
+# Our setting -> Megatron's flag, the same in all versions.
 FLAGS = {
     "layers": "num-layers", "hidden": "hidden-size", "heads": "num-attention-heads",
     "seq_len": "seq-length", "mbs": "micro-batch-size", "gbs": "global-batch-size",
     "tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",
     "train_iters": "train-iters",
 }  # fmt: skip
-# What makes a model of Megatron's a Llama; the base of its rotations changes no speed.
+# Flags that make Megatron's model a Llama; the rotary base does not affect speed.
 LLAMA = {
     "swiglu": "", "disable-bias-linear": "", "untie-embeddings-and-output-weights": "",
     "normalization": "RMSNorm", "position-embedding-type": "rope", "group-query-attention": "",
 }  # fmt: skip
-# Settings that Megatron's own rules count for, not those of the reference trainer.
+# Settings checked by Megatron's own rules, not by those of the reference trainer.
 OWN = ("zero_stage", "threads", "schedule", "dtype", "params_dtype", "compile", "attention")
-# Our word -> what a run with it has in Megatron; of these, a version may lack any.
+# Our setting -> Megatron's flags; a version may lack any of them.
 AXES = {
     "cp": "context-parallel-size", "ep": "expert-model-parallel-size",
     "vpp": "num-layers-per-virtual-pipeline-stage", "overlap_grad_reduce": "overlap-grad-reduce",
     "experts": "num-experts",
 }  # fmt: skip
-# No token is dropped and none is moved to balance experts, as in the reference trainer.
+# Neither drops nor reroutes tokens to balance experts, as in the reference trainer.
 TOP_K = "moe-router-topk"
 MIXTURE = {"moe-router-load-balancing-type": "none", "moe-token-dispatcher-type": "alltoall"}
-LOSS_SCALE = 65536  # DeepSpeed begins there (initial_scale_power 16)
+LOSS_SCALE = 65536  # DeepSpeed's default (initial_scale_power 16)
 _FIELD = re.compile(r"^    (\w+)\s*:", re.M)
 
 
 class Megatron(Trainer):
-    """The same plan for a real Megatron; `more` are words of the user: data, tokenizer."""
+    """A plan for a real Megatron; `more` are arguments of the user: data, tokenizer."""
 
     needs = "path"
     example = 'trainer = "megatron" and path = "/opt/Megatron-LM"'
@@ -64,7 +64,7 @@ class Megatron(Trainer):
 
     @classmethod
     def of(cls, plan: Plan) -> Megatron:
-        """The checkout of the plan."""
+        """The trainer with the plan's checkout."""
         return cls(Path(plan.path or "").expanduser().absolute(), plan.arguments)
 
     @cached_property
@@ -81,14 +81,14 @@ class Megatron(Trainer):
         return found[0].read_text(encoding="utf-8", errors="replace")
 
     def has(self, flag: str) -> bool:
-        """Whether this version knows a flag."""
+        """Whether this version has a flag."""
         if f"'--{flag}'" in self.arguments or f'"--{flag}"' in self.arguments:
             return True
         return flag.replace("-", "_") in self._fields
 
     @cached_property
     def _fields(self) -> frozenset[str]:
-        """Fields of the configurations, in a version that makes flags of them."""
+        """Fields of the configuration dataclasses, in a version that generates flags from them."""
         if FACTORY not in self.arguments:
             return frozenset()
         files = (file for pattern in CONFIGURATIONS for file in self.path.glob(pattern))
@@ -96,7 +96,7 @@ class Megatron(Trainer):
         return frozenset(name for text in texts for name in _FIELD.findall(text))
 
     def examine(self, requested: Sequence[Words]) -> Examined:
-        """Shapes and sizes as for the reference trainer, less what this version cannot do."""
+        """Sizes as for the reference trainer, with refusals for what this version cannot do."""
         if not self.arguments:
             raise BenchError("arguments.py of the checkout is empty", where=str(self.path))
         plain = Reference()
@@ -140,12 +140,12 @@ class Megatron(Trainer):
         return None
 
     def _lacks(self, facts: Words) -> str | None:
-        """The flag of a Llama that this version does not know."""
+        """A required Llama flag that this version does not have."""
         missing = [flag for flag in LLAMA if not self.has(flag)] if facts.get("swiglu") else []
         return f"this Megatron version has no --{missing[0]}, for a Llama" if missing else None
 
     def _lacks_axes(self, words: Words, facts: Words) -> str | None:
-        """What this version does not know of the axes, or Megatron does not do."""
+        """A parallel axis that this version or Megatron in general does not support."""
         for name in ("params_dtype", "compile", "attention"):
             if name in words:
                 return f"{name} is of the reference trainer; Megatron has flags of its own"
@@ -158,7 +158,7 @@ class Megatron(Trainer):
         return None
 
     def command(self, requested: Words, facts: Words) -> list[str]:
-        """pretrain_gpt.py and its flags; torchrun comes in front."""
+        """pretrain_gpt.py and its flags, without torchrun."""
         script = str(self.path / "pretrain_gpt.py")
         return [sys.executable, script, *self._flags(requested, facts), *self.more]
 
@@ -199,7 +199,9 @@ class Megatron(Trainer):
                 yield from (f"--{flag}", value)
 
     def _dtype(self, facts: Words) -> Iterator[str]:
-        """Megatron's own loss scale begins at 2^32: a short run would skip all of its steps."""
+        """Flags of the data type; Megatron's initial loss scale of 2^32 would skip all steps of a
+        short run.
+        """
         if facts["dtype"] != "fp32":
             yield f"--{facts['dtype']}"
         if facts["dtype"] == "fp16":
@@ -218,14 +220,14 @@ class Megatron(Trainer):
         if stage:
             if self.has("zero-stage"):
                 yield from ("--deepspeed", "--zero-stage", str(stage))
-                # Its pipeline engine, taken even for one stage, refuses ZeRO-2 and 3.
+                # Its pipeline engine, used even for one stage, rejects ZeRO-2 and 3.
                 yield from ("--no-pipeline-parallel",) if str(stage) in "23" else ()
             else:
                 yield "--use-distributed-optimizer"
 
     def _place(self, requested: Words, facts: Words) -> Iterator[str]:
         if requested.get("device") == "cpu":
-            # Torch's own data parallelism does not go with a pipeline there.
+            # Megatron does not combine torch's data parallelism with a pipeline.
             pipeline = facts.get("pp", 1) != 1
             yield from ("--no-cuda", "--distributed-backend", "gloo")
             yield from ("--DDP-impl", "local" if pipeline else "torch")
@@ -237,6 +239,6 @@ class Megatron(Trainer):
 
 
 def _used(words: Words, facts: Words) -> list[str]:
-    """The axes that a run has."""
+    """The parallel axes of a run."""
     values = {"overlap_grad_reduce": words.get("overlap_grad_reduce"), **facts}
     return [name for name in AXES if values.get(name) is True or (values.get(name) or 1) != 1]

@@ -1,4 +1,4 @@
-"""The reference trainer, which is asked as a program: its flags are the contract."""
+"""The reference trainer, checked and run as a program: its flags are the contract."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from ..trainer import Examined, Sizes, Trainer, Words, check_flags
 
-# Our word -> the trainer's flag.
+# Our setting -> the trainer's flag.
 FLAGS = {
     "model": "preset", "layers": "layers", "hidden": "hidden", "heads": "heads",
     "seq_len": "seq-len", "vocab": "vocab", "kv_heads": "kv-heads",
@@ -30,19 +30,19 @@ SIZES = frozenset({
 
 
 class Reference(Trainer):
-    """`python -m bench.trainer.train`, which starts its own ranks."""
+    """`python -m bench.trainer.train`, which spawns its own ranks."""
 
     program = "bench.trainer.train"
     framework: str | None = "bench.trainer"
 
     def missing(self) -> str | None:
-        """torch comes with the extra."""
+        """torch, which is in an extra."""
         if find_spec("torch") is None:
             return "torch is not installed: pip install 'bench-warehouse[trainer]'"
         return None
 
     def examine(self, requested: Sequence[Words]) -> Examined:
-        """What the trainer says itself."""
+        """The sizes reported by the trainer's own check."""
         answers = check_flags([self.flags(words) for words in requested], self.program)
         both = zip(requested, answers.sizes, strict=True)
         return Examined([self._sizes(*one) for one in both], answers.device)
@@ -57,7 +57,7 @@ class Reference(Trainer):
         return refused(answer)
 
     def flags(self, words: Words) -> list[str]:
-        """The settings in the trainer's words."""
+        """The settings as flags of the trainer."""
         given: list[str] = []
         for name, flag in FLAGS.items():
             value = words.get(name)
@@ -68,23 +68,23 @@ class Reference(Trainer):
         return given
 
     def command(self, requested: Words, facts: Words) -> list[str]:
-        """The trainer in this Python."""
+        """The trainer run by this Python."""
         return [sys.executable, "-P", "-m", self.program, *self.flags(requested)]
 
 
 def sizes(answer: Words) -> dict[str, object]:
-    """What of an answer are columns of the warehouse."""
+    """The part of a check's answer that are warehouse columns."""
     return {name: value for name, value in answer.items() if name in SIZES and value is not None}
 
 
 def refused(answer: Words) -> str | None:
-    """Why the trainer would not run it."""
+    """Why the trainer rejects the flags."""
     value = answer.get("refused")
     return None if value is None else str(value)
 
 
 def idle(words: Words, facts: Words) -> dict[str, str]:
-    """Settings that mean nothing at these sizes, and why."""
+    """Settings without an effect at these sizes, and why."""
     found = {}
     if "schedule" in words and facts.get("pp", 1) == 1:
         found["schedule"] = "schedule has no effect with PP 1"

@@ -74,15 +74,15 @@ class Plots {
 
   apply() {
     /** @param {string} part */
-    const asked = (part) => view.get(`${this.name}.${part}`) || "";
-    const over = asked("over");
+    const parameter = (part) => view.get(`${this.name}.${part}`) || "";
+    const over = parameter("over");
     this.axis = over === "tokens" || over === "time" ? over : "step";
-    const range = asked("x").split(":").map(Number);
-    this.range = asked("x") && range.length === 2 && range[1] > range[0] ? [range[0], range[1]] : null;
-    this.smooth = Math.min(Math.max(Number(asked("smooth")) || 0, 0), 1e6);
-    this.log = new Set(asked("log").split(","));
+    const range = parameter("x").split(":").map(Number);
+    this.range = parameter("x") && range.length === 2 && range[1] > range[0] ? [range[0], range[1]] : null;
+    this.smooth = Math.min(Math.max(Number(parameter("smooth")) || 0, 0), 1e6);
+    this.log = new Set(parameter("log").split(","));
     this.over.value = this.axis;
-    this.smoothing.value = SMOOTH.includes(asked("smooth")) ? asked("smooth") : "";
+    this.smoothing.value = SMOOTH.includes(parameter("smooth")) ? parameter("smooth") : "";
     this.whole.disabled = !this.range;
     const lack = this.sources.filter((source) => !axisOf(source.curves, this.axis)).map((source) => source.label);
     this.lacking.textContent = lack.length
@@ -131,7 +131,7 @@ function greatest(points, field) {
  * @param {Point} point
  * @returns {[string, string, string, string]} steps, least, mean, greatest
  */
-function told(point) {
+function readings(point) {
   const steps =
     point.first === point.last
       ? whole.format(point.first)

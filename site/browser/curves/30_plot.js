@@ -201,7 +201,7 @@ class Plot {
       };
     });
     const met = near.flatMap((one) => (one.point ? [{ line: one.line, point: one.point }] : []));
-    this.readout.replaceChildren(...near.map((one) => this.told(one.line, one.point)));
+    this.readout.replaceChildren(...near.map((one) => this.reading(one.line, one.point)));
     this.dots?.replaceChildren(
       ...met.map(({ line, point }) =>
         draw("path", {
@@ -219,7 +219,7 @@ class Plot {
    * @param {Line} line
    * @param {Point | null} point
    */
-  told(line, point) {
+  reading(line, point) {
     const many = this.plots.sources.length > 1;
     const name = make(
       "span",
@@ -227,7 +227,7 @@ class Plot {
       many ? make("bdi", {}, line.source.label) : "",
     );
     if (!point) return name;
-    const [steps, lo, mean, hi] = told(point);
+    const [steps, lo, mean, hi] = readings(point);
     name.append(
       many ? ", " : "",
       `step ${steps}: `,
@@ -247,7 +247,7 @@ class Plot {
     const many = this.plots.sources.length > 1;
     const rows = this.lines.flatMap((line) =>
       line.pieces.flatMap((piece) =>
-        within(piece, this.shown).map((point) => [line.source.label, ...told(point), whole.format(point.n)]),
+        within(piece, this.shown).map((point) => [line.source.label, ...readings(point), whole.format(point.n)]),
       ),
     );
     const heads = ["Run", "Steps", "Least", "Value or mean", "Greatest", "Steps logged"].slice(many ? 0 : 1);

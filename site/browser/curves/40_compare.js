@@ -8,8 +8,8 @@ function startCompare(place) {
   const fallback = Array.from(place.childNodes);
   let shown = "";
   onView(() => {
-    const asked = view.get("runs");
-    if (asked !== undefined) basket.set(asked.split(","));
+    const requested = view.get("runs");
+    if (requested !== undefined) basket.set(requested.split(","));
     const ids = basket.ids;
     keep("runs", ids.join(","));
     if (ids.join(",") === shown && shown) return;

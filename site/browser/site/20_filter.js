@@ -59,9 +59,9 @@ function filterOf(text, rows) {
 /** @param {string} term @param {Rows} rows @returns {Test} */
 function termOf(term, rows) {
   const parts = /^([^"<>=!:]+)(<=|>=|!=|=|<|>|:)(.*)$/.exec(term);
-  const asked = parts?.[1].toLowerCase();
+  const name = parts?.[1].toLowerCase();
   const column =
-    asked && rows.columns.find((one) => one.key.toLowerCase() === asked || one.title.toLowerCase() === asked);
+    name && rows.columns.find((one) => one.key.toLowerCase() === name || one.title.toLowerCase() === name);
   const bare = (parts && column ? parts[3] : term).replaceAll('"', "").toLowerCase();
   if (parts && column) return comparison(column, parts[2], bare);
   const tests = rows.columns

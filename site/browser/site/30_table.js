@@ -68,7 +68,7 @@ class Grid {
     keep(this.name(part), value);
     if (part === "cols") remember("localStorage", `columns.${this.table.id}`, value);
     this.apply();
-    say(this.tools.told());
+    say(this.tools.rowCount());
   }
 
   /** Filter, choose, draw. */
@@ -277,11 +277,11 @@ function startGrid(table) {
 }
 
 /** Say on the page what failed; what stands there without the script stays.
- * @param {Element} beside
+ * @param {Element} place
  * @param {Error} error
  */
-function complain(beside, error) {
-  beside.before(
+function complain(place, error) {
+  place.before(
     make(
       "p",
       { class: "failed", role: "alert" },

@@ -102,7 +102,7 @@ class GridTools {
     for (const box of this.boxes) box.checked = keys.has(box.value);
   }
 
-  told() {
+  rowCount() {
     const { shown, rows } = this.grid;
     return shown.length === rows.rows
       ? counted(rows.rows, "row")
@@ -111,7 +111,7 @@ class GridTools {
 
   count() {
     const { grid } = this;
-    this.number.textContent = this.told();
+    this.number.textContent = this.rowCount();
     const alike = grid.alike.map((column) => {
       const text = textAt(column, grid.shown[0]);
       return `${column.title} ${text || "not stated"}`;

@@ -84,15 +84,15 @@ function copyable(text) {
       class: "copy",
       click: () => {
         navigator.clipboard.writeText(text).then(
-          () => told("Copied"),
-          () => told("Not allowed here"),
+          () => report("Copied"),
+          () => report("Not allowed here"),
         );
       },
     },
     "Copy",
   );
   /** @param {string} word */
-  const told = (word) => {
+  const report = (word) => {
     button.textContent = word;
     say(word);
     setTimeout(() => (button.textContent = "Copy"), 1500);

@@ -21,7 +21,7 @@ class Chart {
       hidden: true,
     });
     this.svg.after(this.panel);
-    this.asked = "";
+    this.pinned = "";
     this.svg.addEventListener("pointermove", (event) => this.hover(event));
     this.svg.addEventListener("pointerleave", () => this.light([]));
     this.svg.addEventListener("click", (event) => this.click(event));
@@ -88,14 +88,14 @@ class Chart {
         : this.at(event.clientX, event.clientY);
     if (!marks.length) return;
     event.preventDefault();
-    this.ask(marks);
+    this.pin(marks);
     this.panel.focus({ preventScroll: true });
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
     const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (event.key === "Escape") this.ask([]);
+    if (event.key === "Escape") this.pin([]);
     if (!step) return;
     event.preventDefault();
     const from = this.walk.indexOf(/** @type {SVGAElement} */ (document.activeElement));
@@ -105,7 +105,7 @@ class Chart {
   }
 
   /** @param {SVGAElement[]} marks */
-  ask(marks) {
+  pin(marks) {
     const names = marks.map((mark) => String(this.marks.indexOf(mark)));
     keep(`${this.figure.id}.pin`, names.join(","));
     this.apply();
@@ -113,13 +113,13 @@ class Chart {
 
   /** The panel holds what the address names: marks by their place, so that rows of one run differ. */
   apply() {
-    const asked = view.get(`${this.figure.id}.pin`) || "";
-    if (asked === this.asked) return;
-    this.asked = asked;
-    const marks = asked
+    const pinned = view.get(`${this.figure.id}.pin`) || "";
+    if (pinned === this.pinned) return;
+    this.pinned = pinned;
+    const marks = pinned
       .split(",")
       .map((at) => this.marks[Number(at)])
-      .filter((mark) => asked && mark);
+      .filter((mark) => pinned && mark);
     for (const mark of this.marks) mark.classList.toggle("held", marks.includes(mark));
     this.panel.hidden = marks.length === 0;
     const title = marks.length > 1 ? `${marks.length} points here` : "Point";
@@ -134,7 +134,7 @@ class Chart {
             type: "button",
             class: "close",
             "aria-label": "Close the panel",
-            click: () => this.ask([]),
+            click: () => this.pin([]),
           },
           "×",
         ),
@@ -144,7 +144,7 @@ class Chart {
     if (marks.length > PINNED)
       this.panel.append(make("p", { class: "muted" }, `and ${marks.length - PINNED} more at this place`));
     this.panel.onkeydown = (event) => {
-      if (event.key === "Escape") this.ask([]);
+      if (event.key === "Escape") this.pin([]);
     };
     if (document.readyState !== "complete" && marks.length) this.figure.scrollIntoView({ block: "center" });
   }

@@ -27,7 +27,7 @@ class Search {
       input: () => this.find(),
       keydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
     });
-    this.told = make("p", { class: "muted", role: "status" });
+    this.status = make("p", { class: "muted", role: "status" });
     this.dialog = make(
       "dialog",
       {
@@ -37,7 +37,7 @@ class Search {
           if (event.target === this.dialog) this.dialog.close();
         },
       },
-      make("div", {}, this.input, this.told, this.list),
+      make("div", {}, this.input, this.status, this.list),
     );
     this.button = make(
       "button",
@@ -71,7 +71,7 @@ class Search {
         };
         this.find();
       },
-      (error) => (this.told.textContent = error.message),
+      (error) => (this.status.textContent = error.message),
     );
   }
 
@@ -88,7 +88,7 @@ class Search {
     this.list.replaceChildren(
       ...places.slice(0, FOUND).map((at, row) => make("li", { role: "option", id: `found-${row}` }, this.found(entries[at]))),
     );
-    this.told.textContent =
+    this.status.textContent =
       places.length > FOUND ? `${FOUND} of ${whole.format(places.length)}` : counted(places.length, "result");
     this.choose(0);
   }
@@ -115,7 +115,7 @@ class Search {
           const ends = range.includes(" to ") ? ` (95%: ${range})` : "";
           link.append(make("span", { class: "effect" }, `${change}: ${text}${ends}, ${verdict}; ${of}${more}`));
         },
-        (error) => (this.told.textContent = error.message),
+        (error) => (this.status.textContent = error.message),
       );
     return link;
   }
@@ -172,11 +172,11 @@ function themeButton() {
  */
 function followBuilds(seconds) {
   let first = "";
-  let asked = 0;
+  let requests = 0;
   setInterval(() => {
     if (document.hidden) return;
-    asked += 1;
-    load("live", `?${Date.now()}-${asked}`).then(
+    requests += 1;
+    load("live", `?${Date.now()}-${requests}`).then(
       (stamp) => {
         first ||= String(stamp);
         if (String(stamp) !== first) location.reload();

@@ -1,10 +1,10 @@
--- How the newest run of each of the files $uris stands; `recent` are its newest intervals, the
--- newest last, `lately` what they measure, and `steady` the same of its own steady state, as
--- run_stats has it: by metric the median and of how many it is.
+-- Status of the newest run of each of the files $uris. `recent` is its newest interval, `lately` the
+-- median and count by metric of the newest intervals, and `steady` the same of its steady state, from
+-- run_stats.
 WITH names AS (
-    -- What lies under several names, as behind a link to the newest log, is shown under one of them.
-    SELECT asked.uri, s.uri AS shown_as FROM (SELECT unnest($uris) AS uri) asked
-    JOIN sources s ON list_contains(s.uris, asked.uri)
+    -- A file with several names, such as a link to the newest log, is shown under one of them.
+    SELECT watched.uri, s.uri AS shown_as FROM (SELECT unnest($uris) AS uri) watched
+    JOIN sources s ON list_contains(s.uris, watched.uri)
 ), newest AS (
     SELECT n.uri, run_id, status, status_reason, status_line, train_iters
     FROM runs r JOIN names n ON n.shown_as = r.uri

@@ -1,4 +1,4 @@
-"""What a page in one file holds of a report or an answer: its text, its tables, its charts."""
+"""Reports and answers as pages in one file: text, tables and charts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .text import Text
 
 
 def report_page(warehouse: Warehouse, page: Page, query: Query) -> str:
-    """A report as one file, with the charts that the site has of the same runs."""
+    """A report as one file, with the site's charts of the same runs."""
     drawn = _report_charts(warehouse, page.names, query)
     named = {f"chart:{one.id}": one for one in drawn}
-    told = [{"title": one.title, "file": name, "caption": one.note or one.title}
+    entries = [{"title": one.title, "file": name, "caption": one.note or one.title}
             for name, one in named.items()]  # fmt: skip
     figures = {name: one.html for name, one in named.items()}
-    return of_markdown(page.markdown(told), figures)
+    return of_markdown(page.markdown(entries), figures)
 
 
 def _report_charts(warehouse: Warehouse, names: Names, query: Query) -> list[Chart]:
@@ -43,7 +43,7 @@ def _report_charts(warehouse: Warehouse, names: Names, query: Query) -> list[Cha
 
 
 def answer_charts(names: Names, answer: Answer) -> Sequence[Markup]:
-    """The charts that an answer's columns have numbers for."""
+    """The charts that the columns of an answer allow."""
     labels, rows = Labels(Text(), names), answer.rows
     if not rows:
         return []
