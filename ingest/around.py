@@ -41,11 +41,11 @@ class TableContext:
     ) -> None:
         cells = [row.cells for row in found.table.rows]
         self._facts_found = of_table(_of_one_model(found.facts, cells), cells)
-        self._found, self._everywhere = found, everywhere
+        self._found, self._everywhere = found, of_table(everywhere, cells)
         self._names = AROUND - columns
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
-        self._reach = [*everywhere, *self._facts_found]
+        self._reach = [*self._everywhere, *self._facts_found]
         self._subjects = {one.only_named for one in self._reach if one.only_named}
         # Of rows that name no size themselves; what is said of another model is not theirs.
         named = resolve(self._reach, "size", None) if "size" in self._names else None

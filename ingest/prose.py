@@ -201,9 +201,9 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if times and not _PER_NODE.match(text[times.end() :]):
             yield Fact("devices", times["n"], text.strip(), line, "line")
     for found in _SINGLE.finditer(text):
-        single = device_pattern().match(text, found.end())
+        named = device_pattern().match(text, found.end())
         end = _end_of_devices(text, found.end())
-        if single and not is_machine(single[0]) and not _OF_NODES.match(text, end):
+        if named and not is_machine(named[0]) and not _OF_NODES.match(text, end):
             yield Fact("devices", "1", text.strip(), line, "line")
     for found in _NODES.finditer(text):
         if found.start() not in taken and not _LIMIT.search(text[: found.start()]):

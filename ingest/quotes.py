@@ -20,6 +20,7 @@ from .reach import resolve, stated
 from .record import Record
 from .row import MODEL
 from .sections import Quote
+from .subjects import of_table
 
 _WORDS = tuple(
     one.name for one in stated_by("text") if one.table == "runs" and one.type == "VARCHAR"
@@ -110,6 +111,7 @@ def read_quoted(text: str, reads: Collection[str] = ("iteration",)) -> Record | 
 
 
 def _around(facts: Sequence[Fact], everywhere: Sequence[Fact]) -> dict[str, Fact]:
+    facts, everywhere = of_table(facts, ()), of_table(everywhere, ())
     size = resolve(facts, "size", None)
     params = parse_size(size.value) if size and size.value else None
     return stated(facts, everywhere, (*MODEL, *_TOPOLOGY, *_WORDS, "gbs", "size"), params)

@@ -41,6 +41,13 @@ def test_of_the_rows_that_it_names(
     assert read(tmp_path, text + METHODS, "grad_accum") == [(value,) for value in each]
 
 
+def test_a_label_far_away_names_no_rows(tmp_path: Path) -> None:
+    text = (
+        METHODS.strip() + "\n\n## Notes\n\nConstraint: at most 48 nodes of 8 gpu a100 80gb nodes.\n"
+    )
+    assert read(tmp_path, text, "devices_per_node") == [(8,), (8,)]
+
+
 @pytest.mark.parametrize(
     "text", ["We use bf16 on A100 and fp8 on H100.", "H100 uses FP8; A100 uses BF16."]
 )
