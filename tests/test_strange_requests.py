@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from bench.ci import sources
 from bench.ci.comment import of_others
+from bench.schema.warehouse import Warehouse
 from tests.hub import TOKEN, Hub
 from tests.program import quick
 from tests.reviewing import MARK, a_request, run
@@ -130,11 +132,12 @@ def test_a_page_keeps_few_warehouses_open(folder: Path, monkeypatch: pytest.Monk
     )
     opened: list[int] = []
     read = sources.Sources._read
-    monkeypatch.setattr(
-        sources.Sources,
-        "_read",
-        lambda one, paths: opened.append(len(one._open)) or read(one, paths),
-    )
+
+    def counted(one: sources.Sources, paths: Sequence[Path]) -> Warehouse:
+        opened.append(len(one._open))
+        return read(one, paths)
+
+    monkeypatch.setattr(sources.Sources, "_read", counted)
     assert quick(folder, "report", "--update", "README.md").code == 0
     assert quick(folder, "report", "--check", "README.md").code == 0
     assert len(opened) >= 4 and max(opened) == 0
