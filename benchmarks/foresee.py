@@ -93,7 +93,7 @@ def proposed(done: Sequence[Setting], left: Sequence[Point]) -> int:
     mean, covariance = fitted.predicted(new)
     best = min(math.log(float(one.pace or 0) / one.devices) for one in done)
     mean = mean - np.log([one.devices for one in new])
-    return order(mean, covariance, best, PACE_SCALES.noise, np.ones(len(new)), 1)[0]
+    return order(mean, covariance, best, PACE_SCALES.noise, np.ones(len(new)), 1)[0].at
 
 
 def main() -> None:

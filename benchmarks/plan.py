@@ -4,8 +4,8 @@
 
 A published sweep is the oracle. Three random rows are measured first; then each method chooses the
 next row, until one is within 2% of the best (by model FLOP/s per device, as models differ in size).
-The planner is fitted only to the rows measured so far. `neighbours` takes the row with the fewest
-doublings and differing settings from the best so far.
+The planner is what `bench plan` calls, fitted only to the rows measured so far. `neighbours` takes
+the row with the fewest doublings and differing settings from the best so far.
 """
 
 from __future__ import annotations
@@ -17,48 +17,55 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-from predict import ROOT, nearest, settings_of
+from predict import ROOT, nearest, rows_of
 
-from bench.foresight.posterior import fit
-from bench.foresight.proposals import order
-from bench.foresight.scales import PACE_SCALES
-from bench.foresight.setting import Setting
-from bench.foresight.terms import PACE
+from bench.decide.rows import Row
+from bench.foresight.asked import changed
+from bench.foresight.predictor import trained
+from bench.foresight.setting import Setting, setting
 
 START, NEAR, FEWEST = 3, 0.02, 15  # initial rows; tolerance to the best; minimum rows of a sweep
 REPLAYS = 200
 
-Choice = Callable[[list[Setting], list[Setting]], int]
+
+class Run(NamedTuple):
+    """A row of a sweep: as it was measured, as it is asked for, and as the model reads it."""
+
+    row: Row
+    asked: Row
+    setting: Setting
 
 
-def cost(one: Setting) -> float:
+Choice = Callable[[list[Run], list[Run]], int]
+
+
+def cost(one: Run) -> float:
     """ln(device-seconds per FLOP)."""
-    return math.log(float(one.pace or 0) / one.flops)
+    return math.log(float(one.setting.pace or 0) / one.setting.flops)
 
 
-def at_random(done: list[Setting], left: list[Setting]) -> int:
+def at_random(done: list[Run], left: list[Run]) -> int:
     """The first row left: the sweep was shuffled."""
     return 0
 
 
-def most_similar(done: list[Setting], left: list[Setting]) -> int:
+def most_similar(done: list[Run], left: list[Run]) -> int:
     """The row most similar to the best so far."""
-    return left.index(nearest(min(done, key=cost), left))
+    settings = [one.setting for one in left]
+    return settings.index(nearest(min(done, key=cost).setting, settings))
 
 
-def planned(done: list[Setting], left: list[Setting]) -> int:
-    """The row that the planner proposes."""
-    paces = [float(one.pace or 0) for one in done]
-    fitted = fit(PACE, done, paces, [one.noise for one in done], PACE_SCALES)
-    mean, covariance = fitted.predicted(left)
-    mean = mean - np.log([one.flops for one in left])
-    best = min(map(cost, done))
-    return order(mean, covariance, best, PACE_SCALES.noise, np.ones(len(left)), 1)[0]
+def planned(done: list[Run], left: list[Run]) -> int:
+    """The row that `bench plan` would propose first, were these all that there is to run."""
+    predictor = trained([one.row for one in done], [])
+    made = [{**one.asked, "place": place} for place, one in enumerate(left)]
+    [first] = predictor.proposed(made, 1, per_device=True)
+    return int(first["place"])
 
 
-def needed(sweep: Sequence[Setting], choose: Choice, seed: int) -> int:
+def needed(sweep: Sequence[Run], choose: Choice, seed: int) -> int:
     """The number of runs after the initial ones until one is near the best."""
     rows = random.Random(seed).sample(list(sweep), len(sweep))
     done, left = rows[:START], rows[START:]
@@ -68,11 +75,15 @@ def needed(sweep: Sequence[Setting], choose: Choice, seed: int) -> int:
     return len(done) - START
 
 
-def sweeps(settings: Sequence[Setting]) -> dict[str, list[Setting]]:
+def sweeps(rows: Sequence[Row]) -> dict[str, list[Run]]:
     """Sweeps with enough rows: those of one document on one system."""
-    found: dict[str, list[Setting]] = defaultdict(list)
-    for one in settings:
-        found[f"{Path(one.source[0]).name[:40]}, {Path(str(one.system)).name[:24]}"].append(one)
+    found: dict[str, list[Run]] = defaultdict(list)
+    for row in rows:
+        if one := setting(row):
+            # Every row of a sweep was run, so that each has room.
+            asked = {**changed(row, {}), "out_of_memory": None}
+            name = f"{Path(one.source[0]).name[:40]}, {Path(str(one.system)).name[:24]}"
+            found[name].append(Run(row, asked, one))
     return {name: rows for name, rows in sorted(found.items()) if len(rows) >= FEWEST}
 
 
@@ -80,7 +91,7 @@ def main(replays: int, folders: Sequence[Path]) -> None:
     """Print the mean number of runs of each method, by sweep."""
     print("| sweep | rows | random | neighbours | planner |")
     print("| :-- | --: | --: | --: | --: |")
-    for name, rows in sweeps(settings_of(folders)).items():
+    for name, rows in sweeps(rows_of(folders)).items():
         found = [
             statistics.mean(needed(rows, choose, seed) for seed in range(replays))
             for choose in (at_random, most_similar, planned)

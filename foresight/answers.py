@@ -21,11 +21,13 @@ from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .asked import SHAPE, all_of, base_of, changed, made_of
 from .predictor import Predictor, trained
-from .setting import ZERO, lacking, setting, system_of, words_of
+from .setting import ASPECT, ZERO, lacking, setting, system_of, words_of
 
 _EQUAL = 1e-9  # of two labels of one size
 _FARTHEST = 8  # times larger or smaller than any measured model: beyond, nothing tells its speed
 _ALIKE = 1.25  # times farther than the nearest model that is near too
+_SAME_SIZE = math.log(1.3)  # of the blocks alone: embeddings are not in them
+_SLIM, _WIDE = 8, 2048  # hidden size over layers: no model is beyond
 _LIKELY = 0.5  # a chance of no room above which a configuration is not ranked
 SPEED = "tokens_per_s"
 START = "start"  # the power of a device is that of the run that a prediction starts from
@@ -55,7 +57,7 @@ class Start:
     def splits(self, asked: Mapping[str, Any]) -> list[Row]:
         """Every feasible split of the devices asked for or of the base; by cost or energy, which
         tell sizes apart, on every node count on which the base's model was measured."""
-        wanted = {**asked, **self.model}
+        wanted = {**self.model, **asked}
         if self.by not in ORDERED or not self.base["nodes"] or {"nodes", "dp"} & asked.keys():
             return all_of(self.base, wanted)
         alike = [row for row in self.rows if _is_of(row, self.base)]
@@ -106,7 +108,7 @@ def predicted(
     Raises BenchError where nothing that was measured tells of it, or where it cannot be.
     """
     start = prepared(warehouse, query, asked)
-    base, predictor, wanted = start.base, start.predictor, {**asked, **start.model}
+    base, predictor, wanted = start.base, start.predictor, {**start.model, **asked}
     if every:
         made = start.splits(asked)
         if not made:
@@ -122,7 +124,8 @@ def predicted(
         "runs": len(predictor.rows), "predictor": predictor,
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
         "model_stated": not start.model, "assumed": _assumptions(found[0]),
-        "unused": len(predictor.left_out), "cost_fronts": fronts, "front_models": False,
+        "unused": len(predictor.left_out), "failures": predictor.failures,
+        "cost_fronts": fronts, "front_models": False,
         "alike": [row for row in measured if not every and split_of(row) == split_of(made[0])],
         **facts_of(kept),
     }  # fmt: skip
@@ -146,7 +149,8 @@ def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> St
     near: Sequence[Row] = _near(rows, size) if size else rows
     base = base_of(_newest(near), asked)
     if shape := {name: asked[name] for name in SHAPE if name in asked}:
-        _near(rows, _size(changed(base, shape)) or 1.0)
+        _refuse_shape(size, shape)
+        _near(rows, _size(changed(base, {**model, **shape})) or 1.0)
     known = everything.eligible("pace")
     predictor = trained(known.kept, known.left_out, system_of(base))
     if model:  # other documents plan the training of other models
@@ -170,6 +174,27 @@ def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
         )  # fmt: skip
     limit = apart[id(nearest)] + math.log(_ALIKE)
     return [row for row in rows if apart[id(row)] <= limit]
+
+
+def _refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:
+    """Raises BenchError for layers and a hidden size that are not those of a model of a size, in
+    1e9 parameters: of 12 x layers x hidden^2 of them."""
+    if not size or not {"layers", "hidden"} & shape.keys():
+        return
+    blocks = size * 1e9 / 12
+    layers = shape.get("layers") or blocks / shape["hidden"] ** 2
+    hidden = shape.get("hidden") or math.sqrt(blocks / layers)
+    if abs(math.log(layers * hidden**2 / blocks)) > _SAME_SIZE:
+        why = f"{layers} layers of hidden size {hidden:,} are {12e-9 * layers * hidden**2:.3g}B"
+    elif not _SLIM <= hidden / layers <= _WIDE:
+        why = f"{size:g}B would have {layers:,.0f} layers of hidden size {hidden:,.0f}"
+    else:
+        return
+    usual = max(1, round((blocks * ASPECT) ** (1 / 3) / 128)) * 128
+    raise BenchError(
+        "this configuration cannot be", why=why,
+        hint=f"the nearest that can: --hidden {usual} --layers {max(1, round(blocks / usual**2))}",
+    )  # fmt: skip
 
 
 def _newest(rows: Sequence[Row]) -> Sequence[Row]:
@@ -214,6 +239,9 @@ def _assumptions(row: Row) -> list[str]:
         said.append(f"{words}, as the sizes of the run it starts from do not fit")
     if not (row["layers"] and row["hidden"]):
         said.append("layers and hidden size of a usual model of its size")
+    if row["nodes"] and not row["base"]["nodes"]:
+        said.append(f"one device a node, as {row['base']['where']} states no nodes; --dp asks for"
+                    " devices by replicas")  # fmt: skip
     if row["zero_stage"] is None:
         said.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
     if row["recompute"] is None:

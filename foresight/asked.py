@@ -18,7 +18,7 @@ SIZES = ("nodes", "dp", "tp", "pp", "cp", "vpp", "mbs", "gbs", "seq_len", "zero_
 SHAPE = ("layers", "hidden", "heads")
 KINDS = ("recompute", "dtype")
 _MICRO = (1, 2, 4, 8, 16, 32)
-_MOVABLE = ("nodes", "tp", "pp", "mbs", "gbs")
+_MOVABLE = ("nodes", "tp", "pp", "mbs", "gbs", "hidden")
 _WEIGHT = {"tp": 0.6, "pp": 0.5, "mbs": 0.4, "gbs": 0.9}  # of a doubling, to the nearest possible
 # What was measured of another run, and must not pass for this one's.
 _MEASURED = (
@@ -65,10 +65,11 @@ def made_of(base: Row, asked: Mapping[str, Any]) -> Row:
     if found is not None:
         moved = {name: found[name] for name in free if found[name] != base[name]}
         return {**found, "moved": moved}
-    found = _nearest(base, asked, [name for name in _MOVABLE if name in asked], free)
+    found = _nearest(base, asked, [name for name in _MOVABLE if asked.get(name)], free)
     if found is None:
         raise BenchError("this configuration cannot be", why=why, hint="change --tp, --pp or --gbs")
-    told = [name for name in _MOVABLE if name in asked or found[name] != base[name]]
+    told = [name for name in _MOVABLE if asked.get(name) or found[name] != base[name]]
+    told = [name for name in told if found[name]]
     told += ["dp"] if "dp" in asked else []
     shown = " ".join(f"--{name.replace('_', '-')} {found[name]}" for name in told)
     raise BenchError("this configuration cannot be", why=why, hint=f"the nearest that can: {shown}")
@@ -165,21 +166,28 @@ def _nearest(
     best: tuple[float, Row] | None = None
     names = [name for name in (*axes, *free) if name != "gbs"]
     start = {name: int(asked[name] if name in axes else base[name]) for name in (*axes, *free)}
-    for values in itertools.product(*(tuple(_around(start[name])) for name in names)):
+    tried = [
+        tuple(_multiples(start[name], {**base, **asked}) if name == "hidden" else
+              _around(start[name], name in axes))
+        for name in names
+    ]  # fmt: skip
+    for values in itertools.product(*tried):
         told = {**asked, **dict(zip(names, values, strict=True))}
+        # A size that nobody asked for is cheaper to move; the batch is dearest of all.
+        apart = sum(
+            abs(math.log2(told[name] / start[name])) * (1 if name in axes else _WEIGHT[name])
+            for name in names
+        )
+        if best is not None and apart >= best[0]:
+            continue
         if axes:
             told.pop("dp", None)
         if "gbs" in start:
             told["gbs"] = _batch(changed(base, told), start["gbs"])
-        # A size that nobody asked for is cheaper to move; the batch is dearest of all.
-        apart = sum(
-            abs(math.log2(told[name] / start[name])) * (1 if name in axes else _WEIGHT[name])
-            for name in start
-        )
-        if best is not None and apart >= best[0]:
-            continue
+            weight = 1 if "gbs" in axes else _WEIGHT["gbs"]
+            apart += abs(math.log2(told["gbs"] / start["gbs"])) * weight
         made = changed(base, told)
-        if impossible(made, told) is None:
+        if (best is None or apart < best[0]) and impossible(made, told) is None:
             best = (apart, made)
     return best[1] if best else None
 
@@ -191,11 +199,18 @@ def _batch(made: Row, about: int) -> int:
     return max(1, round(about / unit)) * unit
 
 
-def _around(value: int) -> Iterator[int]:
-    """Sizes about one: itself, neighbours by one, and by doublings."""
+def _around(value: int, far: bool) -> Iterator[int]:
+    """Sizes about one: itself, neighbours by one, and by doublings; `far`: of all halves."""
     near = (value, value - 1, value + 1, value // 2, value * 2, value // 4, value * 4,
             1 << (value.bit_length() - 1), value - 2, value + 2)  # fmt: skip
-    yield from dict.fromkeys(one for one in near if one > 0)
+    halves = (value >> by for by in range(3, value.bit_length())) if far else ()
+    yield from dict.fromkeys(one for one in (*near, *halves) if one > 0)
+
+
+def _multiples(hidden: int, row: Row) -> Iterator[int]:
+    """Hidden sizes about one that heads and TP divide."""
+    unit = math.lcm(row["heads"] or 1, row["tp"] or 1)
+    yield from dict.fromkeys((hidden, max(1, hidden // unit) * unit, (hidden // unit + 1) * unit))
 
 
 def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:

@@ -1,88 +1,53 @@
-"""Intervals that cover: errors of runs left out, in three ways, scale the deviations of a fit.
+"""Intervals that cover: errors of runs left out, in several ways, scale the deviations of a fit.
 
 Conformal prediction with normalised scores (Lei and others, arXiv 1604.04173, section 5), by
 leaving out whole groups: a score then tells of a run that shares with the others what the new one
-would.
+would. A fit without the group gives the error, as how rough a source is was told by its runs too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from enum import StrEnum
-from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .folds import Beyond, Reach, folds
 from .posterior import Posterior
-from .setting import Setting
 
 LEVEL = 0.9
 ENOUGH = 20  # scores of one system: with fewer those of all systems count
 _UNTOLD = 3.0  # what a deviation is multiplied by where no score tells it, and at least by too few
-_REACH = 2.0  # sizes beyond the measured range that an error is known for
+# Programs and ways to count differ between sources by what no setting tells (ln); documents left
+# out are missed by it, whatever is known of their system.
+_UNKNOWN = {Beyond.SOURCE: 0.3, Beyond.SYSTEM: 0.3}
+_REFITS = 24  # of a kind of fold, where there are more; documents and systems are few
 
-
-class Beyond(StrEnum):
-    """What a prediction leaves, as seen from the runs that it rests on."""
-
-    SETTING = "configuration"  # its source and model are measured on sizes about its own
-    SIZE = "size"  # on fewer devices, or on more
-    SOURCE = "source"  # another source's runs of the system
-    SYSTEM = "system"  # no run of the system
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Runs to predict, by place, as if all `removed` had not been measured."""
-
-    removed: tuple[int, ...]
-    tested: tuple[int, ...]
-
-
-def folds(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
-    """The ways to leave out what the runs of a kind of prediction lack."""
-    if beyond is Beyond.SIZE:
-        return [*_larger(settings)]
-    keys: dict[Beyond, list[Hashable]] = {
-        Beyond.SETTING: [one.group for one in settings],
-        Beyond.SOURCE: [(one.system, one.source[0]) for one in settings],
-        Beyond.SYSTEM: [one.system for one in settings],
-    }
-    groups = [tuple(at) for at in _by(keys[beyond]).values()]
-    return [Fold(at, at) for at in groups if len(at) < len(settings)]
-
-
-def _larger(settings: Sequence[Setting]) -> Iterator[Fold]:
-    """Each size of a source and model above two others, of which the larger is half of it or more;
-    that size and all above it are left out."""
-    for at in _by([curve(one) for one in settings]).values():
-        sizes = sorted({settings[one].devices for one in at})
-        for below, size in pairwise(sizes[1:]):
-            if size <= _REACH * below:
-                removed = tuple(one for one in at if settings[one].devices >= size)
-                yield Fold(removed, tuple(one for one in removed if settings[one].devices == size))
-
-
-def curve(one: Setting) -> Hashable:
-    """Equal for runs that differ in size, of one source and model."""
-    return one.system, one.source[0], one.model
-
-
-def _by(keys: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    found: dict[Hashable, list[int]] = {}
-    for at, key in enumerate(keys):
-        found.setdefault(key, []).append(at)
-    return found
+Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Errors over deviations of runs left out, with the systems of these runs."""
+    """Errors of ln(cost) of runs left out and their deviations, with the places of the runs."""
 
-    scores: tuple[float, ...]
+    runs: tuple[int, ...]
+    errors: Array
+    deviations: Array
     systems: tuple[Hashable, ...]
+    pooled: bool = False  # of all systems, as one has too few groups
+
+    @property
+    def ratios(self) -> Array:
+        """Errors over deviations."""
+        found: Array = np.abs(self.errors) / self.deviations
+        return found
+
+    def _of(self, system: Hashable) -> NDArray[np.bool_]:
+        own = np.array([of == system for of in self.systems], dtype=bool)
+        return own if own.sum() >= ENOUGH and not self.pooled else np.ones(len(own), dtype=bool)
 
     def factor(self, system: Hashable, level: float = LEVEL) -> tuple[float, int]:
         """What a deviation is multiplied by to cover a share of errors; how many scores tell it.
@@ -90,23 +55,40 @@ class Scores:
         With too few for that share the worst counts, and half as much more; but two runs that
         the fit happens to hit tell nothing of a third, so never less than without any.
         """
-        own = [score for score, of in zip(self.scores, self.systems, strict=True) if of == system]
-        found = sorted(own if len(own) >= ENOUGH else self.scores)
+        found = np.sort(self.ratios[self._of(system)]).tolist()
         if not found:
             return _UNTOLD, 0
         at = math.ceil((len(found) + 1) * level) - 1
         told = found[at] if at < len(found) else max(1.5 * found[-1], _UNTOLD)
         return told, len(found)
 
+    def usual(self, system: Hashable) -> float:
+        """Half of the median interval of ln(cost) of runs left out."""
+        if not self.runs:
+            return 0.0
+        return self.factor(system)[0] * float(np.median(self.deviations[self._of(system)]))
 
-def scores(fitted: Posterior, beyond: Beyond) -> Scores:
-    """The scores of all runs that can be left out in this way."""
-    found: list[tuple[float, Hashable]] = []
-    for fold in folds(fitted.settings, beyond):
-        error, deviation = fitted.left_out(fold.removed, fold.tested)
-        of = [fitted.settings[one].system for one in fold.tested]
-        found += zip(np.abs(error / deviation).tolist(), of, strict=True)
-    return Scores(tuple(one for one, _ in found), tuple(of for _, of in found))
+
+def scores(fitted: Posterior, kind: Beyond) -> Scores:
+    """The scores of runs that can be left out in this way."""
+    runs: list[int] = []
+    errors, deviations = [np.zeros(0)], [np.zeros(0)]
+    for fold in folds(fitted.settings, kind, None if kind in _UNKNOWN else _REFITS):
+        tested = [fitted.settings[at] for at in fold.tested]
+        mean, covariance = fitted.without(fold.removed).predicted(tested)
+        runs += fold.tested
+        errors.append(np.log(fitted.costs[[*fold.tested]]) - mean)
+        deviations.append(deviation(fitted, kind, np.diag(covariance)))
+    systems = tuple(fitted.settings[at].system for at in runs)
+    each = np.concatenate(errors), np.concatenate(deviations)
+    return Scores(tuple(runs), *each, systems, kind in _UNKNOWN)
+
+
+def deviation(fitted: Posterior, kind: Beyond, variance: Array) -> Array:
+    """Deviations of ln(cost) of further jobs, by the variances of a fit."""
+    more = fitted.scales.noise**2 + _UNKNOWN.get(kind, 0.0) ** 2
+    found: Array = np.sqrt(np.maximum(variance, 0.0) + more)
+    return found
 
 
 @dataclass(slots=True)
@@ -118,33 +100,31 @@ class Widths:
 
     def of(self, kind: Beyond) -> Scores:
         """The scores of a kind; where nothing can be left out so, of configurations."""
+        return self._own(kind) if self._own(kind).runs else self._own(Beyond.SETTING)
+
+    def _own(self, kind: Beyond) -> Scores:
         if kind not in self.known:
             self.known[kind] = scores(self.fitted, kind)
-        found = self.known[kind]
-        return found if found.scores or kind is Beyond.SETTING else self.of(Beyond.SETTING)
+        return self.known[kind]
 
-    def factor(self, kind: Beyond, system: Hashable) -> tuple[float, int]:
-        """The factor and how many scores tell it; what is extrapolated is never the surer."""
-        found, by = self.of(kind).factor(system)
-        return max(found, self.of(Beyond.SETTING).factor(system)[0]), by
+    def told_by(self, kind: Beyond) -> Beyond:
+        """What is left out for predictions of a kind."""
+        return kind if self._own(kind).runs else Beyond.SETTING
 
+    def width(self, reach: Reach, system: Hashable, variance: float) -> tuple[float, int]:
+        """Half of the 90% interval of ln(cost), and how many runs left out tell it.
 
-def beyond(fitted: Posterior, one: Setting) -> Beyond:
-    """What a prediction leaves of what was measured."""
-    same = [run for run in fitted.settings if run.system == one.system]
-    if not same:
-        return Beyond.SYSTEM
-    near = [run.devices for run in same if curve(run) == curve(one)]
-    if not near:
-        return Beyond.SOURCE
-    return Beyond.SETTING if min(near) <= one.devices <= max(near) else Beyond.SIZE
-
-
-def farther(fitted: Posterior, one: Setting) -> tuple[float, float]:
-    """How many times more devices than any run of its source and model a run has, or fewer, and
-    than any run of its system, of an unknown system than any run; 1 within what was measured."""
-    same = [run for run in fitted.settings if run.system == one.system] or [*fitted.settings]
-    near = [run.devices for run in same if curve(run) == curve(one)]
-    most = max(run.devices for run in same)
-    apart = max(one.devices / max(near), min(near) / one.devices) if near else 1.0
-    return max(1.0, apart), max(1.0, one.devices / most)
+        What is unknown for several reasons adds up as deviations do, and what was not measured is
+        never surer than a configuration beside measured ones. Documents and systems left out take
+        their sizes along, so that what they were missed by holds these too.
+        """
+        first, *others = reach.kinds
+        factor, by = self.of(first).factor(system)
+        if first in (Beyond.SIZE, Beyond.RANGE):
+            factor = max(factor, self.of(Beyond.SETTING).factor(system)[0])
+        own = float(deviation(self.fitted, first, np.array([variance]))[0])
+        parts = [factor * own * reach.grown(first)]
+        if first not in _UNKNOWN:
+            parts += [self.of(kind).usual(system) * reach.grown(kind) for kind in others]
+        least = 0.0 if first is Beyond.SETTING else self.of(Beyond.SETTING).usual(system)
+        return max(math.hypot(*parts), least), by

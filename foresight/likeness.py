@@ -34,6 +34,26 @@ class Scales:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """Covariance of what the terms leave of runs: a steady part, and one that is rougher in rough
+    sources; `system`: 1 for pairs of one system."""
+
+    system: Array
+    steady: Array
+    rough: Array
+
+    def covariance(self, rough: Array) -> Array:
+        """By the products of how much rougher than usual the sources of each pair are."""
+        found: Array = self.steady + rough * self.rough
+        return found
+
+    def among(self, kept: Sequence[int]) -> Shared:
+        """Of some of the runs."""
+        at = np.ix_(kept, kept)
+        return Shared(self.system[at], self.steady[at], self.rough[at])
+
+
+@dataclass(frozen=True)
 class Likeness:
     """What runs share, pair by pair: 1 or 0, a number of settings, doublings between sizes."""
 
@@ -45,18 +65,17 @@ class Likeness:
     apart: Array
     peakless: Array
 
-    def covariance(self, s: Scales, peak: bool, rough: Array) -> Array:
-        """Covariance of what the terms leave; `peak`: they rest on the peak of the device; `rough`:
-        the products of how much rougher than usual the sources of each pair are."""
+    def shared(self, s: Scales, peak: bool) -> Shared:
+        """What the terms leave; `peak`: they rest on the peak of the device."""
         words = np.exp(-s.word * self.differing)
         local = self.model * s.local**2 * _matern(self.apart, s.near)
         unknown = self.peakless * _PEAKLESS**2 if peak else 0.0
         everywhere = s.model**2 * self.model + s.shape**2 * self.shape
         alike = words * s.smooth**2 * _matern(self.apart, s.wide)
         in_source = self.source * words * (s.words**2 + local)
-        shared = s.system**2 + s.source**2 * self.source + unknown
-        found: Array = self.system * (shared + rough * (everywhere + alike + in_source))
-        return found
+        steady = s.system**2 + s.source**2 * self.source + unknown
+        rough = everywhere + alike + in_source
+        return Shared(self.system, self.system * steady, self.system * rough)
 
 
 def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:

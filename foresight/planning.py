@@ -77,7 +77,8 @@ def proposed(
             hint="fewer --run-steps, or more --device-hours or --money",
         )  # fmt: skip
     rows = [
-        {**row, "rank": rank, "changes": _changes(best, row)} for rank, row in enumerate(chosen, 1)
+        {**row, "rank": rank, "changes": _changes(best, row), "why": _why(row)}
+        for rank, row in enumerate(chosen, 1)
     ]
     facts: dict[str, Any] = {
         "repeats": sum(row["again"] for row in rows), "base": best,
@@ -118,7 +119,8 @@ def _with_repeats(
 ) -> list[dict[str, Any]]:
     """New runs in their order, each after the repeats that are worth more than it."""
     both: list[dict[str, Any]] = []
-    left = [{**row, "again": True} for row in repeats if row["expected_gain"] > least]
+    no_new = {"chance_of_best": None, "narrows": None}
+    left = [{**row, **no_new, "again": True} for row in repeats if row["expected_gain"] > least]
     for row in found:
         while left and left[0]["expected_gain"] > row["expected_gain"]:
             both.append(left.pop(0))
@@ -146,6 +148,26 @@ def _changes(base: Row, row: Row) -> str:
     ]
     same = ", ".join(moved) or "the same"
     return f"{same}, again" if row["again"] else same
+
+
+_TELLS = 0.05  # of a deviation that falls: below, a run tells little of another
+
+
+def _why(row: Row) -> str:
+    """What a run is proposed for: the chance that it is the best, and what it tells of others."""
+    of = row["tells_of"]
+    if row["again"]:
+        apart = abs((row[SPEED] or 1.0) / (of[SPEED] or 1.0) - 1)
+        return f"noise: {apart:.1%} from {_split(of)}"
+    wins = f"{row['chance_of_best']:.0%} to beat the best"
+    if of is None or row["narrows_most"] < _TELLS:
+        return f"{wins}; tells little of others"
+    return f"{wins}; tells of {_split(of)}, whose deviation falls by {row['narrows_most']:.0%}"
+
+
+def _split(row: Row) -> str:
+    sizes = (("DP", row["dp"]), ("TP", row["tp"]), ("PP", row["pp"]), ("MBS", row["mbs"]))
+    return " ".join(f"{name}{size}" for name, size in sizes if size)
 
 
 def _with_hours(row: Row, limits: Limits) -> dict[str, Any]:

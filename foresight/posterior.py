@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .likeness import Array, Likeness, Scales, likeness
+from .likeness import Array, Scales, Shared, likeness
 from .setting import Setting
 from .terms import WAITING, Law
 
 _ROUNDS = 10
+_BEFORE = 5  # of these, from which a fit without some of the runs goes on
 _STEP = 0.7  # of the way to the linearised optimum, so that no round leaves where it holds
 _SMOOTH_ROUNDS = 3  # before sources are told to be rough: first the terms have their say
 _SHRINK = 4.0  # runs that speak for usual roughness
@@ -86,6 +87,14 @@ class Part:
     words: str = ""  # what is counted
 
 
+@dataclass(frozen=True, slots=True)
+class Began:
+    """What the first rounds of a fit gave: parameters by system, roughness by file."""
+
+    systems: dict[Hashable, Array]
+    rough: dict[str, float]
+
+
 @dataclass(frozen=True)
 class Posterior:
     """A law as runs tell it."""
@@ -93,6 +102,8 @@ class Posterior:
     law: Law
     scales: Scales
     settings: tuple[Setting, ...]
+    costs: Array = field(repr=False)
+    noise: Array = field(repr=False)  # deviation of ln(cost) by each run alone
     slopes: Array = field(repr=False)  # n x k
     inverse: Array = field(repr=False)  # of the covariance of what was measured
     weights: Array = field(repr=False)  # the inverse times what the prior leaves
@@ -100,6 +111,8 @@ class Posterior:
     common: Array = field(repr=False)  # and of a system that was not measured
     excess: Array = field(repr=False)  # variance that a run that stands alone was given
     rough: dict[str, float] = field(repr=False)  # by file
+    began: Began = field(repr=False)
+    shared: Shared = field(repr=False)
 
     def parameters(self, settings: Sequence[Setting]) -> Array:
         """The parameters of runs (n x k)."""
@@ -118,10 +131,10 @@ class Posterior:
     def _covariance(
         self, a: Sequence[Setting], slope_a: Array, b: Sequence[Setting], slope_b: Array
     ) -> Array:
-        alike = likeness(a, b)
+        shared = likeness(a, b).shared(self.scales, self.law.peak)
         rough = np.outer(self._roughness(a), self._roughness(b))
-        shared = alike.covariance(self.scales, self.law.peak, rough)
-        return shared + _of_parameters(self.law, slope_a, slope_b, alike.system, self.scales)
+        parameters = _of_parameters(self.law, slope_a, slope_b, shared.system, self.scales)
+        return shared.covariance(rough) + parameters
 
     def _roughness(self, settings: Sequence[Setting]) -> list[float]:
         """How rough the sources of runs are; of an unknown source, the others of the system."""
@@ -149,6 +162,16 @@ class Posterior:
         told.append(Part("what like runs add or save", rest))
         return tuple(part for part in told if part.cost)
 
+    def without(self, removed: Sequence[int]) -> Posterior:
+        """The posterior had some runs not been measured: fitted anew, as how rough a source is, and
+        what stands alone, was told by them too."""
+        gone = set(removed)
+        kept = [at for at in range(len(self.settings)) if at not in gone]
+        return fit(
+            self.law, [self.settings[at] for at in kept], self.costs[kept], self.noise[kept],
+            self.scales, self.began, self.shared.among(kept),
+        )  # fmt: skip
+
     def left_out(self, removed: Sequence[int], tested: Sequence[int]) -> tuple[Array, Array]:
         """Error and deviation of ln(cost) of the tested runs, had the removed not been measured."""
         block = np.linalg.inv(self.inverse[np.ix_(removed, removed)])
@@ -168,28 +191,34 @@ def _of_parameters(law: Law, a: Array, b: Array, same_system: Array, s: Scales) 
 def fit(
     law: Law,
     settings: Sequence[Setting],
-    costs: Sequence[float],
-    noise: Sequence[float],
+    costs: Sequence[float] | Array,
+    noise: Sequence[float] | Array,
     scales: Scales,
-    alike: Likeness | None = None,
+    began: Began | None = None,
+    shared: Shared | None = None,
 ) -> Posterior:
-    """The posterior of runs with their costs and what deviates of ln(cost) by each alone."""
+    """The posterior of runs with their costs and what deviates of ln(cost) by each alone; `began`:
+    the first rounds with more runs, from which it goes on; `shared`: what these share, if known."""
     usual, spread = _prior(law)
-    alike = alike or likeness(settings, settings)
+    shared = shared or likeness(settings, settings).shared(scales, law.peak)
+    costs, noise = np.array(costs, dtype=np.float64), np.array(noise, dtype=np.float64)
     counted, files = basis(law, settings), [one.source[0] for one in settings]
     alone = np.array([scales.noise**2 / one.jobs for one in settings]) + np.square(noise)
-    theta = np.tile(usual, (len(settings), 1))
-    heavy, rough = np.ones(len(settings)), np.ones(len(settings))
-    for at in range(_ROUNDS + 1):
+    theta = np.array([began.systems[one.system] if began else usual for one in settings])
+    heavy = np.ones(len(settings))
+    rough = np.array([began.rough[file] if began else 1.0 for file in files])
+    for at in range(_BEFORE if began else 0, _ROUNDS + 1):
+        if at == _BEFORE:
+            began = Began(*_told(settings, theta, rough))
         value, slope = counted.linear(theta)
-        covariance = alike.covariance(scales, law.peak, np.outer(rough, rough))
-        covariance += _of_parameters(law, slope, slope, alike.system, scales)
-        inverse = np.linalg.inv(covariance + np.diag(alone * heavy + 1e-9)).astype(np.float64)
+        covariance = shared.covariance(np.outer(rough, rough))
+        covariance += _of_parameters(law, slope, slope, shared.system, scales)
+        inverse = _inverse(covariance + np.diag(alone * heavy + 1e-9))
         weights = inverse @ (np.log(costs) - value + ((theta - usual) * slope).sum(1))
         if at == _ROUNDS:
             break
         pulled = slope * weights[:, None]
-        shift = (1 - scales.own**2) * pulled.sum(0) + scales.own**2 * (alike.system @ pulled)
+        shift = (1 - scales.own**2) * pulled.sum(0) + scales.own**2 * (shared.system @ pulled)
         theta = theta + _STEP * np.clip(usual + spread**2 * shift - theta, -1.0, 1.0)
         # Student's t as a scaled normal: what a run has of its own tells how wide its noise is.
         own = alone * heavy * weights
@@ -197,12 +226,33 @@ def fit(
         if at >= _SMOOTH_ROUNDS:
             rough = rough * _rougher(files, weights**2 / np.diag(inverse), rough)
     weighed = slope * weights[:, None]
-    systems = {one.system: theta[at] for at, one in enumerate(settings)}
     common = usual + spread**2 * (1 - scales.own**2) * weighed.sum(0)
+    assert began is not None
+    systems, roughness = _told(settings, theta, rough)
     return Posterior(
-        law, scales, tuple(settings), slope, inverse, weights, systems, common,
-        alone * (heavy - 1), dict(zip(files, rough.tolist(), strict=True)),
+        law, scales, tuple(settings), costs, noise, slope, inverse, weights, systems, common,
+        alone * (heavy - 1), roughness, began, shared,
     )  # fmt: skip
+
+
+def _inverse(covariance: Array) -> Array:
+    """Of a positive definite matrix, in half the time of any matrix."""
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(covariance, lower=True, clean=True)
+    if failed:
+        raise np.linalg.LinAlgError("covariance of runs is not positive definite")
+    lower, _ = lapack.dpotri(factor, lower=True)
+    found: Array = np.tril(lower) + np.tril(lower, -1).T
+    return found
+
+
+def _told(
+    settings: Sequence[Setting], theta: Array, rough: Array
+) -> tuple[dict[Hashable, Array], dict[str, float]]:
+    """Parameters of runs by their system, and roughness by their file."""
+    systems = {one.system: theta[at] for at, one in enumerate(settings)}
+    return systems, {one.source[0]: float(rough[at]) for at, one in enumerate(settings)}
 
 
 def _rougher(files: Sequence[str], squares: Array, rough: Array) -> Array:

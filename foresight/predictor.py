@@ -13,11 +13,13 @@ from ..decide.jobs import by_configuration
 from ..decide.rows import Row
 from ..schema.errors import BenchError
 from ..vocabulary.format import number
-from .intervals import Beyond, Widths, beyond, farther, folds
+from .days import apart
+from .folds import Beyond, Reach, reach
+from .intervals import Widths, deviation
 from .likeness import likeness
 from .memory import fitted, most_room, room
 from .posterior import Posterior, fit
-from .proposals import expected_improvement, order, worth_repeating
+from .proposals import order, rival, worth_repeating
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
 from .terms import PACE, recomputed
@@ -35,6 +37,7 @@ class Predictor:
     pace: Posterior
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
+    failures: int  # runs that ran out of memory, from which it was fitted too
     widths: Widths = field(repr=False)
     memory_widths: Widths | None = field(default=None, repr=False)
 
@@ -50,29 +53,24 @@ class Predictor:
         rests_on = self._nearest(settings)
         found = []
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
-            kind = beyond(self.pace, one)
-            width, by = _width(self.widths, one, kind, covariance[at, at])
-            width = max(width, self._between_jobs(one, float(mean[at])))
-            known = {"beyond": str(kind), "scores": by, "rests_on": rests_on[at]}
-            known["times_beyond"] = self._reached(one)
-            known |= _of_pace(row, one, float(mean[at]), width)
+            self._refuse_far(one)
+            of = reach(self.pace.settings, one)
+            width, by = self.widths.width(of, one.system, covariance[at, at])
+            jobs = apart(self.rows, self.pace.settings, one)
+            middle = float(mean[at])
+            ends = (middle - width, middle + width)
+            ends = jobs.ends(middle, width) if jobs else ends
+            known = {"beyond": str(of.kinds[0]), "scores": by, "rests_on": rests_on[at]}
+            known["told_by"] = str(self.widths.told_by(of.kinds[0]))
+            known["outside_text"] = "; ".join(size.words for size in of.outside) or None
+            known["jobs_apart"] = jobs
+            known["times_beyond"] = max((size.times for size in of.outside), default=1.0)
+            known |= _of_pace(row, one, middle, ends)
             if needs:
-                known |= self._of_memory(row, one, kind, float(needs[0][at]), needs[1][at, at])
-            known["terms"] = self.pace.terms(one, float(mean[at]))
+                known |= self._of_memory(row, one, of, float(needs[0][at]), needs[1][at, at])
+            known["terms"] = self.pace.terms(one, middle)
             found.append({**row, **_NO_MEMORY, **known})
         return found
-
-    def _between_jobs(self, one: Setting, mean: float) -> float:
-        """How far the jobs of this configuration lie from what is predicted, as ln: the next may
-        lie as far, however sure their median is."""
-        ends = [
-            one.devices / row[end]
-            for row, known in zip(self.rows, self.pace.settings, strict=True)
-            if (known.group, known.source) == (one.group, one.source) and known.jobs > 1
-            for end in ("tokens_per_s_low", "tokens_per_s_high")
-            if row[end]
-        ]
-        return max((abs(math.log(pace) - mean) for pace in ends), default=0.0)
 
     def proposed(
         self, made: Sequence[Row], most: int, per_device: bool = False
@@ -85,19 +83,28 @@ class Predictor:
         mean = mean - np.log([_work(one, per_device) for one in settings])
         known = {one.group for one in settings}
         sizes = {one.devices for one in settings}
-        system, model = settings[0].system, settings[0].model
+        system, models = settings[0].system, {one.model for one in settings}
         measured = [
             math.log(float(one.pace or 0) / _work(one, per_device))
             for one in self.pace.settings
             if one.system == system
-            and (one.model == model or one.group in known)
+            and (one.model in models or one.group in known)
             and (per_device or one.devices in sizes)  # more devices are faster whatever the split
         ]
         best = min(measured, default=float(mean.min()))
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in made])
         chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
-        gain = expected_improvement(mean, np.sqrt(np.maximum(np.diag(covariance), 1e-12)), best)
-        return [{**made[at], "expected_gain": float(gain[at])} for at in chosen]
+        return [
+            {
+                **made[one.at],
+                "expected_gain": one.gain,
+                "chance_of_best": one.chance,
+                "narrows": one.narrows,
+                "narrows_most": one.narrows_most,
+                "tells_of": None if one.most is None else made[one.most],
+            }
+            for one in chosen
+        ]
 
     def repeated(self, made: Sequence[Row], per_device: bool = False) -> list[dict[str, Any]]:
         """Measured configurations, which are rated, with what one more job of each is worth, the
@@ -109,59 +116,67 @@ class Predictor:
         mean = mean - np.log([_work(one, per_device) for one in settings])
         variance = np.maximum(np.diag(covariance), 1e-12)
         gain = worth_repeating(mean, variance, self.pace.scales.noise)
-        found = [{**row, "expected_gain": float(one)} for row, one in zip(made, gain, strict=True)]
+        found = [
+            {**row, "expected_gain": float(one), "tells_of": made[rival(mean, at)]}
+            for at, (row, one) in enumerate(zip(made, gain, strict=True))
+        ]
         return sorted(found, key=lambda row: -row["expected_gain"])
 
-    def _reached(self, one: Setting) -> float:
-        """How many times more or fewer devices than were measured a run has; raises BenchError for
-        one that no run of its system tells of."""
-        apart, of_system = farther(self.pace, one)
-        if of_system > _FARTHEST:
+    def _refuse_far(self, one: Setting) -> None:
+        """Raises BenchError for far more devices than any run of its system had, of an unknown
+        system than any run."""
+        same = [run for run in self.pace.settings if run.system == one.system]
+        most = max(run.devices for run in same or self.pace.settings)
+        if one.devices > _FARTHEST * most:
             raise BenchError(
                 f"no run of about {number(one.devices)} devices",
-                why=f"the largest of this system had {number(one.devices / of_system)},"
+                why=f"the largest of this system had {number(most)},"
                 f" more than {_FARTHEST} times fewer",
                 hint="--nodes asks for fewer",
             )  # fmt: skip
-        return apart
 
     @property
     def systems(self) -> frozenset[object]:
         """The systems that runs were measured on."""
         return frozenset(one.system for one in self.pace.settings)
 
-    def _chance(self, kind: Beyond, mean: float, variance: float, space: float) -> float:
+    def _chance(
+        self, kind: Beyond, mean: float, variance: float, space: float
+    ) -> tuple[float, bool]:
         """The probability that a need exceeds the room: the share of runs left out that were missed
-        by as many deviations, half of them on this side."""
+        by as many deviations, half of them on this side; and whether none was, so that it is no
+        more than a bound."""
         assert self.memory is not None and self.memory_widths is not None
-        known = self.memory_widths.of(kind).scores
-        deviation = math.sqrt(max(variance, 0.0) + self.memory.scales.noise**2)
-        apart = (math.log(space) - mean) / deviation
-        beyond_it = (1 + sum(one >= abs(apart) for one in known)) / (len(known) + 1) / 2
-        return beyond_it if apart > 0 else 1 - beyond_it
+        known = self.memory_widths.of(kind).ratios
+        own = deviation(self.memory, kind, np.array([variance]))[0]
+        space_left = (math.log(space) - mean) / own
+        missed = int(np.sum(known >= abs(space_left)))
+        beyond_it = (1 + missed) / (len(known) + 2) / 2  # never even: the mean is on a side
+        return (beyond_it if space_left > 0 else 1 - beyond_it), not missed
 
     def _of_memory(
-        self, row: Row, one: Setting, kind: Beyond, mean: float, variance: float
+        self, row: Row, one: Setting, of: Reach, mean: float, variance: float
     ) -> dict[str, Any]:
         assert self.memory is not None and self.memory_widths is not None
-        width, _ = _width(self.memory_widths, one, kind, variance)
+        width, _ = self.memory_widths.width(of, one.system, variance)
         space = room(row["device"])
         # Of a device that is not stated only what no device has is out of memory for sure.
         limit = space or (most_room() if mean > math.log(most_room()) else None)
+        chance, bound = self._chance(of.kinds[0], mean, variance, limit) if limit else (None, None)
         return {
             "memory_gb_predicted": math.exp(mean),
             "memory_gb_low": math.exp(mean - width),
             "memory_gb_high": math.exp(mean + width),
             "memory_gb_device": space,
-            "out_of_memory": self._chance(kind, mean, variance, limit) if limit else None,
+            "out_of_memory": chance,
+            "out_of_memory_is_bound": bound,
             "memory_terms": self.memory.terms(one, mean),
         }
 
     def _nearest(self, settings: Sequence[Setting]) -> list[tuple[Row, ...]]:
         """The runs of its system most like each configuration, by the covariance of the model."""
-        scale = self.pace.scales
         pairs = likeness(settings, self.pace.settings)
-        shared = pairs.covariance(scale, False, np.ones((len(settings), len(self.rows))))
+        shared = pairs.shared(self.pace.scales, False).covariance(np.ones(pairs.apart.shape))
         order = np.argsort(-shared - 1e-6 * np.exp(-pairs.apart), axis=1, kind="stable")
         return [
             tuple(self.rows[at] for at in nearest[:_NEAREST] if own[at] > 0)
@@ -172,15 +187,12 @@ class Predictor:
         """The runs of a system with the tokens/s a device that they would have been predicted as
         had their configuration not been measured, and the ends of the 90% interval."""
         found, known = [], self.widths.of(Beyond.SETTING)
-        for fold in folds(self.pace.settings, Beyond.SETTING):
-            if self.pace.settings[fold.tested[0]].system != system:
-                continue
-            error, deviation = self.pace.left_out(fold.removed, fold.tested)
-            width = known.factor(system)[0] * deviation
-            for at, miss, half in zip(fold.tested, error, width, strict=True):
-                rate = math.exp(miss) / float(self.pace.settings[at].pace or 1)
-                ends = (rate * math.exp(-half), rate * math.exp(half))
-                found.append((self.rows[at], rate, *ends))
+        half = known.factor(system)[0] * known.deviations
+        for place, miss, width in zip(known.runs, known.errors, half, strict=True):
+            if self.pace.settings[place].system == system:
+                rate = math.exp(miss) / float(self.pace.settings[place].pace or 1)
+                ends = (rate * math.exp(-width), rate * math.exp(width))
+                found.append((self.rows[place], rate, *ends))
         return found
 
 
@@ -196,15 +208,10 @@ _NO_MEMORY = dict.fromkeys(
         "memory_gb_high",
         "memory_gb_device",
         "out_of_memory",
+        "out_of_memory_is_bound",
         "memory_terms",
     )
 )
-
-
-def _width(of: Widths, one: Setting, kind: Beyond, variance: float) -> tuple[float, int]:
-    """Half of the 90% interval of ln(cost), and how many runs left out tell it."""
-    factor, by = of.factor(kind, one.system)
-    return factor * math.sqrt(max(variance, 0.0) + of.fitted.scales.noise**2), by
 
 
 def _of(row: Row, systems: frozenset[object]) -> Setting:
@@ -222,15 +229,15 @@ def _of(row: Row, systems: frozenset[object]) -> Setting:
     return one
 
 
-def _of_pace(row: Row, one: Setting, mean: float, width: float) -> dict[str, Any]:
-    """Rates and times from ln(device-seconds a token) and half of its interval.
+def _of_pace(row: Row, one: Setting, mean: float, ends: tuple[float, float]) -> dict[str, Any]:
+    """Rates and times from ln(device-seconds a token) and the ends of its interval.
 
     No end of it is faster than the peak of the device, where that is known.
     """
     flops, peak = row["flops_per_token"], row["peak_tflops"]
     most = peak * 1e12 / (flops * recomputed(one)) if flops and peak else math.inf
-    each = {end: min(math.exp(-(mean + sign * width)), most) for end, sign in
-            (("", 0), ("_low", 1), ("_high", -1))}  # fmt: skip
+    each = {end: min(math.exp(-cost), most) for end, cost in
+            (("", mean), ("_low", ends[1]), ("_high", ends[0]))}  # fmt: skip
     made: dict[str, Any] = {}
     for end, rate in each.items():
         made[f"tokens_per_s_per_device{end}"] = rate
@@ -271,9 +278,10 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
     settings = [one for row in kept if (one := setting(row))]
     paces = [float(one.pace or 0) for one in settings]
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
-    memory = fitted(settings, _failed(left))
+    failed = _failed(left)
+    memory = fitted(settings, failed)
     widths = Widths(memory) if memory else None
-    return Predictor(tuple(kept), pace, memory, tuple(left), Widths(pace), widths)
+    return Predictor(tuple(kept), pace, memory, tuple(left), len(failed), Widths(pace), widths)
 
 
 def _failed(rows: Sequence[Row]) -> list[tuple[Setting, float]]:

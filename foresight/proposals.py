@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .likeness import Array
@@ -10,10 +12,22 @@ _DOUBT = 3.0  # deviations are taken for so much wider: a few runs know less tha
 _TEACHES = 0.02  # what a deviation less of all candidates is worth, beside improvement
 
 
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Why a candidate is proposed: what it may gain, as ln, and would tell of the others."""
+
+    at: int
+    gain: float  # expected improvement over the best that was measured
+    chance: float  # of being better than it
+    narrows: float  # by which share the deviations of the others fall, those near the best first
+    most: int | None  # of which candidate it would tell most
+    narrows_most: float  # and by which share its deviation falls
+
+
 def order(
     mean: Array, covariance: Array, best: float, noise: float, fits: Array, most: int
-) -> list[int]:
-    """Places of the candidates to run, the most valuable first.
+) -> list[Worth]:
+    """The candidates to run, the most valuable first.
 
     `mean` and `covariance` are of ln(cost), `best` is the least that was measured, `fits` the
     probability of each to have room. A run is worth its expected improvement (Jones, Schonlau and
@@ -21,8 +35,12 @@ def order(
     candidates. What was chosen counts as measured at its mean (Ginsbourger, Le Riche and Carraro,
     2010), so that the next teaches something else.
     """
-    mean, covariance = mean.copy(), covariance * _DOUBT**2
-    chosen: list[int] = []
+    from scipy.stats import norm
+
+    alone = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
+    gains, chances = expected_improvement(mean, alone, best), norm.cdf((best - mean) / alone)
+    covariance = covariance * _DOUBT**2
+    chosen: list[Worth] = []
     while len(chosen) < min(most, len(mean)):
         variance = np.maximum(np.diag(covariance), 1e-12)
         gain = expected_improvement(mean, np.sqrt(variance), best)
@@ -32,13 +50,24 @@ def order(
         after = np.sqrt(np.maximum(variance[:, None] - removed, 0))
         taught = ((np.sqrt(variance)[:, None] - after) * weight[:, None]).sum(0) / weight.sum()
         value = fits * (gain + _TEACHES * taught)
-        value[chosen] = -np.inf
+        value[[one.at for one in chosen]] = -np.inf
         at = int(np.argmax(value))
-        chosen.append(at)
+        told = _told(at, np.sqrt(variance), after[:, at], weight)
+        chosen.append(Worth(at, float(gains[at]), float(chances[at]), *told))
         best = min(best, float(mean[at]))
         column = covariance[:, at].copy()
         covariance -= np.outer(column, column) / (variance[at] + noise**2)
     return chosen
+
+
+def _told(at: int, before: Array, after: Array, weight: Array) -> tuple[float, int | None, float]:
+    """By which share a run takes from the deviations of the others, and from which the most."""
+    others = np.arange(len(before)) != at
+    if not others.any():
+        return 0.0, None, 0.0
+    weight, fallen = weight * others, 1 - after / before
+    most = int(np.argmax(fallen * weight))
+    return float((fallen * weight).sum() / weight.sum()), most, float(fallen[most])
 
 
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
@@ -59,7 +88,13 @@ def worth_repeating(mean: Array, variance: Array, noise: float) -> Array:
     if len(mean) < 2:
         return np.zeros(len(mean))
     moved = variance / np.sqrt(variance + noise**2)
-    others = np.array([np.delete(mean, at).min() for at in range(len(mean))])
+    others = np.array([mean[rival(mean, at)] for at in range(len(mean))])
     z = -np.abs(mean - others) / moved
     found: Array = moved * (norm.pdf(z) + z * norm.cdf(z))
     return found
+
+
+def rival(mean: Array, at: int) -> int:
+    """The best of the others; itself where it is alone."""
+    others = np.where(np.arange(len(mean)) == at, np.inf, mean)
+    return int(np.argmin(others)) if len(mean) > 1 else at

@@ -10,7 +10,7 @@ from ..decide.rows import Row, batch_of
 from ..vocabulary.hardware import device_of
 
 _TILE = 128  # columns of a matrix product's tile on tensor cores
-_ASPECT = 128  # hidden size over layers of usual models, where no source states the shape
+ASPECT = 128  # hidden size over layers of usual models, where no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and how much faster than those of 16 bits
 _NODE = 8  # devices of a node that states none
 ZERO = 0  # the stage of runs that state none
@@ -44,6 +44,7 @@ class Setting:
     peak: float | None
     links: Links
     params: float
+    expert_params: float  # of these, the experts'
     layers: float
     hidden: float
     heads: float | None
@@ -65,6 +66,7 @@ class Setting:
     noise: float = 0.0  # deviation of ln(pace) by printed digits
     jobs: int = 1
     memory: float | None = None  # GB of a device at its peak
+    undated: Hashable = None  # equal for repeats, of whatever day
 
     @property
     def dp(self) -> float:
@@ -104,7 +106,7 @@ def setting(row: Row) -> Setting | None:
     layers, hidden = row["layers"], row["hidden"]
     shaped = bool(layers and hidden)
     if not hidden:
-        hidden = math.sqrt(params / 12 / layers) if layers else (params * _ASPECT / 12) ** (1 / 3)
+        hidden = math.sqrt(params / 12 / layers) if layers else (params * ASPECT / 12) ** (1 / 3)
     batch, dense = batch_of(row), params / max(1.0, row["experts"] or 1)
     if batch is None and row["mbs"] and row["grad_accum"] is None and row["device_batch"]:
         batch = row["device_batch"] * devices
@@ -119,6 +121,7 @@ def setting(row: Row) -> Setting | None:
         peak=_peak(row),
         links=_links(row),
         params=params,
+        expert_params=_of_experts(row, params),
         layers=float(layers or dense / 12 / hidden**2),
         hidden=float(hidden),
         heads=row["heads"],
@@ -140,6 +143,7 @@ def setting(row: Row) -> Setting | None:
         noise=_rounding(row),
         jobs=row.get("jobs") or 1,
         memory=row["memory_gb"],
+        undated=_group(row, dated=False),
     )  # fmt: skip
 
 
@@ -168,6 +172,15 @@ def _flops(row: Row) -> float | None:
 def _params(row: Row) -> float | None:
     known = row["params_computed"] or row["params_stated"]
     return float(known) if known else float(row["params_b"] * 1e9) if row["params_b"] else None
+
+
+def _of_experts(row: Row, params: float) -> float:
+    """Parameters of all experts: a token leaves all but those of one of them, or a few, unused."""
+    experts = max(row["experts"] or 1, row["ep"] or 1)
+    if experts <= 1 or not row["active_b"]:
+        return 0.0
+    unused = max(0.0, params - 1e9 * float(row["active_b"]))
+    return min(params, unused * experts / (experts - 1))
 
 
 def _pace(row: Row) -> float | None:
@@ -227,7 +240,7 @@ def words_of(row: Row) -> dict[str, str]:
     return said | env | {f"column {name}": str(one) for name, one in row["others"].items()}
 
 
-def _group(row: Row) -> Hashable:
+def _group(row: Row, dated: bool = True) -> Hashable:
     names = (
         "device_count",
         "nodes",
@@ -241,5 +254,6 @@ def _group(row: Row) -> Hashable:
         "batch",
         "seq_len",
     )
-    words = frozenset(words_of(row).items())
+    said = words_of(row)
+    words = frozenset((name, said[name]) for name in said if dated or name != "date")
     return (row["system"], _shape(row), words, *(row[name] for name in names))

@@ -185,10 +185,16 @@ _SHAPES = (
 
 
 def _states(one: Setting) -> float:
-    # Bytes a parameter of mixed-precision Adam, by ZeRO stage (1910.02054, figure 1).
-    dp = one.dp
-    each = {0: 16.0, 1: 4 + 12 / dp, 2: 2 + 14 / dp}.get(one.zero, 16 / dp)
-    return one.params / (one.tp * one.pp) * each / 1e9
+    # Experts are split by EP too, and their replicas are fewer by as much.
+    dense, experts = one.params - one.expert_params, one.expert_params / one.ep
+    fewer = max(1.0, one.dp * one.cp / one.ep)
+    held = dense * _state_bytes(one.zero, one.dp) + experts * _state_bytes(one.zero, fewer)
+    return held / (one.tp * one.pp) / 1e9
+
+
+def _state_bytes(zero: int, replicas: float) -> float:
+    """Bytes a parameter of mixed-precision Adam, by ZeRO stage (1910.02054, figure 1)."""
+    return {0: 16.0, 1: 4 + 12 / replicas, 2: 2 + 14 / replicas}.get(zero, 16 / replicas)
 
 
 def _activations(one: Setting) -> float:
@@ -211,7 +217,7 @@ def _context(one: Setting) -> float:
 
 _MEMORY_TERMS = (
     Term("states", "weights, gradients, optimizer", 0.1, 0.3, _states,
-         "16 bytes a parameter / (TP x PP), shared by DP under ZeRO", piped=False),
+         "16 bytes a parameter / (TP x PP), of experts / EP, shared by DP under ZeRO", piped=False),
     Term("activations", "activations of the stages", 0.2, 0.5, _activations,
          "layers of a stage x micro-batches in flight", piped=False),
     Term("layer", "one layer and the logits", 0.2, 0.5, _layer,

@@ -15,7 +15,8 @@ from bench.decide.query import Query
 from bench.explain.prediction import explain_prediction
 from bench.foresight.answers import predicted
 from bench.foresight.asked import all_of, base_of, impossible, made_of
-from bench.foresight.intervals import Beyond, Scores, beyond, folds, scores
+from bench.foresight.folds import Beyond, Reach, folds, reach
+from bench.foresight.intervals import Scores, scores
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
 from bench.foresight.scales import PACE_SCALES
@@ -213,13 +214,19 @@ def test_a_table_without_a_known_size_says_what_is_missing(tmp_path: Path) -> No
     assert "no size of the model" in done.err or "tokens/s" in done.err
 
 
+def _scores(*ratios: float) -> Scores:
+    errors = np.array(ratios, dtype=np.float64) * 0.1
+    systems = ("A100",) * len(ratios)
+    return Scores(tuple(range(len(ratios))), errors, np.full(len(ratios), 0.1), systems)
+
+
 def test_intervals_are_the_errors_of_runs_left_out() -> None:
-    known = Scores(tuple(float(n) for n in range(1, 100)), ("A100",) * 99)
+    known = _scores(*range(1, 100))
     assert known.factor("A100") == (90.0, 99)
-    few = Scores((1.0, 2.0), ("A100",) * 2)
-    assert few.factor("A100") == (3.0, 2)  # too few for 90%: the worst, and half as much more
-    assert Scores((), ()).factor("A100") == (3.0, 0)
-    assert Scores((0.01, 0.02), ("A100",) * 2).factor("A100") == (3.0, 2), "no surer than by none"
+    # Too few for 90%: the worst, and half as much more.
+    assert _scores(1.0, 2.0).factor("A100") == (3.0, 2)
+    assert _scores().factor("A100") == (3.0, 0)
+    assert _scores(0.01, 0.02).factor("A100") == (3.0, 2), "no surer than by none"
 
 
 def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
@@ -232,7 +239,7 @@ def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
 def test_intervals_cover_what_they_say(predictor: Predictor) -> None:
     found = scores(predictor.pace, Beyond.SETTING)
     factor, count = found.factor("A100")
-    own = [one for one, of in zip(found.scores, found.systems, strict=True) if of == "A100"]
+    own = [one for one, of in zip(found.ratios, found.systems, strict=True) if of == "A100"]
     assert count == len(own)
     assert 0.88 <= np.mean(np.array(own) <= factor) <= 0.97
 
@@ -253,7 +260,7 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     again = made_of(base, {"mbs": 4})
     one = setting(again)
     assert one is not None and one.pace is None and one.mbs == 4
-    assert beyond(predictor.pace, one) is Beyond.SETTING
+    assert reach(predictor.pace.settings, one) == Reach((Beyond.SETTING,))
     assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_of(base, {})}) > 20
 
 

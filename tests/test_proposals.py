@@ -76,8 +76,10 @@ def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None
     mean = np.array([0.0, 0.0, 0.5])
     alike = np.array([[0.04, 0.039, 0.0], [0.039, 0.04, 0.0], [0.0, 0.0, 0.0001]])
     # The second is all but told by the first, and the third is known to be slow.
-    assert order(mean, alike, 0.0, 0.01, np.ones(3), 1) in ([0], [1])
-    assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1) == [1]
+    [first] = order(mean, alike, 0.0, 0.01, np.ones(3), 1)
+    assert {first.at, first.most} == {0, 1} and first.narrows_most > 0.5
+    assert first.gain > 0 and first.chance == pytest.approx(0.5)
+    assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1)[0].at == 1
     assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
     assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
 

@@ -15,6 +15,7 @@ from ...vocabulary.format import percent, range_text, significant
 from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed
 
+_HALF = 0.5
 RANKED = True
 PLACES = ()  # a command: what is asked of it are sizes that no page selects by
 PREDICTED = (
@@ -23,7 +24,8 @@ PREDICTED = (
     "days_high", "model_tflops_low", "model_tflops_high", "mfu_low", "mfu_high", "device_hours",
     "device_hours_low", "device_hours_high", *COST_COLUMNS, "cost_low", "cost_high",
     "cost_per_100b_tokens_low", "cost_per_100b_tokens_high", "energy_kwh_low", "energy_kwh_high",
-    "joules_per_token_low", "joules_per_token_high", "beyond", "scores",
+    "joules_per_token_low", "joules_per_token_high", "beyond", "outside_text", "scores",
+    "out_of_memory_is_bound",
 )  # fmt: skip
 COLUMNS = ("rank", "basis", *RUN, *MEASURED, *PREDICTED, "left_out")
 SHOWN = (
@@ -35,7 +37,7 @@ SHOWN = (
     ("days", "Days"), ("days_range", "Range"), ("device_hours", "Device-hours"),
     *COSTS,
     ("memory_text", "GB"), ("memory_range", "90% interval of GB"), ("chance", "P(OOM)"),
-    ("where", "Where"),
+    ("outside_text", "Beyond the measured"), ("where", "Where"),
 )  # fmt: skip
 
 
@@ -68,8 +70,18 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "device_hours": significant(row["device_hours"], 3),
         "memory_text": significant(need or row["memory_gb"], 3),
         "memory_range": None if measured else _range(row, "memory_gb"),
-        "chance": None if measured else percent(row["out_of_memory"], 0),
+        "chance": None if measured else chance(row),
     }
+
+
+def chance(row: Row) -> str | None:
+    """P(OOM) as people read it; where no run left out was missed by as much, a bound."""
+    share = row["out_of_memory"]
+    if share is None:
+        return None
+    if not row["out_of_memory_is_bound"]:
+        return percent(share, 0)
+    return f"< {percent(share, 1)}" if share < _HALF else f"> {percent(share, 1)}"
 
 
 def _range(row: Row, name: str) -> str | None:

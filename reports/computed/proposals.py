@@ -17,14 +17,15 @@ from .predict import cells as predicted_cells
 
 PLACES = ()  # a command: its limits are no words of a region
 COLUMNS = (
-    "rank", "changes", *RUN, *MEASURED, *PREDICTED, "expected_gain", "run_device_hours", "run_cost",
-    "left_out",
+    "rank", "changes", *RUN, *MEASURED, *PREDICTED, "expected_gain", "chance_of_best", "narrows",
+    "why", "run_device_hours", "run_cost", "left_out",
 )  # fmt: skip
 SHOWN = (
     ("rank", "#"), ("changes", "Against the best"), ("nodes", "Nodes (devices)"),
     ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"), ("step_time_s", "Sec/it, predicted"),
-    ("step_range", "90% interval"), ("gain", "Expected gain"), ("memory_text", "GB"),
-    ("chance", "P(OOM)"), ("hours", "Device-hours of the run"), ("money", "Cost of the run"),
+    ("step_range", "90% interval"), ("gain", "Expected gain"), ("why", "Why"),
+    ("memory_text", "GB"), ("chance", "P(OOM)"), ("hours", "Device-hours of the run"),
+    ("money", "Cost of the run"),
 )  # fmt: skip
 
 

@@ -1,0 +1,73 @@
+"""How far jobs of one configuration lie apart, on a day and between days of a machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..decide.rows import Row
+from .setting import Setting
+
+_ALIKE = math.log(1.1)  # days on which a configuration took as long
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The jobs that tell how unsteady a machine is; `low`, `high`: their ln(device-seconds a token)
+    less `middle`, that of the day which a prediction is of."""
+
+    middle: float
+    low: float
+    high: float
+    rows: tuple[Row, ...]
+    itself: bool  # jobs of the configuration that is predicted, not of one beside it
+
+    def ends(self, mean: float, width: float) -> tuple[float, float]:
+        """The ends of an interval of ln(cost) about what is predicted that holds these jobs."""
+        middle = self.middle if self.itself else mean
+        return min(mean - width, middle + self.low), max(mean + width, middle + self.high)
+
+
+def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apart | None:
+    """The jobs of a configuration, or else those of the least steady one of its source, model and
+    devices, since the machine was first as it was on the day of the prediction.
+
+    What was before a repair does not count; a machine that was slow between two fast days may be
+    slow again.
+    """
+    day = one.words.get("date")
+    here = [
+        (row, run)
+        for row, run in zip(rows, settings, strict=True)
+        if (run.source, run.system, run.model, run.devices)
+        == (one.source, one.system, one.model, one.devices)
+    ]
+    groups: dict[object, list[tuple[Row, Setting]]] = {}
+    for row, run in here:
+        groups.setdefault(run.undated, []).append((row, run))
+    if own := _of(groups.pop(one.undated, []), day):
+        return own
+    told = [found for jobs in groups.values() if (found := _of(jobs, day))]
+    # Jobs of one day differ by what the fit takes for noise; days by more.
+    told = [replace(found, itself=False) for found in told if len(found.rows) > 1]
+    return max(told, key=lambda found: found.high - found.low, default=None)
+
+
+def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:
+    today = [math.log(run.pace) for _, run in jobs if run.words.get("date") == day and run.pace]
+    if not today:
+        return None
+    middle = today[0]
+    dated = [(run.words.get("date") or "", row, run) for row, run in jobs if run.pace]
+    first = min(of for of, _, run in dated if abs(math.log(run.pace or 1) - middle) <= _ALIKE)
+    since = [(row, run) for of, row, run in dated if of >= first]
+    ends = [end - middle for row, run in since for end in _ends(row, run)]
+    return Apart(middle, min(ends), max(ends), tuple(row for row, _ in since), itself=True)
+
+
+def _ends(row: Row, run: Setting) -> list[float]:
+    """ln(device-seconds a token) of the slowest and the fastest of the jobs of a day."""
+    rates = [row[end] for end in ("tokens_per_s_low", "tokens_per_s_high")]
+    known = [math.log(run.devices / rate) for rate in rates if rate] if run.jobs > 1 else []
+    return [math.log(run.pace or 1), *known]

@@ -1,0 +1,200 @@
+"""What a prediction leaves of what was measured, and runs left out that lack the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from ..vocabulary.format import number
+from .setting import Setting
+
+_REACH = 2.0  # sizes beyond the measured range that an error is known for
+_PARTS = 12  # that configurations are left out in
+
+
+class Beyond(StrEnum):
+    """What a prediction leaves, as seen from the runs that it rests on; the gravest first."""
+
+    SYSTEM = "system"  # no run of the system
+    SOURCE = "source"  # another source's runs of the system, or a model beyond its source's
+    MODEL = "model"  # a model between those that its source measured
+    SIZE = "size"  # on fewer devices, or on more
+    RANGE = "range"  # another size beyond the measured: of the batch, a sequence, TP or PP
+    SETTING = "configuration"  # its source and model are measured on sizes about its own
+
+
+SIZES: dict[str, Callable[[Setting], float | None]] = {
+    "devices": lambda one: one.devices,
+    "sequence length": lambda one: one.seq_len,
+    "MBS": lambda one: one.mbs,
+    "GBS": lambda one: one.batch,
+    "TP": lambda one: one.tp,
+    "PP": lambda one: one.pp,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A size beyond those that runs like it were measured with."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def times(self) -> float:
+        """How many times beyond."""
+        return max(self.value / self.high, self.low / self.value)
+
+    @property
+    def words(self) -> str:
+        """The size, and those that were measured."""
+        limit = f"up to {number(self.high)}" if self.value > self.high else (
+            f"from {number(self.low)}"
+        )  # fmt: skip
+        return f"{self.name} {number(self.value)}, measured {limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How a configuration lies to what was measured: the gravest kind first, and the sizes."""
+
+    kinds: tuple[Beyond, ...]
+    outside: tuple[Outside, ...] = ()
+
+    def grown(self, kind: Beyond) -> float:
+        """What an interval is multiplied by beyond twice the measured sizes: each doubling is as
+        unknown as the one before, so that they add up as deviations do."""
+        of = [one for one in self.outside if _kind(one) is kind]
+        return math.sqrt(max(1.0, sum(math.log2(one.times) for one in of)))
+
+
+def _kind(one: Outside) -> Beyond:
+    return Beyond.SIZE if one.name == "devices" else Beyond.RANGE
+
+
+def reach(runs: Sequence[Setting], one: Setting) -> Reach:
+    """What a prediction leaves of what was measured."""
+    of_system = [run for run in runs if run.system == one.system]
+    if not of_system:
+        return Reach((Beyond.SYSTEM,))
+    of_source = [run for run in of_system if run.source[0] == one.source[0]]
+    of_model = [run for run in of_source if run.model == one.model]
+    kinds: list[Beyond] = []
+    if not of_model:
+        kinds.append(Beyond.MODEL if between(of_source, one) else Beyond.SOURCE)
+    found = tuple(_outside(of_model or of_source or of_system, one))
+    kinds += sorted({_kind(size) for size in found}, key=list(Beyond).index)
+    return Reach(tuple(kinds) or (Beyond.SETTING,), found)
+
+
+def between(of_source: Sequence[Setting], one: Setting) -> bool:
+    """Whether a source has smaller and larger models than one."""
+    params = [run.params for run in of_source if run.model != one.model]
+    return bool(params) and min(params) <= one.params <= max(params)
+
+
+def _outside(near: Sequence[Setting], one: Setting) -> Iterator[Outside]:
+    for name, size in SIZES.items():
+        value, known = size(one), [have for run in near if (have := size(run))]
+        if value and known and not min(known) <= value <= max(known):
+            yield Outside(name, value, min(known), max(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Runs to predict, by place, as if all `removed` had not been measured."""
+
+    removed: tuple[int, ...]
+    tested: tuple[int, ...]
+
+
+def folds(settings: Sequence[Setting], kind: Beyond, most: int | None = None) -> list[Fold]:
+    """The ways to leave out what the runs of a kind of prediction lack; of more than `most`, every
+    second, third and so on."""
+    found = [*_MADE[kind](settings)]
+    step = math.ceil(len(found) / most) if most and found else 1
+    return found[::step]
+
+
+def _configurations(settings: Sequence[Setting]) -> Iterator[Fold]:
+    """Parts of all configurations, each from all over."""
+    groups = [*_by([one.group for one in settings]).values()]
+    for part in range(min(_PARTS, len(groups))):
+        at = tuple(sorted(one for group in groups[part::_PARTS] for one in group))
+        if len(at) < len(settings):
+            yield Fold(at, at)
+
+
+def _models(settings: Sequence[Setting]) -> Iterator[Fold]:
+    """Each model of a system, of sources that have smaller and larger ones."""
+    for at in _by([(one.system, one.model) for one in settings]).values():
+        tested = []
+        for place in at:
+            one = settings[place]
+            here = [run for run in settings if run.system == one.system]
+            if between([run for run in here if run.source[0] == one.source[0]], one):
+                tested.append(place)
+        if tested:
+            yield Fold(tuple(at), tuple(tested))
+
+
+def _larger(settings: Sequence[Setting]) -> Iterator[Fold]:
+    """Each size of a source and model above two others, of which the larger is half of it or more;
+    that size and all above it are left out."""
+    for at in _by([curve(one) for one in settings]).values():
+        sizes = sorted({settings[one].devices for one in at})
+        for below, size in pairwise(sizes[1:]):
+            if size <= _REACH * below:
+                removed = tuple(one for one in at if settings[one].devices >= size)
+                yield Fold(removed, tuple(one for one in removed if settings[one].devices == size))
+
+
+def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
+    """Of each size but that of the job, of a source and model: all above a value are left out, and
+    those up to twice it are predicted."""
+    for name, size in SIZES.items():
+        if name == "devices":
+            continue
+        for of in _by([curve(one) for one in settings]).values():
+            values = {at: value for at in of if (value := size(settings[at]))}
+            for below in sorted(set(values.values()))[:-1]:
+                removed = tuple(at for at, value in values.items() if value > below)
+                tested = tuple(at for at in removed if values[at] <= _REACH * below)
+                if tested:
+                    yield Fold(removed, tested)
+
+
+def _of(key: Callable[[Setting], Hashable]) -> Callable[[Sequence[Setting]], Iterator[Fold]]:
+    def made(settings: Sequence[Setting]) -> Iterator[Fold]:
+        for at in _by([key(one) for one in settings]).values():
+            if len(at) < len(settings):
+                yield Fold(tuple(at), tuple(at))
+
+    return made
+
+
+_MADE: dict[Beyond, Callable[[Sequence[Setting]], Iterator[Fold]]] = {
+    Beyond.SETTING: _configurations,
+    Beyond.RANGE: _ranges,
+    Beyond.SIZE: _larger,
+    Beyond.MODEL: _models,
+    Beyond.SOURCE: _of(lambda one: (one.system, one.source[0])),
+    Beyond.SYSTEM: _of(lambda one: one.system),
+}
+
+
+def curve(one: Setting) -> Hashable:
+    """Equal for runs that differ in size, of one source and model."""
+    return one.system, one.source[0], one.model
+
+
+def _by(keys: Sequence[Hashable]) -> dict[Hashable, list[int]]:
+    found: dict[Hashable, list[int]] = {}
+    for at, key in enumerate(keys):
+        found.setdefault(key, []).append(at)
+    return found
