@@ -24,7 +24,6 @@ from .markdown import Heading, TextLine, blocks
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .others import without_others
-from .paired import with_pairs_apart
 from .paragraphs import (
     BULLET,
     announces_settings,
@@ -52,10 +51,11 @@ from .quantities import quantity_in
 from .reach import unanimous
 from .said_batches import SaidBatches
 from .sections import Document, FoundTable, Quote, Section, is_general, struck
+from .spanned import one_run_a_row
 from .stated_units import as_stated
 from .subjects import of_subject
 from .training_tables import is_training, subject_of
-from .unfolded import UNNAMED, unfolded
+from .unfolded import UNNAMED
 from .withdrawal import is_struck, withdraws
 
 _OPENING = 2  # the document itself and its title
@@ -282,7 +282,7 @@ class _Reader:
         if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
             lead = " ".join([lead, *table.header.cells])
         turned = with_method_a_row(turned, [lead, *reversed(above)])
-        table = unfolded(with_pairs_apart(turned), quantity)
+        table = one_run_a_row(turned, quantity)
         # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
         names = " | ".join(row.cells[0] for row in table.rows if row.cells)
         words = [names, *above]

@@ -60,9 +60,10 @@ def _table(rows: Sequence[TableRow], headers: int = 1) -> Table | None:
         return None
     width = max(len(row.cells) for row in rows)
     above = [[*row.cells, *[""] * (width - len(row.cells))] for row in rows[:headers]]
-    cells = tuple(" ".join(dict.fromkeys(filter(None, one))) for one in zip(*above, strict=True))
-    header = TableRow(rows[headers - 1].line, cells)
-    return Table(header, None, ("none",) * width, tuple(rows[headers:]))
+    parts = [list(dict.fromkeys(filter(None, one))) for one in zip(*above, strict=True)]
+    header = TableRow(rows[headers - 1].line, tuple(map(" ".join, parts)))
+    groups = tuple(" ".join(one[:-1]) for one in parts)
+    return Table(header, None, ("none",) * width, tuple(rows[headers:]), groups)
 
 
 class _Cells(HTMLParser):

@@ -34,12 +34,16 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as found; `separator` holds the alignments."""
+    """A table as found; `separator` holds the alignments.
+
+    `groups`: of each column the headings that span it and others, where there are any.
+    """
 
     header: TableRow
     separator_line: int | None
     alignment: tuple[str, ...]
     rows: tuple[TableRow, ...]
+    groups: tuple[str, ...] = ()
 
     @property
     def last_line(self) -> int:

@@ -77,6 +77,9 @@ _NEVER_ZERO = frozenset(
 )
 
 
+_OF_HEADING = {1e3: "k", 1e6: "M"}  # `Seq len (K)` means what `4K` means in a cell
+
+
 def measure(raw: str, column: Column) -> Cell:
     """A number under a heading of numbers, in the unit printed; what does not fit says why."""
     if _SPACED.fullmatch(raw):  # `1 536`, as people write thousands
@@ -109,9 +112,13 @@ def _number(raw: str, found: re.Match[str], column: Column) -> Cell:
     pieces: list[Piece] = [["gap", found["about"]]] if found["about"] else []
     pieces.append(piece)
     value, half = piece[1], half_digit(found["number"])
-    if found["suffix"]:
-        scale = _scale(found["suffix"].strip(), value, column)
+    suffix = found["suffix"] or (
+        _OF_HEADING.get(column.scale, "") if column.type == "count" else ""
+    )
+    if suffix:
+        scale = _scale(suffix.strip(), value, column)
         value, half = value * scale, half * scale
+    if found["suffix"]:
         pieces.append(["word", found["suffix"]])
     if found["gap"]:
         pieces.append(["gap", found["gap"]])

@@ -148,12 +148,16 @@ def _by_words(heading: str) -> Column | None:
 
 
 def _scaled(heading: str, found: re.Match[str]) -> Column | None:
-    """A rate of tokens in thousands or millions; None of anything else."""
+    """A rate or a length of tokens in thousands or millions; None of anything else."""
     column = _read(heading[: found.start()] + heading[found.end() :])
-    if column is None or not (column.metric or "").startswith("tokens_per_s"):
+    if column is None or (column.name != "seq_len" and not _is_rate_of_tokens(column)):
         return None
     letter = (found["before"] or found["behind"])[0].lower()
     return replace(column, scale={"k": 1e3, "t": 1e3, "m": 1e6}[letter])
+
+
+def _is_rate_of_tokens(column: Column) -> bool:
+    return (column.metric or "").startswith("tokens_per_s")
 
 
 def _led(heading: str) -> Column | None:

@@ -1,0 +1,86 @@
+"""Groups of columns under one heading: `Without-CP` and `With-CP`, each over `TFLOPS / GPU`.
+
+Where several groups measure the same and differ in words that we do not know, each group of a row
+is a run of its own, set apart by the heading of its group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ..vocabulary.headings import column_of
+from .grid import Table, TableRow
+from .paired import with_pairs_apart
+from .unfolded import unfolded
+
+VARIANT = "Variant"  # the column for the headings of groups
+_FEWEST = 2  # groups that measure the same
+_NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
+
+
+def one_run_a_row(table: Table, quantity: str) -> Table:
+    """The table with one run a row; `quantity` heads what its own headings leave unsaid."""
+    paired = with_pairs_apart(table)
+    found = unfolded(paired, quantity)
+    return with_groups_apart(found) if found is paired else found
+
+
+def with_groups_apart(table: Table) -> Table:
+    """The table with one group a row; the same one where its headings say all by themselves."""
+    groups = _groups(table)
+    results = Counter(leaf for leaves in groups.values() for leaf in leaves if _is_result(leaf))
+    if len(groups) < _FEWEST or max(results.values(), default=0) < _FEWEST:
+        return table
+    places = {at for leaves in groups.values() for at in leaves.values()}
+    shared = [at for at in range(len(table.header.cells)) if at not in places]
+    leaves = list(dict.fromkeys(leaf for of in groups.values() for leaf in of))
+    header = (*(table.header.cells[at] for at in shared), VARIANT, *leaves)
+    rows = tuple(
+        TableRow(row.line, cells)
+        for row in table.rows
+        for cells in _runs(row, shared, groups, leaves)
+    )
+    return replace(
+        table,
+        header=TableRow(table.header.line, header),
+        alignment=("none",) * len(header),
+        rows=rows,
+        groups=(),
+    )
+
+
+def _groups(table: Table) -> dict[str, dict[str, int]]:
+    """The place of each heading in its group; none where one heading means something as a whole."""
+    found: dict[str, dict[str, int]] = {}
+    if len(table.groups) != len(table.header.cells):
+        return {}
+    for at, (group, whole) in enumerate(zip(table.groups, table.header.cells, strict=True)):
+        if not group:
+            continue
+        leaf = whole.removeprefix(group).strip()
+        if column_of(group) or column_of(whole) or leaf in found.get(group, {}):
+            return {}
+        found.setdefault(group, {})[leaf] = at
+    return found
+
+
+def _is_result(heading: str) -> bool:
+    column = column_of(heading)
+    return column is not None and column.role == "result"
+
+
+def _runs(
+    row: TableRow, shared: list[int], groups: Mapping[str, Mapping[str, int]], leaves: list[str]
+) -> Iterator[tuple[str, ...]]:
+    """The cells of each group of a row; of a group that measured nothing there are none."""
+    cells = dict(enumerate(row.cells))
+    if row.is_filler:
+        yield ("",) * (len(shared) + 1 + len(leaves))
+        return
+    for group, places in groups.items():
+        own = [cells.get(places.get(leaf, -1), "") for leaf in leaves]
+        measured = (cell for leaf, cell in zip(leaves, own, strict=True) if _is_result(leaf))
+        if any(cell.strip().casefold() not in _NOT_MEASURED for cell in measured):
+            yield (*(cells.get(at, "") for at in shared), group, *own)
