@@ -63,9 +63,11 @@ def expression(text: str) -> Expression:
 
 
 def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    body = tree.body
-    is_all = isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And)
-    parts = body.values if isinstance(body, ast.BoolOp) and is_all else [body]
+    match tree.body:
+        case ast.BoolOp(ast.And(), parts):
+            pass
+        case body:
+            parts = [body]
     columns = set()
     for part in parts:
         match part:
