@@ -73,16 +73,18 @@ ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
 -- annotations.known_since: from when it is known; NULL: from when it was read in
 -- annotations.withdrawn_on: when it was taken back or superseded; NULL: it stands
 CREATE OR REPLACE VIEW annotations AS
-WITH newest AS (
+WITH brought AS (
+    FROM brought_statements
+), newest AS (
     SELECT f.run_id, f.field, f.value, f.file, f.line, f.raw AS reason, f.author, f.stated_on, f.source_kind AS origin,
         f.outcome, f.counting AS stated, f.known_since, f.withdrawn_on
     FROM raw.facts f SEMI JOIN newest_fact_set s ON s.set_id = f.load_id
     ANTI JOIN hidden_runs h ON h.run_id = f.run_id
 ), standing AS (
     -- A record brings the annotations that counted where it was made, unless one takes them back; those made here go before.
-    FROM brought_statements f
+    FROM brought f
     ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
-    ANTI JOIN (FROM brought_statements WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
+    ANTI JOIN (FROM brought WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
     WHERE f.outcome = 'counts'
 ), newer AS (
     SELECT o.run_id, o.field, o.value, o.author, o.stated_on, max_by(n.value, n.stated_on) AS stated,
@@ -94,7 +96,7 @@ WITH newest AS (
 )
 SELECT * FROM newest
 UNION ALL BY NAME
-SELECT * EXCLUDE (how) FROM brought_statements WHERE outcome = 'withdrawn'
+SELECT * EXCLUDE (how) FROM brought WHERE outcome = 'withdrawn'
 UNION ALL BY NAME
 SELECT s.* EXCLUDE (how) REPLACE ('superseded' AS outcome, n.superseded_on AS withdrawn_on), n.stated
 FROM standing s JOIN newer n USING (run_id, field, value, author, stated_on)

@@ -24,7 +24,10 @@ FROM (VALUES
 -- utilization.by_label: whether the FLOPs are counted by a label or a rounded number of parameters
 -- utilization.of_peak: share of the peak that one token a second takes
 CREATE OR REPLACE VIEW utilization AS
-WITH counted AS (
+-- Asked for four times, and bound once: its rows take longer to bind than to read.
+WITH known AS MATERIALIZED (
+    FROM device_peaks
+), counted AS (
     SELECT run_id, device, dtype, recompute, nodes, coalesce(devices, world_size) AS devices,
         CASE WHEN plain_mlp AND NOT coalesce(list_contains(flags, 'adapters'), false) THEN
             f7(per(1, seq_len), seq_len, nullif(layers, 0), nullif(hidden, 0), vocab_used,
@@ -35,12 +38,12 @@ WITH counted AS (
 ), named AS (
     SELECT device, arg_min(name, place) AS name
     FROM (SELECT DISTINCT device FROM counted WHERE device IS NOT NULL)
-    JOIN device_peaks ON regexp_matches(device, pattern) GROUP BY device
+    JOIN known ON regexp_matches(device, pattern) GROUP BY device
 ), peaks AS (
     SELECT name, any_value(family) AS family, max(tflops) FILTER (dtype IN ('bf16', 'fp16')) AS half,
         -- Formats of 8 bits double the peak of bf16, where theirs is not stored.
         greatest(max(tflops), CASE WHEN NOT bool_or(dtype = 'fp8') THEN 2 * max(tflops) FILTER (dtype = 'bf16') END) AS most
-    FROM device_peaks WHERE tflops IS NOT NULL GROUP BY name
+    FROM known WHERE tflops IS NOT NULL GROUP BY name
 )
 SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_token, t.value AS tokens_per_s, t.low, t.high,
     CASE WHEN p.family = 'A64FX' THEN c.nodes ELSE c.devices END AS peak_devices,
@@ -48,10 +51,10 @@ SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_toke
     CASE WHEN c.dtype IS NOT NULL THEN s.tflops WHEN p.family <> 'A64FX' THEN p.half END AS peak_tflops,
     n.name || ' ' || coalesce(c.dtype, 'fp16/bf16') AS peak_name,
     c.dtype IS NULL AS peak_assumed,
-    coalesce(p.most, (SELECT max(tflops) FROM device_peaks)) AS most_tflops,
+    coalesce(p.most, (SELECT max(tflops) FROM known)) AS most_tflops,
     n.name AS device_name, from_shape IS NULL AS by_label,
     per(flops_per_token, peak_devices * peak_tflops * 1e12) AS of_peak
 FROM counted c JOIN token_rates t ON t.run_id = c.run_id
 LEFT JOIN named n ON n.device = c.device LEFT JOIN peaks p ON p.name = n.name
-LEFT JOIN device_peaks s ON s.name = n.name AND s.dtype = c.dtype
+LEFT JOIN known s ON s.name = n.name AND s.dtype = c.dtype
 WHERE coalesce(from_shape, from_label) > 0 AND t.value > 0;
