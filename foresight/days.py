@@ -46,12 +46,13 @@ def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apa
     groups: dict[object, list[tuple[Row, Setting]]] = {}
     for row, run in here:
         groups.setdefault(run.undated, []).append((row, run))
-    if own := _of(groups.pop(one.undated, []), day):
+    own = _of(groups.pop(one.undated, []), day)
+    if own and len(own.rows) > 1:
         return own
     told = [found for jobs in groups.values() if (found := _of(jobs, day))]
     # Jobs of one day differ by what the fit takes for noise; days by more.
     told = [replace(found, itself=False) for found in told if len(found.rows) > 1]
-    return max(told, key=lambda found: found.high - found.low, default=None)
+    return max(told, key=lambda found: found.high - found.low, default=own)
 
 
 def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:

@@ -56,7 +56,9 @@ class Outside:
         limit = f"up to {number(self.high)}" if self.value > self.high else (
             f"from {number(self.low)}"
         )  # fmt: skip
-        return f"{self.name} {number(self.value)}, measured {limit}"
+        size = number(self.value)
+        said = f"{size} devices" if self.name == "devices" else f"{self.name} {size}"
+        return f"{said}, measured {limit}"
 
 
 @dataclass(frozen=True, slots=True)

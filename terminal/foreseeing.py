@@ -45,8 +45,8 @@ def predict(
         info(f"wrote {output}")
         return
     write(fitted(presented(made, names, _SHOWN), query), form, output, "predict.md")
-    many = f"{counted(len(made.rows), 'row')}, {len(made.left_out)} excluded"
-    info(f"{many}; next: bench plan --next 5" if every else f"{many}; --all ranks all splits")
+    many = f"{counted(len(made.rows), 'row')}, {len(made.left_out)} left out as out of memory"
+    info(f"{many}; next: bench plan --next 5" if every else "--all ranks all splits")
 
 
 def checked_sizes(sizes: Mapping[str, Any]) -> Mapping[str, Any]:
