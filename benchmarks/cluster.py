@@ -122,7 +122,7 @@ class Costs:
     commit: float
 
     @property
-    def here(self) -> float:
+    def committer(self) -> float:
         """Seconds of 1 MB in the process that schedules and commits."""
         return self.store + self.task / BATCH_MB + self.commit / COMMIT_MB
 
@@ -147,7 +147,7 @@ def simulated(costs: Costs, workers: int, batches: int) -> tuple[float, float, f
             clock, batched = clock + costs.commit, 0.0
         taken.append(clock)
     size = batches * BATCH_MB
-    return size / clock, size * costs.read / clock / workers, size * costs.here / clock
+    return size / clock, size * costs.read / clock / workers, size * costs.committer / clock
 
 
 def modelled(costs: Costs) -> str:
@@ -155,12 +155,12 @@ def modelled(costs: Costs) -> str:
     lines = [
         f"1 MB: {1000 * costs.read:.0f} ms in a worker, {1000 * costs.store:.1f} ms here; a task"
         f" {1000 * costs.task:.1f} ms; a commit {costs.commit:.2f} s. This process is busy with"
-        f" {costs.read / costs.here:.0f} workers.\n",
+        f" {costs.read / costs.committer:.0f} workers.\n",
         "| workers | model, MB/s | simulated, MB/s | busy: workers | this one | 100 TB, days |",
         "| --: | --: | --: | --: | --: | --: |",
     ]
     for workers in WORKERS:
-        model = min(workers / costs.read, 1 / costs.here)
+        model = min(workers / costs.read, 1 / costs.committer)
         speed, busy, committing = simulated(costs, workers, max(2000, 40 * workers))
         days = ARCHIVE_MB / speed / 86400
         lines.append(

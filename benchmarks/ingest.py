@@ -308,7 +308,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     if unknown := set(arguments.cases) - CASES.keys():
-        parser.error(f"no case is called {', '.join(sorted(unknown))}: {', '.join(CASES)}")
+        parser.error(f"unknown case {', '.join(sorted(unknown))}: {', '.join(CASES)}")
     print(f"scale {arguments.scale:g}, {arguments.rounds} rounds, {load()}, {machine()}\n")
     print("| case | process | s | ratio | processor, s | ratio | peak, MiB |")
     print("| :-- | :-- | --: | --: | --: | --: | --: |")

@@ -38,7 +38,7 @@ HEAD = """
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""  # noqa: E501
 LEGEND = f"""
 share: 72 B s L h^2 (1 + s/(6h) + V/(12Lh)) in the best iteration, over the best matrix product;
-at least {AT_LEAST:.2f} is asked for. of medians: the same of the medians of both; on a machine that
+at least {AT_LEAST:.2f} is required. of medians: the same of the medians of both; on a machine that
 others use too the truth lies between. causal: the share with half of the attention counted.
 speed: against one process with all threads."""
 

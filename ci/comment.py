@@ -48,7 +48,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
         lines += ["", f"{counted(unchecked, 'region')} not checked: {NOT_RENDERED}."]
     if regions > unchecked and not (errors or stale or charts):
         lines += ["", f"{counted(regions - unchecked, 'region')} up to date."]
-    text = harmless(visible("\n".join(lines))) + "\n"
+    text = without_mentions(visible("\n".join(lines))) + "\n"
     if stale or charts:  # a command to copy, unchanged: mentions do not work inside code
         names = sorted({page.name for page in pages if page.is_stale})
         command = _code(visible(f"bench report --update {' '.join(map(typed, names))}"))
@@ -56,20 +56,20 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
     return text
 
 
-def harmless(text: str) -> str:
+def without_mentions(text: str) -> str:
     """The text without mentions: a log or table must not notify anybody."""
     return _AT.sub("&amp;", _MENTION.sub("@\u200b", text))
 
 
-def of_others(text: str) -> str:
-    """A comment that somebody else has saved: text and tables, as ours are.
+def untrusted_comment(text: str) -> str:
+    """A comment saved by an unprivileged job, reduced to text and tables.
 
     It has no link, no picture, no HTML but the marker that it begins with, and no line that is a
     command to a robot. What looks like code may be none, so the same holds there.
     """
     begin, end, rest = text.partition("-->")
     rest = _LIVE.sub(lambda found: found["kept"] or f"\\{found[0]}", visible(rest))
-    return harmless(begin + end + _ORDER.sub(r"\1\/", rest))
+    return without_mentions(begin + end + _ORDER.sub(r"\1\/", rest))
 
 
 def _size(text: str) -> int:

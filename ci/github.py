@@ -18,7 +18,7 @@ from ..vocabulary.printable import Commands, json_text, workflow_command
 from ..vocabulary.regular import parse_json, read_regular
 from . import comment as text_of
 from .api import ApiError
-from .review import Mark, marks, review, update_comment
+from .review import Annotation, annotations_of, review, update_comment
 from .sticky import GitHub
 
 
@@ -87,7 +87,7 @@ def github(
     history = "use actions/checkout with fetch-depth: 0"
     own_templates = fork_templates or not job.is_of_fork
     found = review(named, base or job.base, settings, timeout, history, own_templates)
-    emit(Commands("".join(map(_annotation, marks(found)))))
+    emit(Commands("".join(map(_annotation, annotations_of(found)))))
     _summarise(job, found.body)
     if save:
         data = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
@@ -98,9 +98,9 @@ def github(
     return found.code(settings)
 
 
-def _annotation(mark: Mark) -> str:
-    place = {"file": mark.file, "line": mark.line, "title": mark.title}
-    return workflow_command(mark.level, mark.message, **place)
+def _annotation(annotation: Annotation) -> str:
+    place = {"file": annotation.file, "line": annotation.line, "title": annotation.title}
+    return workflow_command(annotation.level, annotation.message, **place)
 
 
 def _summarise(job: Job, body: str) -> None:
@@ -149,7 +149,7 @@ def post_saved(saved: Path) -> int:
     number, body, settings, is_news = _saved(saved)
     if number is not None and number != job.pull_request:
         _require_same_commit(job, number, saved)
-    written = _comment(job, settings, text_of.of_others(body), number, is_news)
+    written = _comment(job, settings, text_of.untrusted_comment(body), number, is_news)
     return FINE if written or job.pull_request is not None else FOUND
 
 

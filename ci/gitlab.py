@@ -14,7 +14,7 @@ from ..terminal.messages import info, warn
 from ..terminal.tables import emit
 from ..vocabulary.printable import json_text
 from .api import ApiError
-from .review import Mark, marks, review, update_comment
+from .review import Annotation, annotations_of, review, update_comment
 from .sticky import GitLab
 
 TOKEN = "BENCH_GITLAB_TOKEN"  # the job's own token may not write notes
@@ -63,24 +63,24 @@ def gitlab(
     history = 'set the variable GIT_DEPTH: "0"'
     own_templates = fork_templates or not job.is_of_fork
     found = review(named, base or job.base, settings, timeout, history, own_templates)
-    found_marks = list(marks(found))
-    for mark in found_marks:
-        info(f"{mark.file}:{mark.line}: {mark.title}: {mark.message}")
+    found_annotations = list(annotations_of(found))
+    for annotation in found_annotations:
+        info(f"{annotation.file}:{annotation.line}: {annotation.title}: {annotation.message}")
     if quality:
-        report = [_entry(mark) for mark in found_marks]
+        report = [_entry(annotation) for annotation in found_annotations]
         emit(json_text(report, indent=1) + "\n", quality)
     _note(job, settings, found.body, found.is_news)
     return found.code(settings)
 
 
-def _entry(mark: Mark) -> dict[str, Any]:
-    same = f"{mark.file}\0{mark.line}\0{mark.title}\0{mark.message}"
+def _entry(annotation: Annotation) -> dict[str, Any]:
+    same = f"{annotation.file}\0{annotation.line}\0{annotation.title}\0{annotation.message}"
     return {
-        "description": f"{mark.title}: {mark.message}",
-        "check_name": f"bench {mark.title}",
+        "description": f"{annotation.title}: {annotation.message}",
+        "check_name": f"bench {annotation.title}",
         "fingerprint": hashlib.sha256(same.encode("utf-8", "surrogateescape")).hexdigest()[:32],
-        "severity": _SEVERITY[mark.level],
-        "location": {"path": mark.file, "lines": {"begin": mark.line}},
+        "severity": _SEVERITY[annotation.level],
+        "location": {"path": annotation.file, "lines": {"begin": annotation.line}},
     }
 
 

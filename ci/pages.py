@@ -79,13 +79,13 @@ def find_pages(named: Sequence[Path]) -> list[Path]:
     if settings.pages and settings.file:
         folder = settings.file.parent
         found = {path for pattern in settings.pages for path in matching(folder, pattern)}
-        return [_near(path) for path in sorted(found) if path.is_file()]
+        return [_relative(path) for path in sorted(found) if path.is_file()]
     if not _in_checkout():
         return sorted(path for path in Path().glob("*.md") if path.is_file())
     top = top_of_checkout()
     tracked = git("-C", str(top), "ls-files", "-z", "--", "*.md", "*.markdown")
     found = {Path(top, name) for name in tracked.split("\0") if name}
-    return [_near(path) for path in sorted(found) if path.is_file()]
+    return [_relative(path) for path in sorted(found) if path.is_file()]
 
 
 def examine(paths: Iterable[Path], sources: Sources) -> list[Page]:
@@ -130,7 +130,7 @@ def write(pages: Sequence[Page], sources: Sources) -> None:
     except BaseException:
         for path, data in before.items():
             if data is not None:
-                _put(data, path)
+                _write_atomically(data, path)
             else:
                 path.unlink(missing_ok=True)
         raise
@@ -158,7 +158,7 @@ def _settle(pages: Sequence[Page], sources: Sources) -> None:
 def difference(page: Page) -> str:
     """The pending changes as a unified diff that ignores the padding of tables."""
     old, new = page.text.splitlines(), page.expected.splitlines()
-    bare_old, bare_new = (list(map(_bare, lines)) for lines in (old, new))
+    bare_old, bare_new = (list(map(_without_padding, lines)) for lines in (old, new))
     if bare_old == bare_new:
         bare_old, bare_new = old, new
     names = f"{page.name} (current)", f"{page.name} (expected)"
@@ -243,12 +243,12 @@ def _text(path: Path) -> str:
 
 def _write(page: Page) -> None:
     for chart in page.stale_charts:
-        _put(chart.svg, chart.file)
+        _write_atomically(chart.svg, chart.file)
     if page.expected != page.text:
-        _put(page.expected.encode("utf-8", "surrogateescape"), page.path)
+        _write_atomically(page.expected.encode("utf-8", "surrogateescape"), page.path)
 
 
-def _put(data: bytes, path: Path) -> None:
+def _write_atomically(data: bytes, path: Path) -> None:
     """Write a file atomically; follows links within the repository."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -263,14 +263,14 @@ def _is_source(page: Page, sources: Sources) -> bool:
     return sources.has_read(uri_of(page.path, sources.home))
 
 
-def _bare(line: str) -> str:
+def _without_padding(line: str) -> str:
     """A table row without padding, which changes with every column width."""
     if not line.lstrip().startswith("|"):
         return line
     return _RULE.sub("---", _BLANKS.sub(" ", line))
 
 
-def _near(path: Path) -> Path:
+def _relative(path: Path) -> Path:
     """The path relative to the working directory, if that is shorter."""
     relative = Path(os.path.relpath(path))
     return path if relative.parts[:2] == ("..", "..") else relative
@@ -284,7 +284,7 @@ def _in_checkout() -> bool:
 def matching(folder: Path, pattern: str) -> list[Path]:
     """The files matching one `pages` entry of bench.toml; raises BenchError if there are none."""
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-        raise BenchError(f"pages: {pattern!r} leads outside the directory of bench.toml",
+        raise BenchError(f"pages: {pattern!r} is outside of the directory of bench.toml",
                          hint="patterns are relative to bench.toml: docs/**/*.md")  # fmt: skip
     if Path(pattern).parts.count("**") > 1:  # each more looks below every folder of the last
         raise BenchError(f"pages: {pattern!r} has more than one **", hint="docs/**/*.md")

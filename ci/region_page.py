@@ -94,7 +94,7 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     if "template" in options:
         made = _with_template(made, inside(file.parent, options["template"]))
     charts, links = _charts(warehouse, made, file, region)
-    body = _bare(made.markdown(links))
+    body = _without_markers(made.markdown(links))
     if "section" in options:
         body = section(body, options["section"])
         charts = tuple(chart for chart in charts if quote(chart.file.name) in body)
@@ -144,7 +144,7 @@ def _check_options(region: Region) -> None:
 
 def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
     if "from" not in region.options:
-        return sources.usual()
+        return sources.default_paths()
     return sources.of(_paths(region, file))
 
 
@@ -206,7 +206,7 @@ def _with_template(made: Page, template: Path) -> Page:
     return made.by_template(name, template.parent)
 
 
-def _bare(text: str) -> str:
+def _without_markers(text: str) -> str:
     lines = text.strip("\n").split("\n")
     if lines and _MARKER.match(lines[0]):
         lines = lines[1:]

@@ -24,7 +24,7 @@ from .sticky import Host, upsert
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Annotation:
     """An annotation of one line of a file."""
 
     level: Literal["error", "notice"]
@@ -90,7 +90,7 @@ def review(
     return Reviewed(tuple(pages), diff, body, missing)
 
 
-def marks(found: Reviewed) -> Iterator[Mark]:
+def annotations_of(found: Reviewed) -> Iterator[Annotation]:
     """Annotations of lines: wrong or stale regions, then changed rows.
 
     Paths are relative to the top of the checkout, as hosts require.
@@ -102,14 +102,16 @@ def marks(found: Reviewed) -> Iterator[Mark]:
         for error in page.errors:
             line = re.search(r":(\d+)", error.where)
             message = f"{error.what}. {error.why} {error.hint}"
-            yield Mark("error", file, int(line[1]) if line else 1, "broken region", message)
+            yield Annotation("error", file, int(line[1]) if line else 1, "broken region", message)
         for region in page.unchecked:
-            yield Mark("notice", file, region.begin, f"{region.title} not checked", NOT_RENDERED)
+            yield Annotation(
+                "notice", file, region.begin, f"{region.title} not checked", NOT_RENDERED
+            )
         for region in page.stale:
             how = "was edited by hand" if page.document.edited(region) else "is stale"
-            yield Mark("error", file, region.begin, f"{region.title} {how}", update)
+            yield Annotation("error", file, region.begin, f"{region.title} {how}", update)
         for chart in page.stale_charts:
-            yield Mark("error", file, chart.line, "stale chart", f"{chart.file}; {update}")
+            yield Annotation("error", file, chart.line, "stale chart", f"{chart.file}; {update}")
     if isinstance(found.diff, str):
         return
     heads = rowtable.columns(found.diff)[2:]
@@ -117,7 +119,7 @@ def marks(found: Reviewed) -> Iterator[Mark]:
         if change.kind != "removed":
             message = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
             file = _from_top(home / change.row["file"])
-            yield Mark("notice", file, change.row["file_line"], f"row {change.kind}", message)
+            yield Annotation("notice", file, change.row["file_line"], f"row {change.kind}", message)
 
 
 def update_comment(

@@ -33,7 +33,7 @@ class Sources:
     _open: dict[tuple[Path, ...], Warehouse] = field(default_factory=dict)  # the latest last
     _uris: set[str] = field(default_factory=set)  # of what was closed again
 
-    def usual(self) -> Warehouse:
+    def default_paths(self) -> Warehouse:
         """The paths for a region without a source of its own."""
         return self.of(self.paths())
 

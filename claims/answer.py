@@ -74,13 +74,13 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
     """
     select(warehouse, Query())
     query = question.query(warehouse)
-    here = explain_context(warehouse, root, Query(model=query.model))
+    context = explain_context(warehouse, root, Query(model=query.model))
     ways = {"best": _best, "days": _days, "value": _value}
-    found = ways[question.answer](here, query, question.metric)
+    found = ways[question.answer](context, query, question.metric)
     known = sources_of(warehouse)
     runs = {(run["uri"], run["line"]) for run in found.runs}
     rows = (
-        Row(source=known[uri].sha256, line=line, text=_text(here, known, uri, line))
+        Row(source=known[uri].sha256, line=line, text=_text(context, known, uri, line))
         for uri, line in sorted(runs)
     )
     low, high = map(rounded, found.ends)
@@ -125,47 +125,49 @@ def rounded(value: float | None) -> Any:  # Any: None for None, a number for a n
     return float(f"{value:.{DIGITS}g}")
 
 
-def _best(here: ExplainContext, query: Query, metric: str) -> _Found:
-    made = ranked(here.warehouse, candidates(here.warehouse, query), query)
-    return _first(here, query, "bench best", made, made.facts["order"].column)
+def _best(context: ExplainContext, query: Query, metric: str) -> _Found:
+    made = ranked(context.warehouse, candidates(context.warehouse, query), query)
+    return _first(context, query, "bench best", made, made.facts["order"].column)
 
 
-def _days(here: ExplainContext, query: Query, metric: str) -> _Found:
-    made = lasting(here.warehouse, query)
-    return _first(here, query, "bench days", made, metric)
+def _days(context: ExplainContext, query: Query, metric: str) -> _Found:
+    made = lasting(context.warehouse, query)
+    return _first(context, query, "bench days", made, metric)
 
 
-def _first(here: ExplainContext, query: Query, command: str, made: Decision, column: str) -> _Found:
+def _first(
+    context: ExplainContext, query: Query, command: str, made: Decision, column: str
+) -> _Found:
     rows = [row for row in made.rows if row.get(column) is not None]
     if not rows:
         left = next(iter(made.left_out), None)
         raise BenchError("no run answers", hint="bench best lists what is left out, and why",
                          why=f"{left['where']}: {left['left_out']}" if left else "")  # fmt: skip
-    select(here.warehouse, Query(model=query.model))
+    select(context.warehouse, Query(model=query.model))
     row = rows[0]
-    tree = DecisionContext(here, command, made).derive(row, column)
+    tree = DecisionContext(context, command, made).derive(row, column)
     assert tree is not None, "the row has a value"
     ends = row.get(f"{column}_low"), row.get(f"{column}_high")
     return _Found(row[column], ends, row.get("members") or [row], tree, len(made.rows))
 
 
-def _value(here: ExplainContext, query: Query, metric: str) -> _Found:
-    rows = [row for row in candidates(here.warehouse, query).rows if row.get(metric) is not None]
+def _value(context: ExplainContext, query: Query, metric: str) -> _Found:
+    rows = [row for row in candidates(context.warehouse, query).rows if row.get(metric) is not None]
     if len(rows) != 1:
         listed = ", ".join(row["where"] for row in rows[:12])
         raise BenchError(f"{len(rows)} runs have a value of {metric}", why=listed,
                          hint="where names one of them: where line = 44")  # fmt: skip
-    select(here.warehouse, Query(model=query.model))
+    select(context.warehouse, Query(model=query.model))
     [row] = rows
     if isinstance(row[metric], bool) or not isinstance(row[metric], (int, float)):
         raise BenchError(f"{metric} is no number", hint="claim a metric")
-    tree = derive(run_context(here.warehouse, here.lines, row["run"]), here.budget, metric)
+    tree = derive(run_context(context.warehouse, context.lines, row["run"]), context.budget, metric)
     return _Found(float(row[metric]), (tree.low, tree.high), rows, tree, 1)
 
 
-def _text(here: ExplainContext, known: Mapping[str, Source], uri: str, line: int) -> str:
+def _text(context: ExplainContext, known: Mapping[str, Source], uri: str, line: int) -> str:
     """A line's text; records and members of archives have none."""
-    text, state = here.lines.text(uri, line), here.lines.state(uri)
+    text, state = context.lines.text(uri, line), context.lines.state(uri)
     if state and known[uri].kind != "record" and "!/" not in uri:
         raise BenchError("a claim quotes the lines that it rests on", why=state,
                          hint="bench ingest again, where the sources are")  # fmt: skip

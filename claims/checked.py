@@ -63,7 +63,7 @@ def _against(
         warehouse, _, _ = read(paths, root, read_settings().formats, unreadable=unreadable,
                                given=annotations_of(statement))  # fmt: skip
     except NothingRecognised:
-        words = "The paths hold no source of the claim: no log and no benchmark table."
+        words = "The paths have no source of the claim: no log or benchmark table."
         return outcome([Verdict(Way.MISSING_SOURCE, words)])
     with warehouse:
         return verify(statement, warehouse, root)

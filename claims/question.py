@@ -128,5 +128,5 @@ def _refuse_places(where: str | None, columns: dict[str, str]) -> None:
     if wrong := sorted(named & _PLACES):
         raise BenchError(
             f"a claim cannot ask for {wrong[0]!r}", where=where or "",
-            why="paths and ids hang on where files lie", hint="name line, date, device or sizes",
+            why="paths and ids depend on file locations", hint="name line, date, device or sizes",
         )  # fmt: skip

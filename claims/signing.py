@@ -17,7 +17,7 @@ from .verdict import Verdict, Way
 NAMESPACE = "bench-claim"
 SUFFIX = ".sig"
 _MOST = 64 << 10  # bytes of a signature
-_WAIT_S = 120.0  # a passphrase is asked for on the terminal
+_WAIT_S = 120.0  # ssh-keygen may prompt for a passphrase
 
 
 def signature_of(claim: Path) -> Path:

@@ -35,7 +35,7 @@ class Digest(Part):
 
 
 class Size(Part):
-    """What tells a source that lost lines from one whose lines changed."""
+    """The size of a source, which distinguishes lost lines from changed ones."""
 
     lines: Annotated[int, Field(ge=0, lt=2**53)]
 
@@ -49,7 +49,7 @@ class Subject(Part):
 
 
 class Row(Part):
-    """A row that the answer rests on: the line as it is written, without secrets."""
+    """A row of the answer: its line as printed, without secrets."""
 
     source: Sha256
     line: Line
@@ -57,7 +57,7 @@ class Row(Part):
 
 
 class Place(Part):
-    """Where a number stands."""
+    """The place of a number."""
 
     source: Sha256 | None = None
     line: Line | None = None
@@ -86,7 +86,7 @@ class Derivation(Part):
 
 
 class Result(Part):
-    """The answer: rounded to twelve digits, since the last bits hang on the order of adding."""
+    """The answer, rounded to twelve digits: the last bits depend on the order of adding."""
 
     value: float
     unit: Short
@@ -96,7 +96,7 @@ class Result(Part):
 
 
 class Stated(Part):
-    """What people stated of a source beside it, and the answer may rest on."""
+    """An annotation of a source that the answer may depend on."""
 
     source: Sha256
     lines: tuple[Line, ...] = ()
@@ -111,7 +111,7 @@ class Stated(Part):
 
 
 class Tool(Part):
-    """What computed the answer."""
+    """The versions of the program that computed the answer."""
 
     name: Literal["bench"] = "bench"
     version: Short
@@ -147,10 +147,10 @@ class Statement(Part):
     def _closed(self) -> Statement:
         known = {one.digest.sha256 for one in self.subject}
         if len(known) < len(self.subject):
-            raise ValueError("a source stands twice among the subjects")
+            raise ValueError("duplicate source among the subjects")
         rows, stated = self.predicate.rows, self.predicate.stated
         if {*(one.source for one in rows), *(one.source for one in stated)} - known:
-            raise ValueError("it rests on a source that is not among the subjects")
+            raise ValueError("it cites a source that is not among the subjects")
         return self
 
     @property
@@ -176,8 +176,8 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
 
 
 def parse(data: bytes) -> Statement:
-    """The claim of a file's bytes; raises BenchError that says what is wrong with the first part
-    that is."""
+    """Parse the bytes of a claim file; raises BenchError with the location and reason of the first
+    error."""
     try:
         return Statement.model_validate_json(data)
     except ValidationError as error:

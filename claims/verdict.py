@@ -34,22 +34,22 @@ class Way(StrEnum):
 
 FIRST = 10  # exit codes below are those of every command
 MEANINGS = {
-    Way.INVALID: "the file is no claim: cut short, of another form, or with parts that do not fit",
-    Way.SIGNATURE: "claim and signature do not belong together: one of them was changed",
-    Way.UNSIGNED: "signers are asked for, and there is no signature",
-    Way.SIGNER: "the signature is sound, by a key that is not among the allowed signers",
+    Way.INVALID: "not a valid claim: truncated, another format, or inconsistent parts",
+    Way.SIGNATURE: "the signature does not match the claim: one of them was changed",
+    Way.UNSIGNED: "a signature is required, and there is none",
+    Way.SIGNER: "the signature is valid, but its key is not among the allowed signers",
     Way.MISSING_SOURCE: "a source of the claim is not among the paths",
-    Way.CHANGED_ROW: "a row that the claim rests on reads otherwise now: a changed digit",
-    Way.REMOVED_ROW: "a row that the claim rests on is gone",
-    Way.BETTER_ROW: "a better row is there, and the claim leaves it out",
-    Way.DOUBTED: "the audit doubts a row that the claim rests on",
-    Way.FORMULA: "a formula of the claim is not the one of this version",
-    Way.VERSION: "this version of bench comes to another answer than that of the claim",
+    Way.CHANGED_ROW: "a row of the claim has changed, by a digit for example",
+    Way.REMOVED_ROW: "a row of the claim was removed",
+    Way.BETTER_ROW: "the sources have a better row that the claim leaves out",
+    Way.DOUBTED: "the audit reports an error in a row of the claim",
+    Way.FORMULA: "a formula of the claim differs in this version",
+    Way.VERSION: "this version of bench computes another answer than the claim's",
     Way.ANSWER: "the same sources give another answer, or none",
-    Way.ROWS: "the answer is right, and comes from other rows than the claim quotes",
-    Way.DERIVATION: "the answer is right, and its derivation is another one",
-    Way.CHANGED_SOURCE: "a source has changed, in lines that the answer does not rest on",
-    Way.ADDED_SOURCE: "a source is among the paths that the claim does not name",
+    Way.ROWS: "the answer is right, but comes from other rows than the claim quotes",
+    Way.DERIVATION: "the answer is right, but its derivation differs",
+    Way.CHANGED_SOURCE: "a source has changed, in lines without effect on the answer",
+    Way.ADDED_SOURCE: "the paths have a source that is not in the claim",
 }  # fmt: skip
 
 

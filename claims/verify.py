@@ -30,11 +30,11 @@ _ALIKE = 0.6  # of two versions of a row
 class _Match:
     """The claim's sources matched with the local ones."""
 
-    here: Mapping[str, Source]  # by name here
-    same: Mapping[str, str] = field(default_factory=dict)  # digest of the claim -> name here
+    local: Mapping[str, Source]  # local sources by name
+    same: Mapping[str, str] = field(default_factory=dict)  # digest of the claim -> local name
     changed: Mapping[str, str] = field(default_factory=dict)
     missing: Sequence[str] = ()  # digests
-    added: Sequence[str] = ()  # names here
+    added: Sequence[str] = ()  # local names
 
     @property
     def is_whole(self) -> bool:
@@ -91,14 +91,14 @@ _EXPLAINS = frozenset(
 )
 
 
-def _matched(statement: Statement, here: Mapping[str, Source]) -> _Match:
+def _matched(statement: Statement, local: Mapping[str, Source]) -> _Match:
     """Match sources by digest; the rest by name, else by the last part of the name."""
     by_digest: dict[str, str] = {}
-    for uri, source in here.items():
+    for uri, source in local.items():
         by_digest.setdefault(source.sha256, uri)
     names = statement.names
     same = {sha256: by_digest[sha256] for sha256 in names if sha256 in by_digest}
-    left = [uri for uri, source in here.items() if source.sha256 not in names]
+    left = [uri for uri, source in local.items() if source.sha256 not in names]
     changed: dict[str, str] = {}
     for sha256, name in names.items():
         if sha256 in same:
@@ -110,7 +110,7 @@ def _matched(statement: Statement, here: Mapping[str, Source]) -> _Match:
             changed[sha256] = near[0]
             left.remove(near[0])
     missing = [sha256 for sha256 in names if sha256 not in same and sha256 not in changed]
-    return _Match(here, same, changed, missing, left)
+    return _Match(local, same, changed, missing, left)
 
 
 def _of_sources(check: _Check) -> Iterator[Verdict]:
@@ -120,11 +120,11 @@ def _of_sources(check: _Check) -> Iterator[Verdict]:
                       " not among the paths.")  # fmt: skip
     for sha256, uri in match.changed.items():
         yield Verdict(Way.CHANGED_SOURCE, f"The source {uri} has changed since the claim: its"
-                      f" sha256 is {match.here[uri].sha256[:12]}, not {sha256[:12]}.")  # fmt: skip
+                      f" sha256 is {match.local[uri].sha256[:12]}, not {sha256[:12]}.")  # fmt: skip
     for one in check.statement.subject:
         uri = match.same.get(one.digest.sha256, "")
-        if uri and match.here[uri].lines != one.annotations.lines:
-            yield Verdict(Way.ROWS, f"{uri} has {counted(match.here[uri].lines, 'line')};"
+        if uri and match.local[uri].lines != one.annotations.lines:
+            yield Verdict(Way.ROWS, f"{uri} has {counted(match.local[uri].lines, 'line')};"
                           f" the claim says {one.annotations.lines}.")  # fmt: skip
     for uri in match.added:
         yield Verdict(Way.ADDED_SOURCE, f"The source {uri} is not one of the claim.")
@@ -146,7 +146,7 @@ def _of_rows(check: _Check) -> Iterator[Verdict]:
     better = found.result.value < claimed.value if less else found.result.value > claimed.value
     if better and check.statement.predicate.question.answer != "value":
         first = found.rows[0]
-        uri = next(uri for uri, one in check.match.here.items() if one.sha256 == first.source)
+        uri = next(uri for uri, one in check.match.local.items() if one.sha256 == first.source)
         yield Verdict(
             Way.BETTER_ROW,
             f"{uri}:{first.line} is better than the claim: {_figure(found.result.value)} against"
@@ -173,7 +173,7 @@ def _fate(check: _Check, row: Row) -> Verdict | None:
     before = next(one.annotations.lines for one in subjects if one.digest.sha256 == row.source)
     near = lines[max(row.line - _NEAR, 0) : row.line + _NEAR]
     alike = difflib.get_close_matches(row.text[:_LONG], [one[:_LONG] for one in near], 1, _ALIKE)
-    if alike and check.match.here[uri].lines >= before:
+    if alike and check.match.local[uri].lines >= before:
         at = 1 + max(row.line - _NEAR, 0) + [one[:_LONG] for one in near].index(alike[0])
         now = check.lines.text(uri, at)
         return Verdict(Way.CHANGED_ROW, f"{uri}:{at} reads {now!r}; the claim rests on"
@@ -217,8 +217,8 @@ def _of_answer(check: _Check) -> Iterator[Verdict]:
     """Verdicts on answer, rows and derivation, where no other verdict explains a difference."""
     claimed, found = check.statement.predicate, check.found
     way = Way.ANSWER if check.same_version else Way.VERSION
-    theirs, here = claimed.tool.version, tool(check.warehouse).version
-    by = "" if check.same_version else f" (by bench {theirs}; this is {here})"
+    theirs, local = claimed.tool.version, tool(check.warehouse).version
+    by = "" if check.same_version else f" (by bench {theirs}; this is {local})"
     if found is None:
         yield Verdict(way, f"The sources give no answer{by}: {check.why}.")
     elif not check.same_answer:

@@ -78,7 +78,7 @@ def restore(
     copy: Annotated[Path, typer.Argument(metavar="FILE", help="A copy made by bench db backup.")],
     source: Source,
 ) -> None:
-    """Put a copy in the place of the warehouse; the present file is kept beside it."""
+    """Replace the warehouse by a copy; the current file is kept next to it."""
     from ..project.settings import find_db
     from ..schema.copies import restore as put_back
 
@@ -181,7 +181,7 @@ def compact(source: Source) -> None:
 def gc(
     source: Source,
     days: Annotated[
-        int, typer.Option("--days", metavar="N", min=1, help="Keep what is younger.")
+        int, typer.Option("--days", metavar="N", min=1, help="Keep commits of the last N days.")
     ] = 1,
 ) -> None:
     """Remove files of a shared warehouse that no commit needs any more."""

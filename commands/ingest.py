@@ -47,7 +47,7 @@ def ingest(
             metavar="DATE|'90 days'",
             parser=parse_since,
             show_default=False,
-            help="Begin --history with what there was then.",
+            help="Begin --history with the state at this time.",
         ),
     ] = None,
     authors: Annotated[

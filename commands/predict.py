@@ -51,7 +51,8 @@ def predict(
     query: Query,
     sizes: Mapping[str, Any],
     every: Annotated[
-        bool, typer.Option("--all", help="All feasible splits of the devices, beside the measured.")
+        bool,
+        typer.Option("--all", help="All feasible splits of the devices, not only measured ones."),
     ] = False,
     by: Annotated[By, typer.Option("--by", help="What --all ranks by.")] = By.TOKENS_PER_S,
     format: o.Format = None,

@@ -21,12 +21,12 @@ def site(
         Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the pages here.")
     ],
     title: Annotated[
-        str, typer.Option("--title", metavar="TEXT", help="What the pages are called.")
+        str, typer.Option("--title", metavar="TEXT", help="The title of the pages.")
     ] = "LLM training benchmarks",
     scrub: Annotated[
         str | None,
         typer.Option(
-            "--scrub", metavar="hosts,users,paths", help="Replace names of these kinds by words."
+            "--scrub", metavar="hosts,users,paths", help="Replace these names by pseudonyms."
         ),
     ] = None,
     serve: Annotated[

@@ -53,8 +53,8 @@ def explain(
     Raises BenchError for an unknown run, place, number, formula or rule.
     """
     query = query or Query()
-    here = explain_context(warehouse, root, query)
-    kind, found = _dispatch(here, query, text.strip(), every)
+    context = explain_context(warehouse, root, query)
+    kind, found = _dispatch(context, query, text.strip(), every)
     # Only numbers are ambiguous: in other cases every match is an answer.
     most = None if every or kind != "number" else MOST
     matches = tuple(islice(found, most))
@@ -62,7 +62,7 @@ def explain(
     more = sum(1 for _ in islice(found, None if most is None else _COUNTED))
     if not matches:
         raise _nothing(text)
-    notes = [here.kept[_LEFT]] if here.kept.get(_LEFT) else []
+    notes = [context.kept[_LEFT]] if context.kept.get(_LEFT) else []
     if most is not None and more == _COUNTED:
         notes.append(f"more than {most + more} places print this: those not shown were not counted")
     audited = matches if kind != "number" or len(matches) + more <= _FEW else ()
@@ -73,7 +73,7 @@ def explain(
         matches,
         more,
         tuple(findings_on(warehouse, root, _lines(audited), facts)),
-        tuple(here.versions(uris)),
+        tuple(context.versions(uris)),
         tuple(notes),
     )
 
@@ -84,9 +84,9 @@ def _nothing(text: str) -> BenchError:
     metric = _METRIC.fullmatch(text)
     if metric and metric[2] in decisions.NAMES - {*names()}:
         return BenchError(
-            f"no answer here tells {metric[2]} of {metric[1]}",
-            why=f"it is a number of {' and '.join(decisions.commands_with(metric[2]))} alone",
-            hint="give the options of that too: --by COLUMN, --where, --nodes, ...",
+            f"no answer here has {metric[2]} of {metric[1]}",
+            why=f"it is a number of {' and '.join(decisions.commands_with(metric[2]))} only",
+            hint="add that command's options: --by COLUMN, --where, --nodes, ...",
         )
     return BenchError(
         f"no source or result contains {text}",
@@ -98,36 +98,36 @@ def _nothing(text: str) -> BenchError:
 
 
 def _dispatch(
-    here: ExplainContext, query: Query, text: str, every: bool
+    context: ExplainContext, query: Query, text: str, every: bool
 ) -> tuple[str, Iterator[Match]]:
     formula = formula_named(text)
     if formula is not None:
-        return "formula", of_formula(here, formula)
+        return "formula", of_formula(context, formula)
     if rule := rule_named(text):
         return "rule", iter([rule])
     # Twelve digits may be a run id; fewer are a number.
-    if (number := parse_number(text)) and not _is_run(here, text):
-        return "number", _once(_of_number(here, query, number, every))
+    if (number := parse_number(text)) and not _is_run(context, text):
+        return "number", _without_repeats(_of_number(context, query, number, every))
     if sides := _SIDES.fullmatch(text):
         from .decisions import of_sides
 
-        return "sides", of_sides(here, query, (sides[2].strip(), sides[1].strip()))
+        return "sides", of_sides(context, query, (sides[2].strip(), sides[1].strip()))
     metric = _METRIC.fullmatch(text)
     if metric and (metric[2] in names() or _of_answers(metric[2])):
-        return "run", _of_run(here, query, metric[1], metric[2])
+        return "run", _of_run(context, query, metric[1], metric[2])
     if found := _PLACE.fullmatch(text):
         if wrong := _METRIC.fullmatch(found[3] or ""):
             raise _no_metric(wrong[2])
-        return "place", _at(here, found)
-    if (problem := no_formula(text)) and not _is_run(here, text):
+        return "place", _at(context, found)
+    if (problem := no_formula(text)) and not _is_run(context, text):
         raise problem
-    if metric and (_is_run(here, metric[1]) or _PLACE.fullmatch(metric[1])):
+    if metric and (_is_run(context, metric[1]) or _PLACE.fullmatch(metric[1])):
         raise _no_metric(metric[2])
-    return "run", _of_run(here, query, text, None)
+    return "run", _of_run(context, query, text, None)
 
 
 def _of_number(
-    here: ExplainContext, query: Query, number: PrintedNumber, every: bool
+    context: ExplainContext, query: Query, number: PrintedNumber, every: bool
 ) -> Iterator[Match]:
     """Search for the printed number from cheap to expensive: sources and pages, each answer, then
     printed rates restated by every formula.
@@ -138,17 +138,17 @@ def _of_number(
     from .decisions import COMMANDS, on_answer
 
     searches: dict[str, Callable[[], Iterable[Match]]] = {
-        "sources and pages": partial(search.known, here, number)
+        "sources and pages": partial(search.known, context, number)
     }
     for command in COMMANDS:
-        searches[command] = partial(on_answer, here, query, number, command)
-    searches["restated rates"] = partial(restated, here, number)
+        searches[command] = partial(on_answer, context, query, number, command)
+    searches["restated rates"] = partial(restated, context, number)
     if _names_an_answer(query):
         every = True
     left = list(searches)
     for name, found in searches.items():
         left.remove(name)
-        here.kept[_LEFT] = f"not searched: {', '.join(left)}: --all" if left else ""
+        context.kept[_LEFT] = f"not searched: {', '.join(left)}: --all" if left else ""
         some = False
         for match in found():
             some = True
@@ -177,27 +177,29 @@ def _no_metric(name: str) -> BenchError:
     return BenchError(f"no metric {name!r}", hint=did_you_mean(name, known))
 
 
-def _is_run(here: ExplainContext, text: str) -> bool:
+def _is_run(context: ExplainContext, text: str) -> bool:
     if not _RUN.fullmatch(text):
         return False
     query = "SELECT 1 FROM runs WHERE starts_with(run_id, ?) LIMIT 1"
-    return bool(here.warehouse.rows(query, [text.lower()])) and (
+    return bool(context.warehouse.rows(query, [text.lower()])) and (
         len(text) == 12 or not text.isdigit()
     )
 
 
-def _of_run(here: ExplainContext, query: Query, text: str, metric: str | None) -> Iterator[Match]:
+def _of_run(
+    context: ExplainContext, query: Query, text: str, metric: str | None
+) -> Iterator[Match]:
     """The derivations of a run's values, then of its numbers in answers."""
-    found = run_context(here.warehouse, here.lines, find_run(here.warehouse, text))
-    return _once(_derived(here, query, found, metric))
+    found = run_context(context.warehouse, context.lines, find_run(context.warehouse, text))
+    return _without_repeats(_derived(context, query, found, metric))
 
 
 def _derived(
-    here: ExplainContext, query: Query, run: RunContext, metric: str | None
+    context: ExplainContext, query: Query, run: RunContext, metric: str | None
 ) -> Iterator[Match]:
-    where = here.where(run.uri, run.row["line"])
+    where = context.where(run.uri, run.row["line"])
     if metric is None or metric in names():
-        trees = [derive(run, here.budget, metric)] if metric else heads(run, here.budget)
+        trees = [derive(run, context.budget, metric)] if metric else heads(run, context.budget)
         for node in trees:
             yield Match(f"{where}.{node.name}", "of this run", node)
     if metric is not None and _of_answers(metric):
@@ -205,10 +207,10 @@ def _derived(
         from .decisions import of_run
 
         if metric not in MEASURED:
-            yield from of_run(here, query, run.run_id, metric)
+            yield from of_run(context, query, run.run_id, metric)
 
 
-def _once(found: Iterable[Match]) -> Iterator[Match]:
+def _without_repeats(found: Iterable[Match]) -> Iterator[Match]:
     """Drop matches in answers that repeat a value of the run."""
     seen: set[tuple[str, object]] = set()
     for match in found:
@@ -218,10 +220,10 @@ def _once(found: Iterable[Match]) -> Iterator[Match]:
         seen.add(key)
 
 
-def _at(here: ExplainContext, found: re.Match[str]) -> Iterator[Match]:
-    uri = source_named(here.warehouse, found[1])
+def _at(context: ExplainContext, found: re.Match[str]) -> Iterator[Match]:
+    uri = source_named(context.warehouse, found[1])
     column = int(found[3]) if found[3] and found[3].isdigit() else found[3]
-    return place.matches(here, uri, int(found[2]), column)
+    return place.matches(context, uri, int(found[2]), column)
 
 
 def _lines(matches: Iterable[Match]) -> set[tuple[str, int]]:

@@ -31,7 +31,7 @@ class ExplainContext:
     model: str | None = None
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def once(self, name: str, make: Callable[[], T]) -> T:
+    def cached(self, name: str, make: Callable[[], T]) -> T:
         """The cached result of `make` for this key."""
         if name not in self.kept:
             self.kept[name] = make()
@@ -43,11 +43,11 @@ class ExplainContext:
         query = f"SELECT * FROM selected WHERE {condition} ORDER BY uri, line, run_id"
         for row in self.warehouse.dicts(query, list(values)):
             made = partial(RunContext, self.warehouse, self.lines, row)
-            yield self.once(f"run {row['run_id']}", made)
+            yield self.cached(f"run {row['run_id']}", made)
 
     def run(self, run_id: str) -> RunContext:
         """A run, cached; raises BenchError if it is not selected."""
-        return self.once(f"run {run_id}", lambda: run_context(self.warehouse, self.lines, run_id))
+        return self.cached(f"run {run_id}", lambda: run_context(self.warehouse, self.lines, run_id))
 
     def where(self, uri: str, line: int | None, *more: object) -> str:
         """A place in the syntax of `bench explain`: 001:29, 001:29.days, 001:29:45."""

@@ -63,7 +63,7 @@ _UNITS = {
 class DecisionContext:
     """An index of the numbers of a decision."""
 
-    here: ExplainContext
+    context: ExplainContext
     command: str
     decision: Decision
 
@@ -115,7 +115,7 @@ class DecisionContext:
 
     def of_number(self, number: Number, row: Row | None = None) -> Node:
         """The tree of a number from its record, which may refer to columns of `row`."""
-        return of_number(number, self.here.lines, lambda one: self._column(row or {}, one))
+        return of_number(number, self.context.lines, lambda one: self._column(row or {}, one))
 
     def _column(self, row: Row, one: Column) -> Node:
         node = self._node(row if one.row is None else one.row, one.name)
@@ -125,7 +125,7 @@ class DecisionContext:
         """A number without a record: of the row's only run, a fit, or the median over its jobs."""
         if row["basis"] == "fit":
             low, high = (row.get(f"{name}_{end}") for end in ("low", "high"))
-            note = str(row["range_from"]) if name in MEASURED else "of the size asked for"
+            note = str(row["range_from"]) if name in MEASURED else "of the requested size"
             return Node(name, row.get(name), _UNITS.get(name, ""), low, high, note=note)
         members = row.get("members", ())
         if len(members) < 2 or name not in (*MEASURED, "pace"):
@@ -145,7 +145,7 @@ class DecisionContext:
 
     def _of_run(self, row: Row, name: str) -> Node:
         """A column of the row's first run: columns that are not measured are equal for all runs."""
-        run = self.here.run(row["run"])
+        run = self.context.run(row["run"])
         if name == "device_count":
             return count(run)
         # The row may complete a stated value, as DP from TP, PP and devices.
@@ -162,45 +162,45 @@ def commands_with(name: str) -> list[str]:
     return [command for command in _OWN if name in columns(command)]
 
 
-def decisions(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
+def decisions(context: ExplainContext, query: Query) -> Iterator[DecisionContext]:
     """All answers to the query; comparisons by the columns that it names, else by settings."""
     for command in COMMANDS:
-        if (found := decision(here, query, command)) is not None:
+        if (found := decision(context, query, command)) is not None:
             yield found
-    yield from _of_effects(here, query)
+    yield from _of_effects(context, query)
 
 
-def decision(here: ExplainContext, query: Query, command: str) -> DecisionContext | None:
+def decision(context: ExplainContext, query: Query, command: str) -> DecisionContext | None:
     """The answer of one command, cached; None where there is none."""
-    return here.once(command, lambda: _decided(here, query, command))
+    return context.cached(command, lambda: _decided(context, query, command))
 
 
-def _of_effects(here: ExplainContext, query: Query) -> Iterator[DecisionContext]:
+def _of_effects(context: ExplainContext, query: Query) -> Iterator[DecisionContext]:
     """The effects of each flag on the page of a model, unless the query names a comparison."""
-    chosen = here.once("candidates", lambda: _chosen(here, query))
+    chosen = context.cached("candidates", lambda: _chosen(context, query))
     if query.compared_by is not None or chosen is None:
         return
 
     def made() -> list[DecisionContext]:
-        found = [DecisionContext(here, "bench compare", one) for one in effects(chosen)]
-        _select_again(here, query)
+        found = [DecisionContext(context, "bench compare", one) for one in effects(chosen)]
+        _select_again(context, query)
         return found
 
-    yield from here.once("effects", made)
+    yield from context.cached("effects", made)
 
 
-def _decided(here: ExplainContext, query: Query, command: str) -> DecisionContext | None:
-    chosen = here.once("candidates", lambda: _chosen(here, query))
+def _decided(context: ExplainContext, query: Query, command: str) -> DecisionContext | None:
+    chosen = context.cached("candidates", lambda: _chosen(context, query))
     if chosen is None:
         return None
     ways: dict[str, Callable[[], Decision]] = {
-        "bench best": lambda: ranked(here.warehouse, chosen, query),
-        "bench days": lambda: lasting(here.warehouse, query, chosen),
+        "bench best": lambda: ranked(context.warehouse, chosen, query),
+        "bench days": lambda: lasting(context.warehouse, query, chosen),
         "bench report scaling": lambda: scaled(chosen),
         "bench compare": lambda: compared(chosen, query.compared_by or "settings", query.base),
     }
     try:
-        return DecisionContext(here, command, ways[command]())
+        return DecisionContext(context, command, ways[command]())
     except BenchError:
         if command == "bench compare" and query.compared_by is not None:
             raise  # requested by name
@@ -208,114 +208,114 @@ def _decided(here: ExplainContext, query: Query, command: str) -> DecisionContex
             raise
         return None
     finally:
-        _select_again(here, query)
+        _select_again(context, query)
 
 
-def _chosen(here: ExplainContext, query: Query) -> Candidates | None:
+def _chosen(context: ExplainContext, query: Query) -> Candidates | None:
     try:
-        return candidates(here.warehouse, query)
+        return candidates(context.warehouse, query)
     except BenchError:  # no run, so no answer
-        _select_again(here, query)
+        _select_again(context, query)
         return None
 
 
-def _select_again(here: ExplainContext, query: Query) -> None:
+def _select_again(context: ExplainContext, query: Query) -> None:
     """Select all runs of the model again, since the decision has filtered them."""
-    select(here.warehouse, Query(model=query.model))
+    select(context.warehouse, Query(model=query.model))
 
 
-def of_run(here: ExplainContext, query: Query, run: str, name: str) -> Iterator[Match]:
+def of_run(context: ExplainContext, query: Query, run: str, name: str) -> Iterator[Match]:
     """A column of a run's rows in every answer that has it."""
-    for context in decisions(here, query):
-        row = context.rows_of("runs").get(run)
+    for answer in decisions(context, query):
+        row = answer.rows_of("runs").get(run)
         if row is None and name in _OWN["bench compare"]:
-            row = context.rows_of("runs_base").get(run)
-        if row is not None and name in columns(context.command):
-            yield from _matched(context, row, name)
+            row = answer.rows_of("runs_base").get(run)
+        if row is not None and name in columns(answer.command):
+            yield from _matched(answer, row, name)
 
 
-def of_sides(here: ExplainContext, query: Query, words: tuple[str, str]) -> Iterator[Match]:
+def of_sides(context: ExplainContext, query: Query, words: tuple[str, str]) -> Iterator[Match]:
     """The speed-ups of one side over the other: runs, conditions or sources."""
-    before, after = (_side(here, query, word) for word in words)
-    _select_again(here, query)
+    before, after = (_side(context, query, word) for word in words)
+    _select_again(context, query)
     made = two_sides(words, before, after, all(is_condition(word) for word in words))
-    context = DecisionContext(here, "bench compare", made)
+    answer = DecisionContext(context, "bench compare", made)
     for row in made.rows:
         for name in ("speedup", "p_value"):
-            yield from _matched(context, row, name)
+            yield from _matched(answer, row, name)
 
 
-def _matched(context: DecisionContext, row: Row, name: str) -> Iterator[Match]:
-    if (node := context.derive(row, name)) is not None:
-        where = f"{context.here.where(row['uri'], row['line'])}.{name}"
-        yield Match(where, f"of {context.command}", node)
+def _matched(answer: DecisionContext, row: Row, name: str) -> Iterator[Match]:
+    if (node := answer.derive(row, name)) is not None:
+        where = f"{answer.context.where(row['uri'], row['line'])}.{name}"
+        yield Match(where, f"of {answer.command}", node)
 
 
-def _side(here: ExplainContext, query: Query, word: str) -> Rows:
+def _side(context: ExplainContext, query: Query, word: str) -> Rows:
     """The runs of one side."""
     if is_condition(word):
-        return candidates(here.warehouse, query.also(word)).eligible("pace")
+        return candidates(context.warehouse, query.also(word)).eligible("pace")
     if not may_be_run(word):
-        return _sources(here, query, word)
-    run = find_run(here.warehouse, word)
-    return _only(candidates(here.warehouse, query), lambda row: row["run"] == run)
+        return _sources(context, query, word)
+    run = find_run(context.warehouse, word)
+    return _only(candidates(context.warehouse, query), lambda row: row["run"] == run)
 
 
 def _only(chosen: Candidates, wanted: Callable[[Row], bool]) -> Rows:
     return replace(chosen, rows=list(filter(wanted, chosen.rows))).eligible("pace")
 
 
-def _sources(here: ExplainContext, query: Query, word: str) -> Rows:
+def _sources(context: ExplainContext, query: Query, word: str) -> Rows:
     """The runs of a source, or of all below a folder; raises BenchError for anything else."""
-    everything = candidates(here.warehouse, query)
+    everything = candidates(context.warehouse, query)
     if Path(word).is_absolute():
-        word = Path(os.path.relpath(word, here.lines.root)).as_posix()
+        word = Path(os.path.relpath(word, context.lines.root)).as_posix()
     below = f"{word.removeprefix('./').rstrip('/')}/"
     if any(row["uri"].startswith(below) for row in everything.rows):
         return _only(everything, lambda row: row["uri"].startswith(below))
     try:
-        source_named(here.warehouse, word)
+        source_named(context.warehouse, word)
     except BenchError as error:
         raise BenchError(
             f"{word!r} is no run, condition, source or folder of sources here",
             why="revisions and other warehouses are compared, but not explained",
-            hint="check the revision out beside this one: bench explain 'NEW / OLD' OLD NEW",
+            hint="check out the revision in another folder: bench explain 'NEW / OLD' OLD NEW",
         ) from error
-    return candidates(here.warehouse, replace(query, document=word)).eligible("pace")
+    return candidates(context.warehouse, replace(query, document=word)).eligible("pace")
 
 
 def on_answer(
-    here: ExplainContext, query: Query, target: PrintedNumber, command: str
+    context: ExplainContext, query: Query, target: PrintedNumber, command: str
 ) -> Iterator[Match]:
     """The numbers of an answer that print like the target: of rows, sentences, and counts."""
-    made = decision(here, query, command)
-    contexts = [made] if made else []
-    contexts += _of_effects(here, query) if command == "bench compare" else ()
-    for context in contexts:
-        yield from _on_decision(context, target)
+    made = decision(context, query, command)
+    answers = [made] if made else []
+    answers += _of_effects(context, query) if command == "bench compare" else ()
+    for answer in answers:
+        yield from _on_decision(answer, target)
 
 
-def _on_decision(context: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
+def _on_decision(answer: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
     near = limits_of(target)
-    command = context.command
-    for row, name in context.near(near):
+    command = answer.command
+    for row, name in answer.near(near):
         if shows(row, name, target, near):
-            yield from _matched(context, row, name)
+            yield from _matched(answer, row, name)
     # Others are not derived: a tree may have a node for each row.
-    for number in context.decision.facts["numbers"]:
+    for number in answer.decision.facts["numbers"]:
         ends = (number.value, number.low, number.high)
         if any(is_near(value, near) and prints(target, value) for value in ends):
-            yield Match(command, "in its text", context.of_number(number))
-    yield from _counts(context, target)
+            yield Match(command, "in its text", answer.of_number(number))
+    yield from _counts(answer, target)
 
 
-def _counts(context: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
+def _counts(answer: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
     """The counts of rows, of excluded rows, and of those by reason."""
     if not target.digits.isdigit():
         return
-    left_out = context.decision.left_out
+    left_out = answer.decision.left_out
     groups: dict[str, list[str]] = {
-        "rows": [row["where"] for row in context.decision.rows],
+        "rows": [row["where"] for row in answer.decision.rows],
         "left_out": [row["where"] for row in left_out],
     }
     for row in left_out:
@@ -324,5 +324,5 @@ def _counts(context: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
         # Lists of places are cut after 12, those of rows after 20, with a count of the rest.
         if target.digits in (str(len(places)), str(len(places) - 12), str(len(places) - 20)):
             how = How("count; the first 12 places, or 20 rows, are listed")
-            node = Node(name, len(places), how=how, inputs=of_places(context.here.lines, places))
-            yield Match(context.command, "a count", node)
+            node = Node(name, len(places), how=how, inputs=of_places(answer.context.lines, places))
+            yield Match(answer.command, "a count", node)

@@ -74,34 +74,34 @@ def rule_named(text: str) -> Match | None:
     return None
 
 
-def matches(here: ExplainContext, formula: Formula) -> Iterator[Match]:
+def matches(context: ExplainContext, formula: Formula) -> Iterator[Match]:
     """The formula, the metrics that use it, and the number of runs."""
     inputs = tuple(Node(name, "", note=_INPUTS.get(name, "")) for name in formula.parameters)
     how = How(
         plain(formula.expression), formula.name, formula.title, formula.source, formula.counts
     )
     used = [m.name for m in metrics() if formula.name in m.source.replace(",", " ").split()]
-    runs = sum(n for name, n in here.warehouse.rows(_OF_ROWS) if name == formula.name)
+    runs = sum(n for name, n in context.warehouse.rows(_OF_ROWS) if name == formula.name)
     notes = [f"used by {', '.join(used)}"] if used else []
     notes += [f"model FLOPs of {counted(runs, 'run')} here"] if runs else []
     yield Match(formula.name, "a formula",
                 Node(formula.name, formula.title, formula.unit, how=how, note="; ".join(notes),
                      inputs=inputs))  # fmt: skip
-    yield from _detected(here, formula)
+    yield from _detected(context, formula)
 
 
-def _detected(here: ExplainContext, formula: Formula) -> Iterator[Match]:
+def _detected(context: ExplainContext, formula: Formula) -> Iterator[Match]:
     """The tables whose printed TFLOPs follow the formula, as detected by the audit."""
     from ..audit.detect import detect
     from ..audit.load import load
 
-    for document in load(here.warehouse).documents:
+    for document in load(context.warehouse).documents:
         detect(document)
         for table in document.tables:
             found = table.detected
             if found and found.reading.formula == formula.name and found.certain:
                 note = f"{found.agree} of {found.tested} rows fit {found.reading.long}"
-                where = here.where(document.uri, table.header_line)
+                where = context.where(document.uri, table.header_line)
                 yield Match(
                     where, "TFLOPs that follow it", Node("table", table.header_line, note=note)
                 )

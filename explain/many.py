@@ -50,7 +50,7 @@ _LOADS = """SELECT DISTINCT load_id FROM raw.runs JOIN current_loads USING (load
 
 
 @dataclass(frozen=True)
-class Known:
+class Lookups:
     """Prefetched lookups of many runs, by kind and run."""
 
     rows: Mapping[str, Row]
@@ -62,10 +62,10 @@ class Known:
 
 
 @dataclass
-class KnownRun(RunContext):
+class PrefetchedRun(RunContext):
     """A run with prefetched lookups."""
 
-    known: Known = field(kw_only=True)
+    known: Lookups = field(kw_only=True)
 
     def _of(self, kind: str) -> Sequence[Row]:
         return self.known.parts[kind].get(self.run_id, ())
@@ -107,11 +107,11 @@ class KnownRun(RunContext):
         return next((row for row in self._of("statistics") if row["metric"] == metric), None)
 
 
-def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Iterator[KnownRun]:
+def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Iterator[PrefetchedRun]:
     """These runs of the temporary table `selected`, in this order, with all lookups."""
     known = _read(warehouse, runs)
     for run in runs:
-        yield KnownRun(
+        yield PrefetchedRun(
             warehouse,
             lines,
             known.rows[run],
@@ -121,7 +121,7 @@ def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Itera
         )
 
 
-def _read(warehouse: Warehouse, runs: Sequence[str]) -> Known:
+def _read(warehouse: Warehouse, runs: Sequence[str]) -> Lookups:
     given = {"runs": list(runs)}
     chosen = "FROM selected WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))"
     text = (files(__package__ or "bench.explain") / "many.sql").read_text("utf-8")
@@ -155,7 +155,7 @@ def _read(warehouse: Warehouse, runs: Sequence[str]) -> Known:
                     run: (value, note) for run, value, note in warehouse.rows(query, given)
                 }
     rows = {row["run_id"]: row for row in warehouse.dicts(f"SELECT * {chosen}", given)}
-    return Known(rows, parts, ways, ends, evaluated, _intervals(warehouse, given))
+    return Lookups(rows, parts, ways, ends, evaluated, _intervals(warehouse, given))
 
 
 def _intervals(

@@ -26,13 +26,13 @@ class PrintedNumber:
         """The number in the unit of its suffix."""
         return float(self.digits)
 
-    def stands_in(self, text: str) -> bool:
+    def is_in(self, text: str) -> bool:
         """Whether a text contains these digits as a separate number."""
         # Tested first, since finding the numbers of a text takes 40 times as long.
-        if self.digits not in bare(text):
+        if self.digits not in plain_digits(text):
             return False
         return any(
-            bare(found[0]) == self.digits and self._suffixed(text[found.end() :])
+            plain_digits(found[0]) == self.digits and self._suffixed(text[found.end() :])
             for found in _NUMBER.finditer(text)
             # The 5 of .5 or of 1.5 is not a separate number.
             if not text[: found.start()].endswith(".")
@@ -63,9 +63,9 @@ def parse_number(text: str) -> PrintedNumber | None:
     found = _WITH_SUFFIX.fullmatch(text.strip())
     if found is None:
         return None
-    return PrintedNumber(text.strip(), bare(found[1]), (found[4] or "").casefold())
+    return PrintedNumber(text.strip(), plain_digits(found[1]), (found[4] or "").casefold())
 
 
-def bare(text: str) -> str:
+def plain_digits(text: str) -> str:
     """Digits without thousands separators and trailing commas."""
     return text.rstrip(",").replace(",", "").casefold()

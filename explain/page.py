@@ -44,40 +44,42 @@ _SUGGESTED = """SELECT DISTINCT s.uri, f.line, f.rule, f.title, f.evidence, f.su
     WHERE f.severity = 'error' AND contains(replace(f.suggestion, ',', ''), ?) ORDER BY ALL"""
 
 
-def on_pages(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def on_pages(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """All such numbers that print like `number`."""
-    yield from counts(here, number)
-    yield from _budget(here, number)
-    yield from _reference(here, number)
-    yield from _repaired(here, number)
-    yield from _pooled(here, number)
-    yield from _peaks(here, number)
-    yield from _sources(here, number)
-    yield from _tables(here, number)
-    yield from _rows(here, number)
+    yield from counts(context, number)
+    yield from _budget(context, number)
+    yield from _reference(context, number)
+    yield from _repaired(context, number)
+    yield from _pooled(context, number)
+    yield from _peaks(context, number)
+    yield from _sources(context, number)
+    yield from _tables(context, number)
+    yield from _rows(context, number)
     if number.digits in _CONSTANTS:
         name, why = _CONSTANTS[number.digits]
         yield Match("page", "a constant", Node(name, number.value, note=why))
 
 
-def counts(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def counts(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Counts of runs in the first paragraph, of failures, of rows not shown."""
     filters = {name: f for f, name in _FILTER.findall(statements("model")["counts"])}
     parts = {name: f"count(*) FILTER ({f})" for name, f in filters.items()} | _COUNTS
     query = ", ".join(f"{part} AS {name}" for name, part in parts.items())
-    [found] = here.once("counts", lambda: here.warehouse.dicts(f"SELECT {query} FROM selected"))
+    [found] = context.cached(
+        "counts", lambda: context.warehouse.dicts(f"SELECT {query} FROM selected")
+    )
     for name, value in found.items():
         if number.digits == str(value):
             condition = filters.get(name, parts[name])
-            yield _count(here, name, value, condition if name in filters else "")
-    yield from _groups(here, number)
+            yield _count(context, name, value, condition if name in filters else "")
+    yield from _groups(context, number)
 
 
-def _count(here: ExplainContext, name: str, value: int, condition: str) -> Match:
+def _count(context: ExplainContext, name: str, value: int, condition: str) -> Match:
     query = f"SELECT uri, line FROM selected WHERE {condition or 'true'} ORDER BY uri, line"
-    rows = here.warehouse.rows(query)
+    rows = context.warehouse.rows(query)
     shown = tuple(
-        Node(f"{position}", "", place=Place(uri, line, None, here.lines.text(uri, line)))
+        Node(f"{position}", "", place=Place(uri, line, None, context.lines.text(uri, line)))
         for position, (uri, line) in enumerate(rows[:12], 1)
     )
     rest = f"{len(rows) - len(shown)} more: bench runs --all" if len(rows) > len(shown) else ""
@@ -87,89 +89,93 @@ def _count(here: ExplainContext, name: str, value: int, condition: str) -> Match
     return Match("page", "a count of the page", node)
 
 
-def _groups(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _groups(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     failures = statements("model")["failures"]
-    for row in here.once("failures", lambda: here.warehouse.dicts(failures)):
+    for row in context.cached("failures", lambda: context.warehouse.dicts(failures)):
         if number.digits == str(row["runs"]):
-            yield _count(here, row["status"], row["runs"], f"status = '{row['status']}'")
-    shown, every = here.once("ranked", lambda: _ranked(here))
+            yield _count(context, row["status"], row["runs"], f"status = '{row['status']}'")
+    shown, every = context.cached("ranked", lambda: _ranked(context))
     if number.digits == str(every - shown):
         how = How(f"{every} ranked runs - {shown} shown, {MOST} of each model and system")
         yield Match("page", "a count of the page", Node("runs not shown", every - shown, how=how))
 
 
-def _ranked(here: ExplainContext) -> tuple[int, int]:
+def _ranked(context: ExplainContext) -> tuple[int, int]:
     """The runs in the ranking as shown, and all of them."""
-    rows, every = _reduced(here).fastest(MOST)
-    return len(ranking(rows, here.budget, MOST)), every
+    rows, every = _reduced(context).fastest(MOST)
+    return len(ranking(rows, context.budget, MOST)), every
 
 
-def _reduced(here: ExplainContext) -> Reduced:
-    return here.once("reduced", lambda: Reduced(here.warehouse))
+def _reduced(context: ExplainContext) -> Reduced:
+    return context.cached("reduced", lambda: Reduced(context.warehouse))
 
 
-def _budget(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
-    plan = _budget_node(here)
+def _budget(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    plan = _budget_node(context)
     for node in (plan, *plan.inputs):
         if not isinstance(node.value, int):
             continue
-        if any(number.stands_in(text) for text in (as_number(node.value), as_tokens(node.value))):
+        if any(number.is_in(text) for text in (as_number(node.value), as_tokens(node.value))):
             yield Match("page", "the budget of the page", node)
 
 
-def _budget_node(here: ExplainContext) -> Node:
+def _budget_node(context: ExplainContext) -> Node:
     # A budget refers to no column.
-    return of_number(here.budget.number, here.lines, lambda column: Node(column.name, None))
+    return of_number(context.budget.number, context.lines, lambda column: Node(column.name, None))
 
 
-def _reference(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _reference(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Days at the reference step times of the page."""
-    steps = here.budget.steps
-    if steps is None or here.budget.tokens_per_step is None:
+    steps = context.budget.steps
+    if steps is None or context.budget.tokens_per_step is None:
         return
     stated = {
         row[0]
-        for row in here.warehouse.rows(
+        for row in context.warehouse.rows(
             """SELECT DISTINCT try_cast(detail['step_time_s'] AS DOUBLE) FROM statements
                WHERE kind = 'days' AND uri IN (SELECT uri FROM selected)"""
         )
     }
     for time in sorted({A_SECOND, *filter(None, stated)}):
         given = Node("step_time_s", time, "s", note="a step time of the page")
-        if number.stands_in(f"{time:g}"):
+        if number.is_in(f"{time:g}"):
             yield Match("page", "days at a step time", given)
         days = steps * time / SECONDS_A_DAY
-        if number.stands_in(f"{days:,.2f}"):
+        if number.is_in(f"{days:,.2f}"):
             how = by_formula("D1", "steps x step_time_s / 86400")
-            inputs = (_budget_node(here), given)
+            inputs = (_budget_node(context), given)
             node = Node("days", days, "days", how=how, inputs=inputs)
             yield Match("page", "days at a step time", node)
 
 
-def _repaired(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _repaired(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Days of excluded rows, and step times of others derived from TFLOPs."""
     faster = statements("model")["faster"]
-    for row in here.once("faster", lambda: here.warehouse.dicts(faster, here.budget.parameters)):
-        if number.stands_in(days_words(row["days"])):
+    for row in context.cached(
+        "faster", lambda: context.warehouse.dicts(faster, context.budget.parameters)
+    ):
+        if number.is_in(days_words(row["days"])):
             note = f"as the audit suggests: {row['suggestion']}" if row["seconds"] else "as printed"
             place = Place(row["uri"], row["line"])
             yield Match(
                 "page", "an excluded row", Node("days", row["days"], place=place, note=note)
             )
-    for run, seconds in here.once("implied", lambda: implied_seconds(here.warehouse)).items():
-        if number.stands_in(significant(seconds, 3)):
-            for one in here.runs("run_id = ?", run):
+    for run, seconds in context.cached(
+        "implied", lambda: implied_seconds(context.warehouse)
+    ).items():
+        if number.is_in(significant(seconds, 3)):
+            for one in context.runs("run_id = ?", run):
                 place = Place(one.row["uri"], one.row["line"])
                 note = "what its printed TFLOPs tell by the formula of its table"
                 node = Node("step_time_s", seconds, "s", place=place, note=note)
                 yield Match("page", "a step time that is not printed", node)
 
 
-def _pooled(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _pooled(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Device-days pooled over repeats."""
-    rows = _reduced(here).repeated(here.budget, number.limits())
-    for row in ranking(rows, here.budget, 0):
-        if row["jobs"] > 1 and number.stands_in(significant(row["device_days"], 3)):
+    rows = _reduced(context).repeated(context.budget, number.limits())
+    for row in ranking(rows, context.budget, 0):
+        if row["jobs"] > 1 and number.is_in(significant(row["device_days"], 3)):
             how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
             days = Node("days", row["days"], "days")
             place = Place(row["uri"], row["line"])
@@ -177,17 +183,17 @@ def _pooled(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             yield Match("page", "repeats as one row", node)
 
 
-def _peaks(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _peaks(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Dense peaks of the devices, the denominators of MFU."""
     query = "SELECT DISTINCT peak_name, peak_tflops FROM selected WHERE peak_tflops IS NOT NULL"
-    for name, peak in here.once("peaks", lambda: here.warehouse.rows(query)):
-        if number.stands_in(as_number(peak)):
+    for name, peak in context.cached("peaks", lambda: context.warehouse.rows(query)):
+        if number.is_in(as_number(peak)):
             yield Match("page", "a peak", Node(name, peak, "TFLOP/s", note="hardware.toml"))
 
 
-def _sources(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _sources(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     sources = statements("model")["sources"]
-    for row in here.once("sources", lambda: here.warehouse.dicts(sources)):
+    for row in context.cached("sources", lambda: context.warehouse.dicts(sources)):
         for name, what in (
             ("rows", "runs of this source on the page"),
             ("all_rows", "runs of this source"),
@@ -200,17 +206,17 @@ def _sources(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
                 yield Match("page", "the list of sources", node)
 
 
-def _tables(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _tables(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     query = """SELECT uri, number, header_line FROM tables
                WHERE number = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 7:
-        for uri, place, line in here.warehouse.rows(query, [int(number.digits)]):
+        for uri, place, line in context.warehouse.rows(query, [int(number.digits)]):
             node = Node("table", place, note="benchmark tables of a document count from 1",
-                        place=Place(uri, line, None, here.lines.text(uri, line)))  # fmt: skip
-            yield Match(here.where(uri, line), "the number of a table", node)
+                        place=Place(uri, line, None, context.lines.text(uri, line)))  # fmt: skip
+            yield Match(context.where(uri, line), "the number of a table", node)
 
 
-def _rows(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _rows(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Line numbers of rows and headings on pages."""
     query = """SELECT DISTINCT uri, line FROM (
             SELECT uri, line FROM selected
@@ -218,25 +224,25 @@ def _rows(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             UNION ALL SELECT uri, unnest(heading_lines) FROM tables)
         WHERE line = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 10:
-        for uri, line in here.warehouse.rows(query, [int(number.digits)]):
-            place = Place(uri, line, None, here.lines.text(uri, line))
+        for uri, line in context.warehouse.rows(query, [int(number.digits)]):
+            place = Place(uri, line, None, context.lines.text(uri, line))
             yield Match(
-                here.where(uri, line), "the number of a line", Node("line", line, place=place)
+                context.where(uri, line), "the number of a line", Node("line", line, place=place)
             )
 
 
-def restated(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def restated(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Runs whose TFLOP/s or MFU, restated by some formula, print like `number`."""
     seen: set[tuple[str, str]] = set()
-    for one in here.once("restated", lambda: _restatements(here)):
+    for one in context.cached("restated", lambda: _restatements(context)):
         if (one.run_id, one.formula) not in seen and (name := _printed_as(number, one)):
             seen.add((one.run_id, one.formula))
-            yield _restated_match(here, one, name)
+            yield _restated_match(context, one, name)
 
 
-def _restatements(here: ExplainContext) -> list[Restated]:
-    chosen = {run_id for (run_id,) in here.warehouse.rows("SELECT run_id FROM selected")}
-    every = restate_all(here.warehouse, _WANTED).values()
+def _restatements(context: ExplainContext) -> list[Restated]:
+    chosen = {run_id for (run_id,) in context.warehouse.rows("SELECT run_id FROM selected")}
+    every = restate_all(context.warehouse, _WANTED).values()
     return [one for found in every for one in found if one.run_id in chosen]
 
 
@@ -249,13 +255,13 @@ def _printed_as(number: PrintedNumber, one: Restated) -> str:
         "printed_by": one.printed_by,
         "why": one.why,
     }
-    return next((name for name, text in texts.items() if text and number.stands_in(text)), "")
+    return next((name for name, text in texts.items() if text and number.is_in(text)), "")
 
 
-def _restated_match(here: ExplainContext, one: Restated, name: str) -> Match:
-    run = next(here.runs("run_id = ?", one.run_id))
+def _restated_match(context: ExplainContext, one: Restated, name: str) -> Match:
+    run = next(context.runs("run_id = ?", one.run_id))
     line: int | None = run.row["line"]
-    place = Place(run.uri, line, None, here.lines.text(run.uri, line) if line else "")
+    place = Place(run.uri, line, None, context.lines.text(run.uri, line) if line else "")
     values: dict[str, tuple[Any, str]] = {
         "tflops": (one.value, "TFLOP/s of a process"),
         "share": (one.share, "of the device's dense peak"),
@@ -274,16 +280,16 @@ def _restated_match(here: ExplainContext, one: Restated, name: str) -> Match:
         place=None if computed else place,
         note=one.why if computed else "",
     )  # fmt: skip
-    where = here.where(run.uri, line)
+    where = context.where(run.uri, line)
     return Match(where, f"by {one.formula}" if computed else "of the table of restated rates", node)
 
 
-def suggested(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def suggested(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Findings whose suggestion contains the number."""
-    for uri, line, rule, title, evidence, suggestion in here.warehouse.rows(
+    for uri, line, rule, title, evidence, suggestion in context.warehouse.rows(
         _SUGGESTED, [number.digits]
     ):
-        if number.stands_in(suggestion):
-            place = Place(uri, line, None, here.lines.text(uri, line))
+        if number.is_in(suggestion):
+            place = Place(uri, line, None, context.lines.text(uri, line))
             node = Node("suggestion", suggestion, place=place, note=f"{rule}: {title}: {evidence}")
-            yield Match(here.where(uri, line), f"suggested by {rule}", node)
+            yield Match(context.where(uri, line), f"suggested by {rule}", node)

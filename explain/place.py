@@ -39,34 +39,38 @@ _STEP = ("step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_devic
          "consumed_samples", "consumed_tokens", "gbs", "loss", "lr", "grad_norm")  # fmt: skip
 
 
-def matches(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
+def matches(
+    context: ExplainContext, uri: str, line: int, column: int | str | None
+) -> Iterator[Match]:
     """The matches at a line: a row's values, an interval of a log, stated facts."""
     # Findings on a whole line have column 1, so `FILE:LINE:1` includes them.
-    if column == here.lines.begins(uri, line) and not any(_cells(here, uri, line, column)):
+    if column == context.lines.begins(uri, line) and not any(_cells(context, uri, line, column)):
         column = None
     found = False
-    for match in (*_cells(here, uri, line, column), *_intervals(here, uri, line)):
+    for match in (*_cells(context, uri, line, column), *_intervals(context, uri, line)):
         found = True
         yield match
     if column is None:
-        for run in here.runs("uri = ? AND line = ? AND origin <> 'log'", uri, line):
-            for node in heads(run, here.budget):
+        for run in context.runs("uri = ? AND line = ? AND origin <> 'log'", uri, line):
+            for node in heads(run, context.budget):
                 found = True
-                yield Match(f"{here.where(uri, line)}.{node.name}", "of this run", node)
-    for match in _headings(here, uri, line):
+                yield Match(f"{context.where(uri, line)}.{node.name}", "of this run", node)
+    for match in _headings(context, uri, line):
         found = True
         yield match
-    for node in () if column is not None else _stated(here, uri, line):
+    for node in () if column is not None else _stated(context, uri, line):
         found = True
-        yield Match(here.where(uri, line), "stated here", node)
+        yield Match(context.where(uri, line), "stated here", node)
     if not found:
-        yield _plain(here, uri, line, column)
+        yield _plain(context, uri, line, column)
 
 
-def _cells(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Iterator[Match]:
-    cells = here.warehouse.dicts(_CELLS, [uri, line])
+def _cells(
+    context: ExplainContext, uri: str, line: int, column: int | str | None
+) -> Iterator[Match]:
+    cells = context.warehouse.dicts(_CELLS, [uri, line])
     for cell in cells:
-        place = cell_place(here, cell)
+        place = cell_place(context, cell)
         names = {cell["heading"].casefold(), (cell["name"] or "").casefold()}
         requested = column is None or (
             column.casefold() in names
@@ -75,71 +79,71 @@ def _cells(here: ExplainContext, uri: str, line: int, column: int | str | None) 
             and place.column <= column <= place.column + max(len(cell["raw"]) - 1, 0)
         )
         if requested:
-            where = here.where(uri, line, place.column)
+            where = context.where(uri, line, place.column)
             yield Match(where, "a cell", cell_node(place, cell))
             if column is not None:
-                yield from _made_of(here, uri, line, place)
+                yield from _made_of(context, uri, line, place)
 
 
-def _made_of(here: ExplainContext, uri: str, line: int, place: Place) -> Iterator[Match]:
+def _made_of(context: ExplainContext, uri: str, line: int, place: Place) -> Iterator[Match]:
     """The values computed from one cell of a row."""
-    for run in here.runs("uri = ? AND line = ?", uri, line):
+    for run in context.runs("uri = ? AND line = ?", uri, line):
         for name in (name for name in names() if name not in STATED):
-            tree = derive(run, here.budget, name)
+            tree = derive(run, context.budget, name)
             if tree.how and any(node.place == place for node in tree.walk()):
-                yield Match(f"{here.where(uri, line)}.{name}", "made of it", tree)
+                yield Match(f"{context.where(uri, line)}.{name}", "made of it", tree)
 
 
-def _intervals(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
+def _intervals(context: ExplainContext, uri: str, line: int) -> Iterator[Match]:
     query = """SELECT i.*, r.line AS first FROM iterations i JOIN runs r USING (run_id)
                WHERE r.uri = ? AND i.line = ? ORDER BY i.iteration"""
-    text = here.lines.text(uri, line)
-    for row in here.warehouse.dicts(query, [uri, line]):
+    text = context.lines.text(uri, line)
+    for row in context.warehouse.dicts(query, [uri, line]):
         inputs = tuple(
             Node(name, row[name], place=Place(uri, line, None, text))
             for name in _STEP
             if row[name] is not None
         )
-        whole = f"{here.where(uri, row['first'])}.step_time_s"
+        whole = f"{context.where(uri, row['first'])}.step_time_s"
         note = f"of the run at line {row['first']}; {whole} says whether it counts"
         node = Node("iteration", row["iteration"], place=Place(uri, line, None, text), note=note,
                     inputs=inputs)  # fmt: skip
-        yield Match(here.where(uri, line), "a logged interval", node)
+        yield Match(context.where(uri, line), "a logged interval", node)
 
 
-def _headings(here: ExplainContext, uri: str, line: int) -> Iterator[Match]:
+def _headings(context: ExplainContext, uri: str, line: int) -> Iterator[Match]:
     """The headings of a table and their meaning."""
     query = "SELECT number, headings, columns FROM tables WHERE uri = ? AND header_line = ?"
-    for number, headings, columns in here.warehouse.rows(query, [uri, line]):
+    for number, headings, columns in context.warehouse.rows(query, [uri, line]):
         inputs = tuple(
             Node(heading or "(blank)", name or "not known", note="stands for" if name else "")
             for heading, name in zip(headings, columns, strict=True)
         )
         node = Node("table", number, place=Place(uri, line), inputs=inputs)
-        yield Match(here.where(uri, line), "the headings of a table", node)
+        yield Match(context.where(uri, line), "the headings of a table", node)
 
 
-def _stated(here: ExplainContext, uri: str, line: int) -> Iterator[Node]:
-    text = here.lines.text(uri, line)
-    for row in here.warehouse.dicts(_STATED, {"uri": uri, "line": line}):
+def _stated(context: ExplainContext, uri: str, line: int) -> Iterator[Node]:
+    text = context.lines.text(uri, line)
+    for row in context.warehouse.dicts(_STATED, {"uri": uri, "line": line}):
         used = f"{row['how']}; for {counted(row['runs'], 'run')}"
         note = used if row["runs"] else row["how"]
         place = Place(uri, line, None, text or row["raw"])
         yield Node(row["what"], row["value"], place=place, note=note)
 
 
-def _plain(here: ExplainContext, uri: str, line: int, column: int | str | None) -> Match:
-    [(lines,)] = here.warehouse.rows("SELECT lines FROM sources WHERE uri = ?", [uri])
+def _plain(context: ExplainContext, uri: str, line: int, column: int | str | None) -> Match:
+    [(lines,)] = context.warehouse.rows("SELECT lines FROM sources WHERE uri = ?", [uri])
     if not 1 <= line <= lines:
         raise BenchError(
             f"{uri} has no line {line}", why=f"it has {counted(lines, 'line')}", where=uri
         )
-    if column is not None and here.warehouse.rows(_CELLS, [uri, line]):
+    if column is not None and context.warehouse.rows(_CELLS, [uri, line]):
         raise BenchError(
-            f"no cell at {here.where(uri, line)}:{column}",
+            f"no cell at {context.where(uri, line)}:{column}",
             hint="COLUMN is a character of the line, from 1, or a heading",
         )
-    place = Place(uri, line, None, here.lines.text(uri, line))
-    state = here.lines.state(uri)
+    place = Place(uri, line, None, context.lines.text(uri, line))
+    state = context.lines.state(uri)
     note = state or "no number is read from this line"
-    return Match(here.where(uri, line), "a line", Node("line", line, place=place, note=note))
+    return Match(context.where(uri, line), "a line", Node("line", line, place=place, note=note))

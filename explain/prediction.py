@@ -33,11 +33,11 @@ def explain_prediction(
     if row["memory_terms"]:
         matches.append(Match(f"{WORD}.memory_gb", "of bench predict", _memory(row)))
     # Without a query: a model that was not measured has no runs.
-    here = explain_context(warehouse, root, Query())
+    context = explain_context(warehouse, root, Query())
     uris = {uri for match in matches for uri, _ in match.tree.places()}
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     notes = tuple(f"assumed: {names.within(text)}" for text in made.facts["assumed"])
-    return Answer(WORD, WORD, tuple(matches), versions=tuple(here.versions(uris)), notes=notes)
+    return Answer(WORD, WORD, tuple(matches), versions=tuple(context.versions(uris)), notes=notes)
 
 
 def _time(row: Row) -> Node:

@@ -34,9 +34,9 @@ _VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
     ) WHERE value IS NOT NULL"""
 
 
-def known(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def known(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Matches: printed numbers first, then computed ones of runs, then those of pages."""
-    stated = chain(_cells(here, number), _lines(here, number), _series(here, number))
+    stated = chain(_cells(context, number), _lines(context, number), _series(context, number))
     seen: set[tuple[str, int | None, int | None]] = set()
     for match in stated:
         place = match.tree.place
@@ -44,34 +44,34 @@ def known(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
         if key not in seen:
             seen.add(key)
             yield match
-    yield from _computed(here, number)
-    yield from _statistics(here, number)
-    yield from on_pages(here, number)
-    yield from suggested(here, number)
+    yield from _computed(context, number)
+    yield from _statistics(context, number)
+    yield from on_pages(context, number)
+    yield from suggested(context, number)
 
 
-def _computed(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _computed(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Computed values of runs; stated ones are found at their place."""
-    here.once("explained", lambda: _write_values(here))
+    context.cached("explained", lambda: _write_values(context))
     # Filtered in SQL: Python would format some thirty values in five ways for each run.
     near = " OR ".join(f"value BETWEEN {low!r} AND {high!r}" for low, high in number.limits())
     query = f"SELECT run_id, list(DISTINCT name) FROM explained WHERE {near} GROUP BY run_id"
-    found: dict[str, list[str]] = dict(here.warehouse.rows(query))
+    found: dict[str, list[str]] = dict(context.warehouse.rows(query))
     if not found:
         return
     order = ("days", "device_days", *values())
-    for run in here.runs("list_contains(?::VARCHAR[], run_id)", list(found)):
+    for run in context.runs("list_contains(?::VARCHAR[], run_id)", list(found)):
         for name in sorted(found[run.run_id], key=order.index):
-            if not _prints(number, _texts(run.row, here.budget, name), run.row.get(name)):
+            if not _prints(number, _texts(run.row, context.budget, name), run.row.get(name)):
                 continue
-            tree = derive(run, here.budget, name)
+            tree = derive(run, context.budget, name)
             # Stated values were found as cells or lines already.
             if tree.how is not None:
-                where = f"{here.where(run.uri, run.row['line'])}.{name}"
+                where = f"{context.where(run.uri, run.row['line'])}.{name}"
                 yield Match(where, "computed", tree)
 
 
-def _write_values(here: ExplainContext) -> None:
+def _write_values(context: ExplainContext) -> None:
     """Write a table of all numbers in texts of the selected runs, one row each."""
     columns = {name: name for name in values()}
     for metric in metrics():
@@ -79,22 +79,22 @@ def _write_values(here: ExplainContext) -> None:
         columns |= dict.fromkeys(ends, metric.column)
     pairs = [*((name, column) for column, name in columns.items()), *_MORE]
     sums = ", ".join(f"({column})::DOUBLE" for _, column in pairs)
-    for name, value in here.budget.parameters.items():
+    for name, value in context.budget.parameters.items():
         sums = sums.replace(f"${name}", f"{'NULL' if value is None else repr(value)}::DOUBLE")
     names = ", ".join(f"'{name}'" for name, _ in pairs)
-    here.warehouse.rows(_VALUES.format(names=names, values=sums))
+    context.warehouse.rows(_VALUES.format(names=names, values=sums))
 
 
 def _prints(number: PrintedNumber, shown: list[str], value: Any) -> bool:
-    if any(number.stands_in(text) for text in shown):
+    if any(number.is_in(text) for text in shown):
         return True
     return isinstance(value, float) and number.rounds_from(value)
 
 
-def _statistics(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _statistics(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Windows, n, ends and spreads of the statistics of logs."""
     query = "SELECT * FROM run_stats SEMI JOIN selected USING (run_id) ORDER BY run_id, metric"
-    for row in here.once("statistics", lambda: here.warehouse.dicts(query)):
+    for row in context.cached("statistics", lambda: context.warehouse.dicts(query)):
         shown = {
             "n": [str(row["n"])],
             "lines": [str(row["lines"])],
@@ -107,8 +107,8 @@ def _statistics(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             "stddev": [significant(row["stddev"], 3)] if row["stddev"] is not None else [],
         }  # fmt: skip
         for name, ways in shown.items():
-            if any(number.stands_in(text) for text in ways):
-                yield from _statistic(here, row, name)
+            if any(number.is_in(text) for text in ways):
+                yield from _statistic(context, row, name)
                 break
 
 
@@ -118,11 +118,11 @@ def _median(row: dict[str, Any]) -> list[str]:
     return [significant(row["median"], 4), as_number(row["median"])]
 
 
-def _statistic(here: ExplainContext, row: dict[str, Any], part: str) -> Iterator[Match]:
-    for run in here.runs("run_id = ?", row["run_id"]):
+def _statistic(context: ExplainContext, row: dict[str, Any], part: str) -> Iterator[Match]:
+    for run in context.runs("run_id = ?", row["run_id"]):
         node = statistic(run, row["metric"])
         if node is not None:
-            where = f"{here.where(run.uri, run.row['line'])}.{row['metric']}"
+            where = f"{context.where(run.uri, run.row['line'])}.{row['metric']}"
             yield Match(where, f"{part} of a statistic", node)
 
 
@@ -156,18 +156,18 @@ _SERIES = f"""SELECT r.uri, i.line, i.iteration, {", ".join(f"i.{name}" for name
 } ORDER BY r.uri, i.line"""  # a time may have been printed in ms
 
 
-def _cells(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _cells(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Cells of published tables that print the number."""
-    for row in here.warehouse.dicts(_CELLS, [number.digits]):
-        if number.stands_in(row["raw"]):
-            place = cell_place(here, row)
-            where = here.where(row["uri"], row["line"], place.column)
+    for row in context.warehouse.dicts(_CELLS, [number.digits]):
+        if number.is_in(row["raw"]):
+            place = cell_place(context, row)
+            where = context.where(row["uri"], row["line"], place.column)
             yield Match(where, f"cell under {row['heading']!r}", cell_node(place, row))
 
 
-def cell_place(here: ExplainContext, cell: dict[str, Any]) -> Place:
+def cell_place(context: ExplainContext, cell: dict[str, Any]) -> Place:
     """The place of a cell, with the column of its first character."""
-    column = here.lines.column(cell["uri"], cell["line"], cell["column_number"], cell["raw"])
+    column = context.lines.column(cell["uri"], cell["line"], cell["column_number"], cell["raw"])
     return Place(cell["uri"], cell["line"], column, cell["raw"])
 
 
@@ -183,27 +183,27 @@ def cell_node(place: Place, cell: dict[str, Any]) -> Node:
                 note="; ".join(notes))  # fmt: skip
 
 
-def _lines(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _lines(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Lines around tables, and headers of logs, that state the number."""
-    for row in here.warehouse.dicts(_LINES, [number.digits]):
-        if number.stands_in(row["raw"]):
-            text = here.lines.text(row["uri"], row["line"]) or row["raw"]
+    for row in context.warehouse.dicts(_LINES, [number.digits]):
+        if number.is_in(row["raw"]):
+            text = context.lines.text(row["uri"], row["line"]) or row["raw"]
             place = Place(row["uri"], row["line"], None, text)
             used = f"for {row['runs']} runs" if row["runs"] > 1 else ""
-            where = here.where(row["uri"], row["line"])
+            where = context.where(row["uri"], row["line"])
             yield Match(where, "stated", Node(row["what"], row["raw"], place=place, note=used))
 
 
-def _series(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _series(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Lines of logs that print the number."""
     half = 0.5 * 10.0 ** -len(number.digits.partition(".")[2]) if "e" not in number.digits else 0.0
     # Tolerance: half of the last printed digit, or the rounding of a double.
     slack = min(half, abs(number.value) * 1e-6) or abs(number.value) * 1e-9
     low, high = number.value - slack, number.value + slack
-    for row in here.warehouse.dicts(_SERIES, {"low": low, "high": high}):
+    for row in context.warehouse.dicts(_SERIES, {"low": low, "high": high}):
         uri, line = row["uri"], row["line"]
-        text = here.lines.text(uri, line)
-        if text and not number.stands_in(text):
+        text = context.lines.text(uri, line)
+        if text and not number.is_in(text):
             continue
         for name in _COLUMNS:
             value = row[name]
@@ -211,7 +211,7 @@ def _series(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
                 continue
             note, place = f"iteration {row['iteration']}", Place(uri, line, None, text)
             node = Node(name, float(value), note=note, place=place)
-            yield Match(here.where(uri, line), f"{name} of a logged interval", node)
+            yield Match(context.where(uri, line), f"{name} of a logged interval", node)
 
 
 Row = Mapping[str, Any]

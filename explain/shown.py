@@ -22,7 +22,7 @@ def shows(row: Row, name: str, target: PrintedNumber, near: Limits) -> bool:
     if any(prints(target, value) for value in close):
         return True
     ways = ("days", significant) if name == "days" and close else ()
-    return any(target.stands_in(range_text(low, high, way)) for way in ways)
+    return any(target.is_in(range_text(low, high, way)) for way in ways)
 
 
 def limits_of(target: PrintedNumber) -> Limits:
@@ -50,7 +50,7 @@ def is_near(value: Any, near: Limits) -> bool:
 
 def prints(target: PrintedNumber, value: Any) -> bool:
     """Whether one of the number formats of answers gives these digits."""
-    return any(target.stands_in(text) for text in _texts(value))
+    return any(target.is_in(text) for text in _texts(value))
 
 
 @lru_cache(maxsize=1 << 14, typed=True)  # equal as keys but printed differently: 1, 1.0

@@ -90,7 +90,10 @@ def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion
         )
         if refused and place not in why:
             why[place] = refused
-    meant = [_without(plan, case, found.idle) for case, found in zip(requested, sizes, strict=True)]
+    meant = [
+        _without_unused(plan, case, found.idle)
+        for case, found in zip(requested, sizes, strict=True)
+    ]
     cases = _labelled(meant, named)
     _drop_duplicates(cases, sizes, why)
     kept = tuple(case for place, case in enumerate(cases) if place not in why)
@@ -106,7 +109,7 @@ def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion
     return Expansion(kept, dropped, examined.device)
 
 
-def _without(plan: Plan, case: Case, idle: Mapping[str, str]) -> Case:
+def _without_unused(plan: Plan, case: Case, idle: Mapping[str, str]) -> Case:
     """The case without settings that have no effect at its sizes, so its label omits them."""
     settings = {name: value for name, value in case.settings.items() if name not in idle}
     case_id = _id(plan, settings, case.env, case.values, case.job)

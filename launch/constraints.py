@@ -55,7 +55,7 @@ def _kinds(rows: Sequence[Words]) -> dict[str, str]:
             if value is not None:
                 kind = _kind(value)
                 both = {kinds.get(name, kind), kind}
-                kinds[name] = kind if len(both) == 1 else _wider(both)
+                kinds[name] = kind if len(both) == 1 else _common_type(both)
     return kinds
 
 
@@ -77,7 +77,7 @@ def _stored(value: object, kind: str) -> object:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _wider(kinds: set[str]) -> str:
+def _common_type(kinds: set[str]) -> str:
     return "DOUBLE" if kinds <= {"BIGINT", "DOUBLE"} else "VARCHAR"
 
 

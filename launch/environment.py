@@ -29,7 +29,9 @@ _PACKAGES = {
 }
 
 
-def chosen(case: Case, inherited: Mapping[str, str], is_local: bool = True) -> dict[str, str]:
+def run_variables(
+    case: Case, inherited: Mapping[str, str], is_local: bool = True
+) -> dict[str, str]:
     """The variables that a run gets in addition to ours; threads are divided unless they are set.
 
     On two cores, two ranks with two threads each were 8 times slower than with one each. The
@@ -47,7 +49,7 @@ def chosen(case: Case, inherited: Mapping[str, str], is_local: bool = True) -> d
 
 def full_environment(case: Case, inherited: Mapping[str, str]) -> dict[str, str]:
     """All variables of a run, without those that the plan sets to an empty value."""
-    own = chosen(case, inherited)
+    own = run_variables(case, inherited)
     env = {**inherited, UNBUFFERED: "1", **own}
     return {name: value for name, value in env.items() if value or name not in own}
 
@@ -96,12 +98,14 @@ def mismatch(case: Case, log: Path) -> str | None:
 
 
 def _differs(env: Mapping[str, str], flags: Mapping[str, object], like: object) -> str | None:
-    """A variable of the plan that the listed ones contradict. All variables with a prefix in
-    `like` are listed, so a missing one was not set."""
+    """A variable of the plan that the listed ones contradict.
+
+    All variables with a prefix in `like` are listed, so a missing one was not set.
+    """
     listed = tuple(map(str, like)) if isinstance(like, list) else ()
     for name, value in env.items():
-        shared_out = name == THREADS and not value  # by the trainer, among its ranks
-        if shared_out or not (name in flags or name.startswith(listed)):
+        divided = name == THREADS and not value  # by the trainer among its ranks
+        if divided or not (name in flags or name.startswith(listed)):
             continue
         has = str(flags.get(name, ""))
         if has != value and (REDACTED not in has or not value):

@@ -105,7 +105,7 @@ def describe_exit_code(code: int | None) -> str:
 
 
 def last_line(log: Path) -> str:
-    """The last line of the program itself that says something."""
+    """The last line of the program's own output with any text."""
     with log.open("rb") as stream:
         stream.seek(max(0, log.stat().st_size - 8192))
         lines = stream.read().decode("utf-8", "replace").splitlines()

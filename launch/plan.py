@@ -41,7 +41,7 @@ Attention = Literal["auto", "flash", "efficient", "cudnn", "math"]
 
 
 class Settings(_Section):
-    """What a run is; names as in the warehouse. Every one may be a list: all combinations run."""
+    """Settings of a run, named as in the warehouse. Any may be a list: all combinations run."""
 
     model: Many[Text] = Field(
         default=None, description="Model preset: nano, 124m, 1.3b, llama-8b, ..."
@@ -119,7 +119,7 @@ class Matrix(Settings):
 
 
 class Limits(_Section):
-    """When a run is ended, whatever it is doing."""
+    """Limits after which a run is ended."""
 
     time_s: Seconds | None = Field(default=None, description="Maximum run time in seconds.")
     idle_s: Seconds | None = Field(

@@ -15,7 +15,7 @@ from ..schema.errors import BenchError
 from ..vocabulary.secrets import redact, redact_text
 from . import environment, process_probe, record
 from .cases import Case, Expansion
-from .environment import UNBUFFERED, chosen
+from .environment import UNBUFFERED, run_variables
 from .folder import RUNNING, RunFolder, State, as_script, run_folder
 from .outcome import (
     CANCELLED,
@@ -89,7 +89,7 @@ class Recorder:
         """Create the folder, the head of the log, and the state `running`."""
         words, token = self.program.command(planned.case), uuid.uuid4().hex
         self._close(planned)
-        env = chosen(planned.case, self.inherited, self.program.launcher.is_local)
+        env = run_variables(planned.case, self.inherited, self.program.launcher.is_local)
         attempt = planned.folder.begin(self._script(planned, words, env, token))
         state = State(
             plan=str(self.plan.name), case=planned.case.id, label=planned.case.label,
@@ -98,13 +98,14 @@ class Recorder:
             env={name: redact(name, value) for name, value in env.items()},
             command=redact_text(shlex.join(words)),
         )  # fmt: skip
-        start = record.begins(
+        start = record.start_line(
             state.plan, planned.case, self.plan.trainer, planned.repeat, self.plan.repeats,
             attempt=attempt, command=state.command, framework=self.program.trainer.framework,
             **self._machine(),
         )  # fmt: skip
-        head = f"{start}\n{record.command(words, env)}\n{record.sets(planned.case.values)}"
-        head += record.sets(planned.case.job, "job")
+        head = f"{start}\n{record.command_line(words, env)}\n"
+        head += record.setting_lines(planned.case.values)
+        head += record.setting_lines(planned.case.job, "job")
         _append(planned.folder.log, head)
         planned.folder.save(state)
         return state
@@ -113,9 +114,10 @@ class Recorder:
         """End an attempt whose launcher was killed: else it would count as running for ever."""
         state, log = planned.folder.state(), planned.folder.log
         if state is None or state.status != RUNNING or not log.exists():
-            return  # even if it completed: nobody has verified it, so it is not a repeat
+            return
+        # Cancelled even if it completed: nobody has verified it, so it is not a repeat.
         why = redact_text(f"launcher died before the run ended; {last_line(log)}")
-        _append(log, f"{record.ends(CANCELLED, why)}\n")
+        _append(log, f"{record.end_line(CANCELLED, why)}\n")
         planned.folder.save(replace(state, status=CANCELLED, evidence=why))
 
     def _script(
@@ -156,7 +158,8 @@ class Recorder:
             "job_id": state.job_id,
             "state": job,
         }
-        _append(log, f"{record.measured(facts)}\n{record.ends(outcome.status, outcome.evidence)}\n")
+        end = record.end_line(outcome.status, outcome.evidence)
+        _append(log, f"{record.measurement_line(facts)}\n{end}\n")
         state = replace(
             state,
             status=outcome.status,

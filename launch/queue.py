@@ -93,7 +93,7 @@ class Queue:
                 planned.folder.save(state)
                 self._take(planned, state, 0)
                 if not known:
-                    self._lose(self._open[-1])
+                    self._end_lost(self._open[-1])
         return adopted
 
     def _recover_job_id(self, token: str) -> str | None:
@@ -170,7 +170,7 @@ class Queue:
         now = time.monotonic()
         if found is None:
             if now - one.known_at > _LOST_S:
-                self._lose(one)
+                self._end_lost(one)
             return
         one.known_at = now
         size = one.planned.folder.log.stat().st_size
@@ -202,7 +202,7 @@ class Queue:
         status, why = hung_exit(why) if over else ("hang", why)
         self._end(one, replace(found, status=status), why, last)
 
-    def _lose(self, one: OpenRun) -> None:
+    def _end_lost(self, one: OpenRun) -> None:
         """End a job that the scheduler no longer knows, by the evidence of its log."""
         over = self.recorder.is_over(one.planned.folder.log)
         state = JobState("", OK if over else "fail")

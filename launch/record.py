@@ -15,7 +15,9 @@ from .cases import Case
 MARK = "bench launch"
 
 
-def begins(plan: str, case: Case, trainer: str, repeat: int, repeats: int, **known: object) -> str:
+def start_line(
+    plan: str, case: Case, trainer: str, repeat: int, repeats: int, **known: object
+) -> str:
     """Plan and settings, which identify the run even without any output."""
     known_facts = {
         name: value for name, value in {**known, **case.facts}.items() if value is not None
@@ -30,12 +32,12 @@ def as_shell(words: Sequence[str], env: Mapping[str, str]) -> str:
     return " ".join([*set_, redact_text(shlex.join(words))])
 
 
-def command(words: Sequence[str], env: Mapping[str, str]) -> str:
+def command_line(words: Sequence[str], env: Mapping[str, str]) -> str:
     """The line with the exact command of a run, without secrets."""
     return _one_line(f"{MARK} command {as_shell(words, env)}")
 
 
-def sets(values: Mapping[str, object], word: str = "sets") -> str:
+def setting_lines(values: Mapping[str, object], word: str = "sets") -> str:
     """One line per value of the template or option of the job."""
     known_facts = {name: redact(name, str(value)) for name, value in values.items()}
     return "".join(
@@ -43,12 +45,12 @@ def sets(values: Mapping[str, object], word: str = "sets") -> str:
     )
 
 
-def measured(facts: Mapping[str, object]) -> str:
+def measurement_line(facts: Mapping[str, object]) -> str:
     """The launcher's measurements: wall_s, exit_code, peak_memory_mb, left_behind."""
     return _line("measured", {name: value for name, value in facts.items() if value is not None})
 
 
-def ends(status: str, evidence: str) -> str:
+def end_line(status: str, evidence: str) -> str:
     """The outcome; it has precedence over the rest of the log."""
     known_facts = " ".join(redact_text(evidence).split())
     return f"{MARK} ends {status}{': ' if known_facts else ''}{known_facts}"

@@ -95,7 +95,7 @@ class Bench:
 
         views = {metric.name: metric.view for metric in metrics()}
         if name not in views:
-            raise BenchError(f"no metric is called {name!r}", hint=f"one of {', '.join(views)}")
+            raise BenchError(f"unknown metric {name!r}", hint=f"one of {', '.join(views)}")
         return self._of_runs(views[name], run, None, "run_id")
 
     def sql(

@@ -31,7 +31,7 @@ class Chunk:
 Submit = Callable[[Sequence[tuple[str, bytes]]], Callable[[], Sequence[RowsOf]]]
 
 
-def ahead(chunks: Iterable[Chunk], most: int) -> Iterator[Chunk]:
+def prefetched(chunks: Iterable[Chunk], most: int) -> Iterator[Chunk]:
     """Chunks in order, while the next ones are parsed."""
     waiting: deque[Chunk] = deque()
     for chunk in chunks:

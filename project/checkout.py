@@ -16,7 +16,7 @@ from ..schema.errors import BenchError
 from .git import DIFF, git, git_bytes, top_of_checkout
 
 _LINK = "120000"  # git's mode of symbolic links
-_AT_ONCE = 64  # files held in memory
+_AT_ONCE = 64  # files in memory
 _POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\n"
 )

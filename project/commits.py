@@ -92,12 +92,12 @@ def _entry(facts: str, names: Iterator[str], skipped: Counter[str]) -> Iterator[
     before, after, _, blob, status = facts.removeprefix(":").split(" ")
     old = next(names)
     new = next(names) if status[:1] in ("R", "C") else old
-    is_there = after in FILES and not (why := refused(new))
+    is_there = after in FILES and not (why := name_error(new))
     if after == _LINK:
         skipped["symbolic link"] += 1
     elif after in FILES and not is_there:
         skipped[why] += 1
-    was_there = before in FILES and status[:1] not in ("A", "C") and not refused(old)
+    was_there = before in FILES and status[:1] not in ("A", "C") and not name_error(old)
     if is_there:
         renamed = was_there and new != old
         yield Touched(new, blob, old if renamed else None)
@@ -105,7 +105,7 @@ def _entry(facts: str, names: Iterator[str], skipped: Counter[str]) -> Iterator[
         yield Touched(old, None)
 
 
-def refused(path: str) -> str:
+def name_error(path: str) -> str:
     """Why a file's name is rejected; '' for a safe one."""
     parts = path.lower().split("/")
     if {"", ".", "..", ".git"} & {*parts} or "\\" in path or not path.isprintable():

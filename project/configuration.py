@@ -22,7 +22,7 @@ class _Section(BaseModel):
 
 
 class Job(_Section):
-    """What a job of `bench ci` does in a pull or merge request."""
+    """Settings of a job of `bench ci` in a pull or merge request."""
 
     comment: Literal["on-change", "always", "never"] = Field(
         default="on-change",
@@ -40,7 +40,7 @@ class Job(_Section):
 
 
 class PathPattern(_Section):
-    """What the names of folders and files tell of the logs in them: `[[paths]]`."""
+    """Settings of logs encoded in names of folders and files: `[[paths]]`."""
 
     pattern: Text = Field(
         description="Names of a path, with columns in braces: dp-{dp}_tp-{tp}_pp-{pp}/ or "
@@ -56,7 +56,7 @@ Amount = Annotated[float, Field(gt=0, lt=1e9, allow_inf_nan=False)]
 
 
 class DevicePrices(_Section):
-    """What a device-hour costs: `[prices]`; --price takes precedence."""
+    """The price of a device-hour: `[prices]`; --price takes precedence."""
 
     currency: str = Field(
         pattern=r"^(?:[A-Z]{3}|[€$£¥])$", description="The one currency of all prices, as USD."

@@ -15,7 +15,7 @@ from ..schema.histories import History, Tip, append, gone, tips
 from ..schema.opening import open_read, open_write
 from ..schema.rows import Rows, content_id
 from ..vocabulary.secrets import redact_text
-from .blob_rows import Chunk, Key, RowsOf, Submit, ahead, nth, submitting
+from .blob_rows import Chunk, Key, RowsOf, Submit, nth, prefetched, submitting
 from .commits import Commit, Touched
 from .facts import NAME as FACTS
 from .renames import renamed
@@ -46,7 +46,7 @@ class HistorySummary:
     documents: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     shallow: bool = False
-    anew: str = ""  # why an earlier reading was not continued
+    restart_reason: str = ""  # why an earlier reading was not continued
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class HistoryReading:
             reader = stack.enter_context(blobs(self.repository))
             submit = stack.enter_context(submitting(processes if many else 1))
             most = 2 * processes if many else 0
-            for chunk in ahead(self._chunks(found.commits, reader, submit), most):
+            for chunk in prefetched(self._chunks(found.commits, reader, submit), most):
                 self._restore(chunk.commits, reader)
                 for commit in chunk.commits:
                     number += 1

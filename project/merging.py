@@ -39,7 +39,7 @@ def parse_other(text: str) -> Other:
         whole = is_shared(path) or path.is_file()
         name = (home_of(path) if whole else path).name
     if not _GROUP.fullmatch(name):
-        raise BenchError(f"{name!r} is no name of a group", hint=f"bench merge NAME={path}")
+        raise BenchError(f"{name!r} is not a valid group name", hint=f"bench merge NAME={path}")
     return Other(name, path)
 
 
@@ -53,7 +53,7 @@ def merge_all(
     """
     names = [other.group for other in others]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise BenchError(f"two groups are called {twice!r}", hint="bench merge NAME=PATH")
+        raise BenchError(f"duplicate group name {twice!r}", hint="bench merge NAME=PATH")
     done = []
     for other in others:
         if _is_same(db, other.path):

@@ -67,7 +67,7 @@ def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> 
     nowhere = "no repository of a history has such a commit, and it is no date"
     raise BenchError(
         f"no time or commit {text!r}",
-        why="several commits are called so" if found or named else nowhere,
+        why="several commits match" if found or named else nowhere,
         hint="--as-of 2024-05-31, or a commit, tag or branch",
     )
 

@@ -47,10 +47,10 @@ def read_history(
     wanted = History(
         "", label, name, repository.path, since, authors, parser_version(None) * 100 + VERSION
     )
-    anew = _why_anew(repository, tip, known, wanted)
-    summary = HistorySummary(label or ".", name, anew=anew if known else "")
-    if known is None or anew:
-        history, found = _begun(wanted, tip), listing(repository, tip, None, since)
+    restart_reason = _restart_reason(repository, tip, known, wanted)
+    summary = HistorySummary(label or ".", name, restart_reason=restart_reason if known else "")
+    if known is None or restart_reason:
+        history, found = _new_history(wanted, tip), listing(repository, tip, None, since)
     else:
         history, found = known, listing(repository, tip, known.commit_id)
     summary.skipped, summary.shallow = found.skipped, found.shallow
@@ -66,13 +66,15 @@ def _known(db: Path, lock_timeout: float, *names: str) -> History | None:
         return newest(warehouse, *names)
 
 
-def _begun(wanted: History, tip: str) -> History:
+def _new_history(wanted: History, tip: str) -> History:
     """A new history with a unique id."""
     parts = wanted.repository, wanted.branch, wanted.path, tip, now_utc()
     return replace(wanted, history_id=content_id("history", *parts))
 
 
-def _why_anew(repository: Repository, tip: str, known: History | None, wanted: History) -> str:
+def _restart_reason(
+    repository: Repository, tip: str, known: History | None, wanted: History
+) -> str:
     """Why an earlier reading cannot be resumed; '' if it can."""
     if known is None or known.commit_id is None:
         return "nothing is stored"

@@ -25,9 +25,9 @@ from .commits import (
     below,
     commit_of,
     is_document,
+    name_error,
     pathspecs,
     read_commits,
-    refused,
     time_of,
     tokens,
 )  # fmt: skip
@@ -224,7 +224,7 @@ def _tree(repository: Repository, commit: str, skipped: Counter[str]) -> Iterato
             facts, _, path = line.partition("\t")
             mode, _, blob = facts.split(" ")
             if mode in FILES and is_document(path):
-                if why := refused(path):
+                if why := name_error(path):
                     skipped[why] += 1
                 else:
                     yield Touched(path, blob)

@@ -85,8 +85,8 @@ def require_own(db: Path, file: Path | None, directory: Path) -> None:
         inside(file.parent if file else directory, str(path))
     except BenchError as error:
         where = path.resolve() if path else db
-        error.why = f"{f'db in {FILE}' if file else 'a link'} leads to {where}" if path else ""
-        error.hint = f"say so yourself: --db '{where}', or BENCH_DB"
+        error.why = f"{f'db in {FILE}' if file else 'a link'} points to {where}" if path else ""
+        error.hint = f"to use it, set --db '{where}' or BENCH_DB"
         raise
 
 

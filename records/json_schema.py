@@ -35,7 +35,7 @@ def schema() -> Schema:
             CORRECTIONS: {
                 "type": "array",
                 "items": _correction(),
-                "description": "who stated values, and when they were taken back",
+                "description": "authors and dates of annotations, and withdrawals",
             },
             **parts,
         },
@@ -87,7 +87,7 @@ def _correction() -> Schema:
         "properties": {
             "field": text,
             "value": {"type": "string"},
-            "raw": {"type": "string", "description": "who says so, when and why"},
+            "raw": {"type": "string", "description": "author, date and reason"},
             "author": text | {"description": "who says so"},
             "stated_on": day | {"description": "when"},
             "known_since": day | {"description": "from when it is known"},

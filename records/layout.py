@@ -43,7 +43,7 @@ DIGITS = 12  # digits of a statistic: the last bits of a sum depend on the order
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a part: its Arrow type, whether it is required, and its JSON types."""
+    """One column of a part: its Arrow type, whether it is required, and the check of its values."""
 
     name: str
     type: pa.DataType

@@ -73,7 +73,7 @@ class _Maker:
         site = {"title": options.title, "version": VERSION}
         self.layout = Layout(content.text, site, options.live)
         shown_as = (options.title, options.scrub, options.live, content.query)
-        self.made_by = digest(f"{code_digest()}\0{shown_as}\0{content.text.taken_out}")
+        self.made_by = digest(f"{code_digest()}\0{shown_as}\0{content.text.scrubbed_digest}")
         self.digests = _row_digests(content)
         self.rows_of: dict[str, list[Row]] = defaultdict(list)
         for row in content.rows:
@@ -165,12 +165,13 @@ class _Maker:
             self.folder.keep(f"data/runs/{content.id(run)}/", keys[run])
         for at in range(0, len(changed), _AT_ONCE):
             part = changed[at : at + _AT_ONCE]
-            of = details(content, part)
+            parts = details(content, part)
             for run in part:
                 row = content.by_id[run]
-                facts = stated(content, row, of)
-                file, page = content.href(run), run_page(content, row, of, facts, near.get(run, ()))
-                for name, value in run_data(content, row, of, facts):
+                facts = stated(content, row, parts)
+                file = content.href(run)
+                page = run_page(content, row, parts, facts, near.get(run, ()))
+                for name, value in run_data(content, row, parts, facts):
                     self.data(name, value, keys[run])
                 self.folder.write(file, self.layout.page("run", file, **page), keys[run])
 
@@ -213,7 +214,7 @@ class _Maker:
             self.folder.write(file, self.layout.page(name, file, **page), key)
         if not self.folder.is_made("data/search.js", key):
             self.data("search", lists.search(content), key)
-        # The live digest excludes this build's lists, since they mention the last changes.
+        # Keep the data files of unchanged lists.
         self.folder.keep("data/", key)
         self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], self.key("live"))
 

@@ -103,7 +103,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     for number, points in plot.lines:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
-    places = _dodged(marks, x, y)
+    places = _shifted(marks, x, y)
     # Marks that count are drawn last, over the others.
     for one, at in sorted(
         zip(marks, places, strict=True),
@@ -120,7 +120,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     )
 
 
-def _dodged(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
+def _shifted(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
     """Positions of marks; overlapping ones are shifted off their x, if there is room."""
     taken: dict[float, list[tuple[float, float]]] = {}
     sizes = sorted({x.at(one.x) for one in marks})

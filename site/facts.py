@@ -11,7 +11,7 @@ from typing import Any
 
 from ..decide.rows import Row
 from ..explain.columns import derive, heads, of_column
-from ..explain.many import KnownRun, known_runs
+from ..explain.many import PrefetchedRun, known_runs
 from ..explain.output import text_of
 from ..explain.run import Lines
 from ..explain.tree import Node
@@ -48,7 +48,7 @@ _GROUPS = {
     "header": "Header of the log",
     "environment": "Environment",
     "user": "Stated by users",
-    "bundle": "Files beside the log",
+    "bundle": "Companion files",
 }
 _FIRST = ("step_time_s", "mfu")  # numbers of a run, before those that lead its explanation
 _ASIDE = ("system", "device_count")  # redundant with device and devices
@@ -67,7 +67,7 @@ class NoLines(Lines):
 class Details:
     """Data of run pages other than the rows, by run."""
 
-    known: Mapping[str, KnownRun]
+    known: Mapping[str, PrefetchedRun]
     series: Mapping[str, Sequence[Series]]
     facts: Mapping[str, Sequence[Part]]
     events: Mapping[str, Sequence[Part]]
@@ -112,12 +112,12 @@ class Stated:
     groups: Sequence[tuple[str, Sequence[Fact]]]
 
 
-def stated(content: Content, row: Row, of: Details) -> Stated:
+def stated(content: Content, row: Row, details: Details) -> Stated:
     """The numbers of a run as derivations, and its facts by group."""
-    run, plan = of.known[row["run"]], content.plan_of(row)
+    run, plan = details.known[row["run"]], content.plan_of(row)
     first = [node for name in _FIRST if (node := derive(run, plan, name)).value is not None]
     rest = (node for node in heads(run, plan) if node.name not in _FIRST)
-    return Stated((*first, *rest), tuple(fact_groups(content, row, of)))
+    return Stated((*first, *rest), tuple(fact_groups(content, row, details)))
 
 
 def title_of(name: str) -> str:
@@ -136,9 +136,9 @@ def value_text(value: object) -> str:
     return text if "e" in text else text.rstrip("0").rstrip(".")
 
 
-def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, list[Fact]]]:
+def fact_groups(content: Content, row: Row, details: Details) -> Iterator[tuple[str, list[Fact]]]:
     """All stated facts of a run, grouped by their origin; the configuration first."""
-    run = of.known[row["run"]]
+    run = details.known[row["run"]]
     found = [
         _column(content, run, name)
         for name, field in fields().items()
@@ -148,19 +148,19 @@ def fact_groups(content: Content, row: Row, of: Details) -> Iterator[tuple[str, 
     ]
     yield "Configuration", found
     stated: dict[str, list[Fact]] = defaultdict(list)
-    for one in of.facts.get(row["run"], ()):
+    for one in details.facts.get(row["run"], ()):
         if one["name"] in _NOT_SHOWN:
             continue
         stated[_GROUPS.get(one["part"], one["part"].replace("_", " ").capitalize())].append(
             _stated(content, row, one)
         )
     yield from stated.items()
-    annotations = [_annotation(content, one) for one in of.annotations.get(row["run"], ())]
+    annotations = [_annotation(content, one) for one in details.annotations.get(row["run"], ())]
     if annotations:
         yield "Annotations", annotations
 
 
-def _column(content: Content, run: KnownRun, name: str) -> Fact:
+def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
     node = of_column(run, name)
     value = run.row[name]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)

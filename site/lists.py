@@ -30,7 +30,7 @@ from .table import Cell, Column, Table, column
 Page = tuple[dict[str, Any], list[Table]]
 _VALUES = 4  # of a setting in the search index
 _WITH_LINES = (
-    1_000  # maximum of findings with wrapped sentences; larger tables need fixed row heights
+    1_000  # maximum of findings with wrapped sentences; larger tables render only visible rows
 )
 _TRENDS = 12  # maximum of configurations with a chart
 

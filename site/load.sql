@@ -22,7 +22,7 @@ GROUP BY f.audit_id, f.number
 ORDER BY CASE any_value(f.severity) WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, uri, line, rule, title;
 
 -- name: cited
--- The lines that numbers of pages stand at.
+-- The lines of numbers on pages.
 SELECT uri, list(DISTINCT line ORDER BY line) AS lines FROM (
     SELECT uri, unnest([line, last_line, status_line]) AS line FROM runs
     UNION ALL SELECT coalesce(f.file, r.uri), f.line FROM facts f JOIN runs r USING (run_id)

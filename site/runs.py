@@ -22,12 +22,12 @@ _CURVES = 4  # unfolded curves
 
 
 def run_page(
-    content: Content, row: Row, of: Details, stated: Stated, near: Sequence[Near]
+    content: Content, row: Row, details: Details, stated: Stated, near: Sequence[Near]
 ) -> dict[str, Any]:
     """The template context of a run."""
     run, id = row["run"], content.id(row["run"])
     titles = {"days": f"Days {content.plan_of(row).purpose}"}
-    curves = [figure(id, one, f"runs/{id}/series") for one in of.series.get(run, ())]
+    curves = [figure(id, one, f"runs/{id}/series") for one in details.series.get(run, ())]
     return {
         "title": content.place(row),
         "id": id,
@@ -44,13 +44,13 @@ def run_page(
         "curves": [one for one in curves if one][:_CURVES],
         "more_curves": [one for one in curves if one][_CURVES:],
         "groups": [(title, facts, len(facts) > _OPEN) for title, facts in stated.groups],
-        "events": [_event(content, row, one) for one in of.events.get(run, ())],
+        "events": [_event(content, row, one) for one in details.events.get(run, ())],
         "findings": [finding_words(content, one) for one in content.findings_of.get(run, ())],
-        "continuations": list(_segments(content, of.continuations.get(run, ()))),
+        "continuations": list(_segments(content, details.continuations.get(run, ()))),
         "near": [neighbour(content, row, one) for one in near],
         "companions": [
             (content.names.path(one["uri"]), one["rule"], content.source_href(one["uri"]))
-            for one in of.companions.get(run, ())
+            for one in details.companions.get(run, ())
         ],
         "command": f"bench explain {typed(content.place(row))}",
     }
@@ -92,7 +92,9 @@ def _lead(content: Content, row: Row) -> str:
     )
 
 
-def run_data(content: Content, row: Row, of: Details, stated: Stated) -> Iterator[tuple[str, Any]]:
+def run_data(
+    content: Content, row: Row, details: Details, stated: Stated
+) -> Iterator[tuple[str, Any]]:
     """The data files of a run: its facts for comparisons, and its series."""
     run, id, line = row["run"], content.id(row["run"]), content.text.line
     facts: list[list[Any]] = []
@@ -112,13 +114,13 @@ def run_data(content: Content, row: Row, of: Details, stated: Stated) -> Iterato
             "effects": content.effects_key(row),
             "derived": [_derived(content, run, node) for node in stated.numbers],
             "facts": facts,
-            "series": bool(of.series.get(run)),
+            "series": bool(details.series.get(run)),
         },
     )
-    if series := of.series.get(run):
+    if series := details.series.get(run):
         events = [
             {"x": one["iteration"], "text": line(f"{one['kind']}: {one['raw']}", 160)}
-            for one in of.events.get(run, ())
+            for one in details.events.get(run, ())
             if one["iteration"] is not None
         ]
         made = {"x": "step", "series": [one.data() for one in series], "events": events}

@@ -1,4 +1,4 @@
--- What the pages of $runs say, a statement a kind, all runs at once.
+-- Data of the pages of $runs: one statement per kind, for all runs at once.
 
 -- name: facts
 SELECT f.run_id, f.scope AS part, f.field AS name, f.value, f.line, f.file

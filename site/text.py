@@ -28,7 +28,7 @@ class Text:
         self.scrubs = bool(self.scrubber.kinds)
 
     @property
-    def taken_out(self) -> str:
+    def scrubbed_digest(self) -> str:
         """A digest of the names that are scrubbed everywhere."""
         return digest(repr(sorted(self.scrubber.known.items())))
 

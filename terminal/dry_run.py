@@ -49,13 +49,13 @@ def show(prepared: Prepared) -> int:
     Counts, dropped combinations, refused runs and the estimated time go to stderr. Returns 1 if a
     run cannot start.
     """
-    from ..launch.environment import chosen
+    from ..launch.environment import run_variables
     from ..launch.launcher import scheduler_hint
     from ..launch.record import as_shell
 
     lines = []
     for planned in prepared.todo:
-        env = chosen(planned.case, os.environ, prepared.program.launcher.is_local)
+        env = run_variables(planned.case, os.environ, prepared.program.launcher.is_local)
         lines.append(as_shell(prepared.program.command(planned.case), env))
     emit("".join(f"{line}\n" for line in [*lines, *_scripts(prepared)]))
     array_limit = max((planned.case.nodes for planned in prepared.todo), default=1)

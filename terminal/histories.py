@@ -38,8 +38,8 @@ def read_histories(
 
 
 def _report(summary: HistorySummary, path: Path) -> None:
-    if summary.anew:
-        info(f"{path}: read from the beginning, since {summary.anew}")
+    if summary.restart_reason:
+        info(f"{path}: read from the beginning, since {summary.restart_reason}")
     if summary.shallow:
         warn(f"{path}: the clone is shallow: earlier commits are not in it (git fetch --unshallow)")
     for reason, count in sorted(summary.skipped.items()):

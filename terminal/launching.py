@@ -161,7 +161,7 @@ def _value(text: str) -> object:
         return text
 
 
-def _near(path: Path) -> Path:
+def _relative(path: Path) -> Path:
     """The path relative to the working directory, if it is below that."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
@@ -211,7 +211,7 @@ def _summarize(prepared: Prepared, stopped_by: int | None, left: str) -> int:
     others = "".join(f", {count} {word}" for word, count in counts.items() if count)
     info(
         f"{ok} of {count_of(len(every))} ok{others}{may_run}"
-        f"{prepared.done_before} (in {_near(prepared.where.root)})"
+        f"{prepared.done_before} (in {_relative(prepared.where.root)})"
     )
     if left:
         warn(f"not cancelled: {left}; the next launch resumes jobs that still run")

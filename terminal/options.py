@@ -168,7 +168,7 @@ KnownAt = Annotated[
         metavar="TIME",
         parser=parse_moment,
         show_default=False,
-        help="What the warehouse held at that time, UTC.",
+        help="The content of the warehouse at that time, UTC.",
     ),
 ]
 

@@ -113,7 +113,7 @@ class Source:
             )
         if not self.corrected:
             raise BenchError(
-                "--without-corrections tells today's rows, not earlier ones",
+                "--without-corrections applies to current rows, not to earlier ones",
                 hint="leave --as-of and --known-at out, or --without-corrections",
             )
         if self.as_of is None and self.overrides:

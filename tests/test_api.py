@@ -67,7 +67,7 @@ def test_errors_are_told(db: Path, tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="no warehouse"):
         bench.open(tmp_path / "no.duckdb")
     w = bench.open(db)
-    with pytest.raises(BenchError, match="no metric is called"):
+    with pytest.raises(BenchError, match="unknown metric"):
         w.metric("speed")
     with pytest.raises(BenchError, match="cannot be used") as error:
         w.runs("no_such_column = 1")

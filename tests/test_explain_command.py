@@ -116,10 +116,8 @@ def test_numbers_as_they_are_written() -> None:
     assert parse_number("1,048,576") == PrintedNumber("1,048,576", "1048576", "")
     assert parse_number("fast") is None
     found = parse_number("23")
-    assert found and found.stands_in("23") and found.stands_in("| 23 |") and found.stands_in("23^")
-    assert (
-        not found.stands_in("123") and not found.stands_in("23.5") and not found.stands_in("2.23")
-    )
+    assert found and found.is_in("23") and found.is_in("| 23 |") and found.is_in("23^")
+    assert not found.is_in("123") and not found.is_in("23.5") and not found.is_in("2.23")
     assert number(1234.5) == "1,234.5" and parse_number("1,234.5")
     assert split("| 1 | 2 |") == ["1", "2"]
 

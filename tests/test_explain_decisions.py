@@ -66,7 +66,7 @@ def asked_of(here: ExplainContext, name: str) -> tuple[ExplainContext, Query]:
 
 def shown(context: DecisionContext, query: Query) -> str:
     """What a person reads of an answer, without the names of places and settings."""
-    text = as_text(presented(context.decision, context.here.names, query.most), Format.MD)
+    text = as_text(presented(context.decision, context.context.names, query.most), Format.MD)
     return _NAMES.sub(
         " ", re.sub(r"\([^()]*(?:\b00\d:|lines? )\d+[^()]*\)", " ", text.split("Excluded:")[0])
     )

@@ -150,7 +150,7 @@ def test_a_second_reading_takes_new_commits_alone(tmp_path: Path) -> None:
     made.commit({"a.md": document(FASTER)})
     made.commit({"a.md": document(FASTER[1:])})
     told = read_history(made.folder, db)
-    assert (told.commits, told.blobs, told.anew) == (2, 2, "")
+    assert (told.commits, told.blobs, told.restart_reason) == (2, 2, "")
     made.commit({"a.md": document(FASTER)})
     assert read_history(made.folder, db).changes == {"returned": 1}
     read_history(made.folder, tmp_path / "other.duckdb")
@@ -200,7 +200,7 @@ def test_a_rewritten_branch_is_read_again_and_counts(tmp_path: Path) -> None:
     read_history(made.folder, db)
     made.git("reset", "-q", "--hard", "HEAD~1")
     made.commit({"a.md": document([ROWS[0].replace("10.0", "7.0"), *ROWS[1:]])})
-    assert "rewritten" in read_history(made.folder, db).anew
+    assert "rewritten" in read_history(made.folder, db).restart_reason
     assert [one[2:4] for one in events(db) if one[0] == "changed"] == [("10.0", "7.0")]
 
 
@@ -213,14 +213,14 @@ def test_a_history_may_begin_later_and_elsewhere(tmp_path: Path) -> None:
     assert told.changes == {"added": 3, "removed": 1}
     assert [number for number, _, _ in tables(db)[0]] == [0, 1]
     assert {uri for _, uri, *_ in tables(db)[1]} == {"r/docs/a.md"}
-    assert "begins on 2022-01-03" in read_history(made.folder / "docs", db).anew
+    assert "begins on 2022-01-03" in read_history(made.folder / "docs", db).restart_reason
 
 
 def test_names_of_authors_are_kept_when_asked(tmp_path: Path) -> None:
     made, db = Repository(tmp_path / "r"), tmp_path / "bench.duckdb"
     made.commit({"a.md": document(ROWS)})
     read_history(made.folder, db)
-    assert "names" in read_history(made.folder, db, authors=True).anew
+    assert "names" in read_history(made.folder, db, authors=True).restart_reason
     with open_read(db) as warehouse:
         found = warehouse.rows("SELECT author FROM row_versions")
     assert {author for (author,) in found} == {"Ada <ada@example.org>"}

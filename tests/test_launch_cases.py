@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.launch.cases import expand, slug
-from bench.launch.environment import chosen, full_environment, require
+from bench.launch.environment import full_environment, require, run_variables
 from bench.launch.program import program
 from bench.launch.reading import check_plan, read_plan
 from bench.launch.trainer import trainer
@@ -22,9 +22,9 @@ def test_threads_are_shared_out_unless_somebody_chose(
 ) -> None:
     monkeypatch.setattr("bench.launch.environment.cores", lambda: 8)
     [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\ndp = 2\ntp = 2\n').cases
-    assert chosen(case, {})["OMP_NUM_THREADS"] == "2"
+    assert run_variables(case, {})["OMP_NUM_THREADS"] == "2"
     [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\n[env]\nOMP_NUM_THREADS = "7"\n').cases
-    assert chosen(case, {"OMP_NUM_THREADS": "3"})["OMP_NUM_THREADS"] == "7"
+    assert run_variables(case, {"OMP_NUM_THREADS": "3"})["OMP_NUM_THREADS"] == "7"
 
 
 def test_what_a_plan_sets_to_nothing_is_taken_from_the_shell(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_library_of_the_shell_is_not_handed_on(tmp_path: Path) -> None:
     [case] = expanded(tmp_path, '[settings]\nmodel = "nano"\n').cases
     assert (
         "LD_PRELOAD" not in full_environment(case, shell)
-        and chosen(case, shell)["LD_PRELOAD"] == ""
+        and run_variables(case, shell)["LD_PRELOAD"] == ""
     )
     named = '[settings]\nmodel = "nano"\n[env]\nLD_PRELOAD = "libm.so.6"\n'
     [case] = expanded(tmp_path, named).cases

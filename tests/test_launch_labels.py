@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench.launch.cases import Case, expand
-from bench.launch.environment import chosen, require
 from bench.launch.environment import mismatch as contradicted
+from bench.launch.environment import require, run_variables
 from bench.launch.process_probe import (
     Observation,
     ProcessProbe,
@@ -39,7 +39,7 @@ def test_threads_of_the_shell_are_part_of_what_a_run_is(tmp_path: Path) -> None:
         assert [case.label for case in cases] == [
             f"dp={dp}, OMP_NUM_THREADS={threads}" for dp in (1, 2)
         ]
-        assert all(chosen(case, {})["OMP_NUM_THREADS"] == threads for case in cases)
+        assert all(run_variables(case, {})["OMP_NUM_THREADS"] == threads for case in cases)
         seen |= {case.id for case in cases}
     assert len(seen) == 4
     for said in ("[env]\nOMP_NUM_THREADS = '1'\n", "threads = 1\n"):
@@ -54,9 +54,9 @@ def test_threads_of_a_login_node_are_not_those_of_a_job(tmp_path: Path) -> None:
     plan = read_plan(write(tmp_path, text))
     assert with_shell(plan, {"OMP_NUM_THREADS": "3"}) is plan
     [case] = expand(plan, trainer(plan)).cases
-    assert chosen(case, {"OMP_NUM_THREADS": "3"}, is_local=False) == {"OMP_NUM_THREADS": ""}, (
-        "unset"
-    )
+    assert run_variables(case, {"OMP_NUM_THREADS": "3"}, is_local=False) == {
+        "OMP_NUM_THREADS": ""
+    }, "unset"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@
 /** @typedef {(value: number) => number} Scale */
 /** @typedef {{at: number, first: number, last: number, n: number, lo: number, hi: number, mean: number}} Point */
 
-/** From steps to another axis; null where the run does not say what it needs.
+/** Convert steps to another axis; null if the run lacks the data for it.
  * @param {Curves} curves
  * @param {string} axis `step`, `tokens` or `time` (hours since the first step, summed from step times)
  * @returns {Scale | null}
@@ -145,7 +145,7 @@ function ticks(low, high, about, log = false) {
   return found;
 }
 
-/** Labels of ticks, with as many digits as tell them apart.
+/** Labels of ticks, with the digits needed to distinguish them.
  * @param {number[]} values
  * @param {boolean} [log]
  * @returns {string[]}

@@ -13,7 +13,7 @@ const LISTED_POINTS = 1000; // rows of the table of values
 class Plots {
   /**
    * @param {string} name of its part of the address
-   * @param {HTMLElement} area what holds the figures, or where plots are put
+   * @param {HTMLElement} area the element of the figures, or for plots
    * @param {Source[]} sources
    * @param {Map<string, HTMLElement>} [figures] by the key of their series
    */
@@ -127,9 +127,9 @@ function greatest(points, field) {
   return points.reduce((high, point) => Math.max(high, point[field]), -Infinity);
 }
 
-/** The cells of the values of a point: one number where it is one step, else least, mean, greatest.
+/** The cells of a point: a single value for one step, else minimum, mean, maximum.
  * @param {Point} point
- * @returns {[string, string, string, string]} steps, least, mean, greatest
+ * @returns {[string, string, string, string]} steps, minimum, mean, maximum
  */
 function readings(point) {
   const steps =

@@ -66,7 +66,7 @@ class Plot {
     this.cursor = null;
   }
 
-  /** Draw what lies in a range of x.
+  /** Draw a range of x.
    * @param {[number, number]} range
    */
   show(range) {
@@ -215,7 +215,7 @@ class Plot {
     fill(/** @type {Element} */ (this.hair), { x1: place, x2: place }, []);
   }
 
-  /** A line of the legend: the name where there are several, and what the cursor meets.
+  /** An entry of the legend: the name if there are several, and the point at the cursor.
    * @param {Line} line
    * @param {Point | null} point
    */
@@ -242,7 +242,7 @@ class Plot {
     this.plots.change({ log: keys.join(",") });
   }
 
-  /** The values in the range that is shown, as they stand in the data. */
+  /** The values in the visible range, as in the data. */
   list() {
     const many = this.plots.sources.length > 1;
     const rows = this.lines.flatMap((line) =>

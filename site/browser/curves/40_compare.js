@@ -38,7 +38,7 @@ function compared(place, runs) {
     make(
       "p",
       {},
-      "Single runs differ by chance too: an effect is told only of runs that differ in one setting. ",
+      "Single runs differ by chance too: effects are computed only for runs that differ in one setting. ",
       copyable(command),
       " tells more.",
     ),
@@ -153,9 +153,9 @@ function pairTable(pairs, label) {
   );
 }
 
-/** A row a fact, a column a run; what differs from the first is marked, numbers with their ratio.
+/** One row per fact, one column per run; differences from the first are marked, numbers with ratio.
  * @param {HTMLElement} frame
- * @param {HTMLElement} rest where what some runs do not state is folded away
+ * @param {HTMLElement} rest for facts that some runs do not state, folded
  * @param {Run[]} runs
  * @param {boolean} differ
  * @returns {string} how many rows it has, and how many are alike
@@ -176,11 +176,11 @@ function sideBySide(frame, rest, runs, differ) {
     runs.some((_, at) => text(row.cells[at]) !== text(row.cells[0])),
   );
   const wanted = differ && runs.length > 1 ? unlike : Array.from(rows.values());
-  // What all of them state says more than what one log leaves out.
+  // Facts stated by all runs are more informative than gaps of one log.
   /** @param {{cells: (Fact | undefined)[]}} row */
   const lacking = (row) => runs.filter((_, at) => !text(row.cells[at])).length;
   wanted.sort((a, b) => lacking(a) - lacking(b));
-  // Those that state them agree: they tell logs that print their arguments from those that do not.
+  // Equal where stated: these only show which logs print their arguments.
   const partly = wanted.filter(
     (row) => lacking(row) > 0 && new Set(row.cells.map(text).filter(Boolean)).size === 1,
   );

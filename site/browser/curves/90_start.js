@@ -1,5 +1,5 @@
 // @ts-check
-/** Begin with what stands on the page: figures of one run share their axis. */
+/** Start with the figures on the page: those of one run share their axis. */
 
 /** @type {Map<string, HTMLElement[]>} */
 const together = new Map();

@@ -1,5 +1,5 @@
 // @ts-check
-/** What every piece stands on: elements, data files, the address, numbers. */
+/** Shared helpers: elements, data files, the address, numbers. */
 
 /** @typedef {Record<string, string | number | boolean | null | ((event: any) => void)>} Attributes */
 /** @typedef {Node | string} Child */
@@ -171,7 +171,7 @@ function figures(value) {
   return size >= 1e4 ? whole.format(value) : short.format(value);
 }
 
-/** A number as it stands in the data, with thousands apart where it is whole.
+/** A number as in the data; integers with thousands separators.
  * @param {number} value
  */
 function exact(value) {

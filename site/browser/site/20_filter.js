@@ -197,7 +197,7 @@ function longest(column, rows) {
   return most;
 }
 
-/** A table of HTML as columns; a number of a cell stands in data-value where its text is not one.
+/** An HTML table as columns; data-value has the number of a cell whose text is not one.
  * @param {HTMLTableElement} table
  * @returns {Rows}
  */

@@ -151,7 +151,7 @@ class Grid {
 
   // --- rows made from data
 
-  /** Make the frame one that scrolls, and columns wide enough for what is not drawn yet. */
+  /** Make the frame scrollable, and columns wide enough for rows not drawn yet. */
   roll() {
     this.frame.classList.add("rolling");
     const more = this.frame.nextElementSibling; // "the first 200 of 1,000 rows": now all are there
@@ -188,7 +188,7 @@ class Grid {
   }
 
   /** Have the rows that are seen, and no others; those that stay are not touched.
-   * @param {number} [count] the first so many, in place of what is seen
+   * @param {number} [count] the number of first rows, instead of the visible ones
    */
   drawSeen(count) {
     const first = count ? 0 : Math.max(0, Math.floor(this.frame.scrollTop / this.height) - ROWS_BEYOND);
@@ -276,7 +276,7 @@ function startGrid(table) {
   });
 }
 
-/** Say on the page what failed; what stands there without the script stays.
+/** Show an error on the page; the static content stays.
  * @param {Element} place
  * @param {Error} error
  */

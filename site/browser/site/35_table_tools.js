@@ -1,5 +1,5 @@
 // @ts-check
-/** What stands above a table: filter, columns, only what differs, how many rows. */
+/** The toolbar of a table: filter, columns, only differences, number of rows. */
 
 const MANY = 20000; // rows; a filter of more waits for the next key
 
@@ -92,7 +92,7 @@ class GridTools {
     this.grid.change("cols", same ? "" : keys.join(","));
   }
 
-  /** Controls say what the address says. */
+  /** Set the controls to the state in the address. */
   show() {
     const { grid } = this;
     const keys = new Set(grid.chosen ? grid.chosen.split(",") : grid.initial);

@@ -1,7 +1,7 @@
 // @ts-check
-/** The runs that are ticked, on whatever page, and the way to compare them. */
+/** The ticked runs of all pages, and the link to compare them. */
 
-const BASKET_FITS = 8; // curves that can be told apart
+const BASKET_FITS = 8; // distinguishable curves
 
 const basket = {
   /** @type {string[]} */
@@ -18,7 +18,7 @@ const basket = {
 
   /** @param {string} id @param {boolean} ticked */
   tick(id, ticked) {
-    if (ticked && this.ids.length === BASKET_FITS) say(`${BASKET_FITS} runs are ticked: more cannot be told apart`);
+    if (ticked && this.ids.length === BASKET_FITS) say(`${BASKET_FITS} runs are ticked: more curves cannot be distinguished`);
     this.set(ticked ? [...this.ids, id] : this.ids.filter((one) => one !== id));
   },
 
@@ -26,7 +26,7 @@ const basket = {
     return `${TOP}compare.html${this.ids.length ? `#runs=${this.ids.join(",")}` : ""}`;
   },
 
-  /** The bar and every tick box say what is ticked. */
+  /** Update the bar and every tick box. */
   show() {
     for (const box of document.querySelectorAll("input.pick")) {
       if (box instanceof HTMLInputElement) box.checked = this.ids.includes(box.value);

@@ -21,7 +21,7 @@ class Chart {
       hidden: true,
     });
     this.svg.after(this.panel);
-    this.pinned = "";
+    this.pins = "";
     this.svg.addEventListener("pointermove", (event) => this.hover(event));
     this.svg.addEventListener("pointerleave", () => this.light([]));
     this.svg.addEventListener("click", (event) => this.click(event));
@@ -59,7 +59,7 @@ class Chart {
     this.light(this.at(event.clientX, event.clientY));
   }
 
-  /** Show what these marks are, beside the first.
+  /** Show a label of these marks next to the first.
    * @param {SVGAElement[]} marks
    */
   light(marks) {
@@ -111,15 +111,15 @@ class Chart {
     this.apply();
   }
 
-  /** The panel holds what the address names: marks by their place, so that rows of one run differ. */
+  /** Show the marks of the address in the panel, by index, since rows of a run have the same link. */
   apply() {
-    const pinned = view.get(`${this.figure.id}.pin`) || "";
-    if (pinned === this.pinned) return;
-    this.pinned = pinned;
-    const marks = pinned
+    const pins = view.get(`${this.figure.id}.pin`) || "";
+    if (pins === this.pins) return;
+    this.pins = pins;
+    const marks = pins
       .split(",")
       .map((at) => this.marks[Number(at)])
-      .filter((mark) => pinned && mark);
+      .filter((mark) => pins && mark);
     for (const mark of this.marks) mark.classList.toggle("held", marks.includes(mark));
     this.panel.hidden = marks.length === 0;
     const title = marks.length > 1 ? `${marks.length} points here` : "Point";
@@ -150,7 +150,7 @@ class Chart {
   }
 }
 
-/** One point of the panel: what it is, and the facts of its run with the lines that state them.
+/** One point of the panel: its label, and the facts of its run with their lines.
  * @param {SVGAElement} mark
  * @param {boolean} open
  */
@@ -184,7 +184,7 @@ function pinned(mark, open) {
 /** @typedef {{id: string | number, title: string, href: string, facts: Fact[], derived?: Fact[],
  *   series?: boolean, effects?: string}} Run */
 
-/** What bench computed, then what is stated.
+/** Computed facts, then stated ones.
  * @param {Run} run
  */
 function factsOf(run) {

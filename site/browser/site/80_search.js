@@ -93,7 +93,7 @@ class Search {
     this.choose(0);
   }
 
-  /** The link of an entry; that of a setting tells what a change of it did, where that was tested.
+  /** The link of an entry; for a setting with its measured effects, if any.
    * @param {Entry} entry
    */
   found([title, kind, href, setting]) {

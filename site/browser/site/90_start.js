@@ -6,7 +6,7 @@ document.documentElement.classList.add("scripted");
 document.body.append(speaker, tip, basketBar);
 
 const tools = document.querySelector("header .tools") || document.querySelector("header");
-// A page in one file stands alone: there is nothing beside it to search.
+// A page in one file has no search index.
 if (tools) {
   const search = new Search();
   document.body.append(search.dialog);
