@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.ci import sources
-from bench.ci.comment import of_others
+from bench.ci.comment import untrusted_comment
 from bench.schema.warehouse import Warehouse
 from tests.hub import TOKEN, Hub
 from tests.program import quick
@@ -37,8 +37,8 @@ def folder(tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("text", LIVE)
 def test_a_saved_comment_shows_and_commands_nothing(text: str) -> None:
-    told = of_others(f"{MARK}\n{text}")
-    assert told.startswith(MARK) and of_others(told) == told
+    told = untrusted_comment(f"{MARK}\n{text}")
+    assert told.startswith(MARK) and untrusted_comment(told) == told
     rest = told.removeprefix(MARK)
     shown = {one.type for one in inline(told)}
     assert not shown & {"html_inline", "image", "link_open", "html_block"}, told
@@ -55,7 +55,7 @@ def test_a_comment_of_ours_is_posted_as_it_is(
     run(folder, "--save", "told.json")
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
     saved = json.loads((folder / "told.json").read_text())
-    assert "|" in saved["body"] and of_others(saved["body"]) == saved["body"]
+    assert "|" in saved["body"] and untrusted_comment(saved["body"]) == saved["body"]
     evil = saved["body"] + "\n<img src=https://e.example/x.png>\n\n/close\n"
     (folder / "told.json").write_text(json.dumps(saved | {"body": evil}))
     assert run(folder, "--post", "told.json").code == 0
