@@ -20,6 +20,7 @@ _FOR = re.compile(
     rf"^\W{{0,6}}(?:for|with|using|in)\s(?:the\s)?[*_`]{{0,3}}{_NAME}[*_`]{{0,3}},\s", re.I
 )
 _WORD = re.compile(r"[^\W_]+")
+_MOST = 64  # subjects of a table
 _LEAST = 3  # letters of a cell that stands for the beginning of a name
 
 
@@ -50,11 +51,9 @@ def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]
 
     `rows`: the cells of each row in words.
     """
-    named = {
-        name
-        for name in {one.only_named for one in facts if one.only_named}
-        if any(names(cells, name) for cells in rows)
-    }
+    every = list(dict.fromkeys(one.only_named for one in facts if one.only_named))[:_MOST]
+    texts = {f" {' '.join(_words(cell))} " for cells in rows for cell in cells} if every else ()
+    named = {name for name in every if any(_says(text, f" {name} ") for text in texts)}
     foreign = {one for one in facts if one.only_named and one.only_named not in named}
     said: dict[str, dict[str | None, set[str | None]]] = {}
     for one in foreign:
