@@ -53,6 +53,7 @@ class RowReader:
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
     accumulations: Set[int] = frozenset()  # micro-batches a step that the document speaks of
+    batches: dict[str, Column | None] = field(default_factory=dict)  # what bare headings mean
     _seen: Counter[str] = field(default_factory=Counter)
     _told: set[Fact] = field(default_factory=set)
 
@@ -99,7 +100,7 @@ class RowReader:
 
     def _known(self, found: FoundTable) -> list[Column | None]:
         """The columns; what the heading of one leaves open is settled by the rows, or not taken."""
-        columns, doubts = decided(found.table, _columns(found), self.accumulations)
+        columns, doubts = decided(found.table, _columns(found), self.accumulations, self.batches)
         for one in doubts:
             self.rows.warn(one.code, one.message, found.table.header.line)
         return columns

@@ -37,6 +37,7 @@ _ACCUMULATES = re.compile(
     r"|(?<![\w.,])(?P<before>\d{1,6})\s(?:steps? of\s)?grad(?:ient)?[ _-]acc[a-z]{0,10}",
     re.I,
 )
+_REPLICAS = re.compile(r"(?<!\w)(?:H?FSDP|HSDP|DDP|ZeRO)(?!\w)", re.I)
 _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
 _CLOSE = 0.03  # of a whole number of batches
 _WHOLE = 0.05  # of a sequence
@@ -64,14 +65,18 @@ class Doubt:
 
 
 def decided(
-    table: Table, columns: Sequence[Column | None], accumulations: Set[int]
+    table: Table,
+    columns: Sequence[Column | None],
+    accumulations: Set[int],
+    batches: dict[str, Column | None] | None = None,
 ) -> tuple[list[Column | None], list[Doubt]]:
     """The columns with those that were open settled, and why others are not taken.
 
     `accumulations`: the numbers of micro-batches a step, above one, that the document speaks of.
+    `batches`: what bare batches are by an earlier table of the document; they mean the same below.
     """
     found, doubts = list(columns), []
-    rows = _Rows(table, columns, accumulations)
+    rows = _Rows(table, columns, accumulations, {} if batches is None else batches)
     for at, heading in enumerate(map(_plain, table.header.cells)):
         for settle in (_batch, _batch_time, _block, _latency, _checkpointing):
             settled = settle(rows, at, heading)
@@ -94,6 +99,7 @@ class _Rows:
     table: Table
     columns: Sequence[Column | None]
     accumulations: Set[int]
+    batches: dict[str, Column | None]
 
     @property
     def named(self) -> set[str]:
@@ -146,6 +152,13 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
     if {"mbs", "grad_accum", "device_batch"} & rows.named:
         return None
     batches, devices = rows.numbers(at, column), rows.devices()
+    if heading.casefold() in rows.batches:
+        settled = rows.batches[heading.casefold()]
+        return _Settled(settled) if settled else _open_batch(heading)
+    if _less_than_one_each(rows, batches, devices):
+        each = known_columns()["device_batch"] if _is_data_parallel(rows) else None
+        rows.batches[heading.casefold()] = each
+        return _Settled(each) if each else _open_batch(heading)
     rates = rows.of("samples_per_s")
     times = [
         (rate * time / batch, count)
@@ -163,6 +176,27 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
         shared = any(count and count > 1 for count in devices)
         return _open_batch(heading) if shared else _Settled(known_columns()["mbs"])
     return _open_batch(heading) if least else None
+
+
+def _less_than_one_each(
+    rows: _Rows, batches: Sequence[float | None], devices: Sequence[float | None]
+) -> bool:
+    """Whether no row's batch has a sequence for each of its replicas, as far as columns tell."""
+    shared = [
+        (tp or 1) * (pp or 1) * (cp or 1)
+        for tp, pp, cp in zip(rows.of("tp"), rows.of("pp"), rows.of("cp"), strict=True)
+    ]
+    known = [
+        batch * by < count
+        for batch, count, by in zip(batches, devices, shared, strict=True)
+        if batch and count
+    ]
+    return bool(known) and all(known)
+
+
+def _is_data_parallel(rows: _Rows) -> bool:
+    """Whether the table says that its devices are replicas."""
+    return any(_REPLICAS.search(cell) for row in rows.table.rows for cell in row.cells)
 
 
 def _open_batch(heading: str) -> _Settled:

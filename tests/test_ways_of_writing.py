@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from bench.ingest.grid import Table
 from bench.ingest.markdown import blocks
 from bench.ingest.own_tool import tool_defined, tool_used
+from bench.ingest.pipeline import ingest_into
 from bench.ingest.prose import lead_facts
 from bench.ingest.techniques import recompute_named
 from bench.ingest.undecided import decided
+from bench.schema.opening import in_memory
 from bench.vocabulary.headings import column_of, columns_of
 
 HEADINGS = {
@@ -158,10 +161,30 @@ RATES = "| Hardware | Batch size | samples/s | steps/s |\n|--|--|--|--|\n"
         ("| 1 x A100 | 32 | - | - |", {16}, ""),
         ("| 8 x A100 | 8 | - | - |", {16}, ""),
         ("| 1 x A100 | 8 | - | - |", set(), "gbs"),
+        ("| 128 x A100 | 2 | - | - |", set(), ""),  # not one for each device
     ],
 )
 def test_a_bare_batch(row: str, accumulations: set[int], name: str) -> None:
     assert settled(f"{RATES}{row}\n", accumulations)[1] == name
+
+
+def test_a_batch_smaller_than_the_replicas_is_that_of_each() -> None:
+    head = "| Sharding | GPUs | TP | Batch size | Tokens/s/GPU |\n|--|--|--|--|--|\n"
+    assert settled(f"{head}| FSDP | 128 | | 2 | 4550 |\n", set())[3] == "device_batch"
+    assert settled(f"{head}| FSDP | 128 | 8 | 16 | 4550 |\n", set())[3] == "gbs"
+    assert settled(f"{head}| FSDP | 128 | 8 | 2 | 4550 |\n", set())[3] == "device_batch"
+    assert settled(f"{head}| 3D | 128 | 8 | 2 | 4550 |\n", set())[3] == ""
+
+
+def test_a_bare_batch_is_the_same_in_the_next_table(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    first = "| Model | Sharding | GPUs | Batch Size | Tokens/s/GPU |\n|--|--|--|--|--|\n"
+    then = "| Model | Batch size | MFU |\n|--|--|--|\n| 7B | 2 | 0.68 |\n"
+    page.write_text(f"# Training\n\n{first}| 7B | FSDP | 128 | 2 | 4550 |\n\n{then}")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [page], tmp_path)
+        rows = warehouse.rows("SELECT gbs, device_batch FROM configurations ORDER BY line")
+    assert rows == [(None, 2), (None, 2)]
 
 
 @pytest.mark.parametrize(
