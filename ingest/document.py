@@ -7,14 +7,7 @@ from dataclasses import replace
 
 from ..vocabulary.headings import LONGEST
 from .context import is_aside, phrases_in
-from .context_lines import (
-    LineFacts,
-    is_caption,
-    is_told,
-    line_facts,
-    of_all_rows,
-    reaches_back,
-)
+from .context_lines import LineFacts, is_caption, is_told, line_facts, of_all_rows, reaches_back
 from .crossed import with_axis_named
 from .fact import Fact
 from .families import without_other_families
