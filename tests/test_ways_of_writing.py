@@ -17,6 +17,9 @@ from bench.schema.opening import in_memory
 from bench.vocabulary.headings import column_of, columns_of
 
 HEADINGS = {
+    "hfu": "MFU (hw)|MFU (hardware)|HW MFU|Hardware MFU|HFU per GPU",
+    "mfu": "MFU/GPU|per-GPU MFU|per-GCD MFU|MFU (model)|Model MFU",
+    "mem": "peak GiB|Peak GB|max GiB|Reserved GiB",
     "grad_accum": "GradAccm|Grad. Accum.|GradAcc|grad_accum_steps|Accum. steps|acc steps|GA steps"
     "|Gradient accumulation factor|gradient_accum_every|accumulate_grad_batches|梯度累加|累积步数"
     "|梯度累积步数",
