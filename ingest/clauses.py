@@ -42,7 +42,7 @@ def _of(sentence: str, line: int) -> list[Fact]:
     for clause, subject in _clauses(sentence):
         for fact in lead_facts(clause, line):
             if fact.field not in ("device", "device_memory", "model_name", "size"):
-                named = replace(fact, raw=sentence.strip(), only_named=subject)
+                named = replace(fact, raw=sentence.strip(), only_named=subject, only_there=True)
                 found.setdefault(fact.field, []).append(named)
     return [
         fact

@@ -276,10 +276,17 @@ def unanimous(facts: Iterable[Fact]) -> list[Fact]:
     values: dict[tuple[str, str | None], set[str | None]] = {}
     for fact in every:
         values.setdefault((fact.field, fact.only_named), set()).add(_plain(fact))
-    return [
+    kept = [
         fact
         for fact in every
         if len(values[fact.field, fact.only_named]) == 1 and fact.value is not None
+    ]
+    said: dict[str, set[str | None]] = {}
+    for (field, _), found in values.items():
+        said.setdefault(field, set()).update(found)
+    return [
+        replace(one, only_there=True) if one.only_named and len(said[one.field]) > 1 else one
+        for one in kept
     ]
 
 

@@ -66,7 +66,7 @@ def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]
     return [
         replace(one, only_named=None) if one in foreign else one
         for one in facts
-        if one not in foreign or one.field not in apart
+        if one not in foreign or not (one.only_there or one.field in apart)
     ]
 
 

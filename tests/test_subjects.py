@@ -48,6 +48,11 @@ def test_a_label_far_away_names_no_rows(tmp_path: Path) -> None:
     assert read(tmp_path, text, "devices_per_node") == [(8,), (8,)]
 
 
+def test_of_what_is_said_in_several_ways_no_label_is_of_all(tmp_path: Path) -> None:
+    text = "Most runs are in fp8.\n\nOthers ran in fp16.\n\n- Padding: 8 for bf16\n\n## Results"
+    assert read(tmp_path, text + METHODS, "dtype") == [(None,), (None,)]
+
+
 @pytest.mark.parametrize(
     "text", ["We use bf16 on A100 and fp8 on H100.", "H100 uses FP8; A100 uses BF16."]
 )
