@@ -151,7 +151,7 @@ def test_two_sides_by_their_names(data: Path, folder: Path) -> None:
     done = quick(folder, "explain", "settings like '%tcmalloc%' / settings like 'no LD%'", named)
     assert done.out.count("speedup = ") == 7
     wrong = quick(folder, "explain", "HEAD~1 / HEAD", named)
-    told(wrong, 2, "'HEAD' is no run, condition, source or folder", "check the revision out")
+    told(wrong, 2, "'HEAD' is no run, condition, source or folder", "check out the revision")
     told(quick(folder, "explain", "003:20.speed", named), 2, "no metric 'speed'", "speedup")
 
 
