@@ -21,7 +21,7 @@ from .extrapolate import at_nodes
 from .factors import Factor, factor, level, plain_name
 from .gate import nothing
 from .goodput import measured
-from .jobs import identity, pooled, spread_of
+from .jobs import identity
 from .matching import differing, failures, matched, nearest_words, sides
 from .pairing import TAKES_ALONG
 from .query import Query
@@ -30,6 +30,7 @@ from .rows import CONFIGURATION, Decision, Row, load
 from .scaling import curve, scaling
 from .scaling_curves import Candidate, curves_among
 from .selection import condition, select
+from .spreads import pooled, spread_of
 
 SAME = "the same on both sides"
 

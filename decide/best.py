@@ -21,9 +21,10 @@ from .comparable import (
 )
 from .cost import ORDERED, costed, facts_of, split
 from .eligible import Rows
-from .jobs import Spread, alike_but_stated, by_configuration, spread_of, unstated
+from .jobs import alike_but_stated, by_configuration, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, given
 from .rows import NOT_STATED, Decision, Row, assumed_devices, counts_nobody_stated
+from .spreads import Spread, spread_of
 from .statistics import ENOUGH, critical_number
 from .work import Work, labelled_flops, model_of, normalised, shapes_differ, work
 

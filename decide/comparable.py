@@ -13,8 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from .eligible import Rows
-from .jobs import Spread, per_job, rounding, spread_of
+from .jobs import per_job
 from .rows import Row
+from .spreads import Spread, rounding, spread_of
 from .statistics import ENOUGH, critical_difference, tells_apart
 
 # A token costs in proportion to parameters: beyond that, the smaller model would always win.

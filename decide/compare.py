@@ -10,9 +10,10 @@ from typing import Any
 
 from .effect_numbers import OF_BASE, derivations_of, numbers_of
 from .factors import order
-from .jobs import Spread, clusters, clusters_text, jobs, per_job, rounding, runs_of
+from .jobs import jobs, per_job, runs_of
 from .pairing import Pair, also_words, stated_apart
 from .rows import THREADS, Decision, Row
+from .spreads import Spread, clusters, clusters_text, rounding
 from .statistics import (
     Effect,
     corrected,

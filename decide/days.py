@@ -20,10 +20,11 @@ from .comparable import comparable, far_apart, of_one_regime, of_other_regimes, 
 from .cost import costed, facts_of, split
 from .eligible import Rows
 from .goodput import Goodput
-from .jobs import Spread, by_configuration, spread_of, unstated
+from .jobs import by_configuration, unstated
 from .provenance import Derivation, Number, device_hours_of, given
 from .rampup import RampUp, Stage, forbids, schedule, spent
 from .rows import Decision, Row, assumed_devices
+from .spreads import Spread, spread_of
 from .statistics import critical_difference, critical_number
 
 _GOODPUT = {"assumed": "assumed: nothing is lost", "--goodput": "as asked for with --goodput"}

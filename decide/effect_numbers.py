@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .jobs import Spread
 from .provenance import Column, Derivation, Derivations, Number, given
 from .rows import Row
+from .spreads import Spread
 from .statistics import ENOUGH, LEVEL, Effect
 
 # What a pair's row shows of its base too.

@@ -12,10 +12,10 @@ from ..audit.store import open_errors
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
-from .jobs import Spread, spreads
 from .query import Query
 from .rows import Row, load, name_systems, own_settings, statements, system_of, worked_out
 from .selection import select_of_every
+from .spreads import Spread, spreads
 
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from .fits import Fit, fits, likeliest
-from .jobs import combined, grain
+from .jobs import combined
 from .provenance import Derivation, devices_of
 from .rows import CONFIGURATION, Row, configured, follows_ranks
+from .spreads import grain
 
 FREE = (
     "nodes",

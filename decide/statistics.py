@@ -14,9 +14,9 @@ from statistics import mean, median, stdev
 
 from ..vocabulary.format import significant
 from .distributions import t_quantile, t_tail
-from .jobs import Spread
 from .power import rank_shift, t_shift
 from .provenance import Derivation, Number, given
+from .spreads import Spread
 
 LEVEL = 0.05
 POWER = 0.8

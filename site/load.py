@@ -13,11 +13,11 @@ from typing import Any
 from ..decide.budget import Budget, budget
 from ..decide.eligible import Candidates, eligible
 from ..decide.failures import failures
-from ..decide.jobs import spreads
 from ..decide.query import Query
 from ..decide.ran import Ran, ran
 from ..decide.rows import Decision, Row, load
 from ..decide.selection import select, select_of_every
+from ..decide.spreads import spreads
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements

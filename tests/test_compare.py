@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from bench.decide.jobs import Spread, modes
+from bench.decide.spreads import Spread, modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
 from bench.reports.chart import Bar, paired_effects
 from tests.deciding import JOB, TCMALLOC, Stored, answer, jobs, table

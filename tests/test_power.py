@@ -10,8 +10,8 @@ from itertools import combinations
 import pytest
 from scipy.stats import binomtest, t
 
-from bench.decide.jobs import Spread, modes
 from bench.decide.power import rank_shift, t_shift
+from bench.decide.spreads import Spread, modes
 from bench.decide.statistics import critical_difference, effect, exact_rank_p
 
 DRAWS = 3000

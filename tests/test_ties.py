@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.decide.jobs import Spread
+from bench.decide.spreads import Spread
 from bench.decide.statistics import (
     LEVEL,
     Effect,

@@ -12,8 +12,8 @@ from jinja2.runtime import Context
 
 from ...audit.memory import FEWEST
 from ...decide.factors import order
-from ...decide.jobs import clusters_text
 from ...decide.rows import Decision
+from ...decide.spreads import clusters_text
 from ...project.short import Names
 from ...vocabulary.format import FILTERS, counted, days_range, difference
 from .. import answer
