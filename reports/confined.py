@@ -14,8 +14,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..project.short import Names
@@ -23,11 +25,12 @@ from ..schema.errors import BenchError
 from .templating import OwnTemplate, ours, rendered
 
 TIME_S, WALL_S = 10, 60  # of processor, and on the clock of a busy machine
-MOST_S, USUAL_S = 60, 2  # of processor, for all that take longer than usual; for one, and a start
+MOST_S, WITHIN_S = 60, 600  # of processor, for all templates of so long on the clock
 MEMORY, OUTPUT = 1 << 30, 16 << 20  # bytes
 # How Python and its libraries are found; nothing else of the environment is passed on.
 KEPT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _FEW = 65_536
+_taken: deque[tuple[float, float]] = deque()  # when each template ended, and its processor seconds
 # Uses what Python and Jinja import only when it is used, which is too late once no file opens.
 _FIRST = "{{ 'a' | pprint | wordwrap | urlize | tojson }}{{ [1] | random }}{{ 1 / 0 }}"
 
@@ -36,11 +39,24 @@ def render(
     report: str, names: Names, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
 ) -> str:
     """The page as markdown; raises BenchError for a template that fails, or takes too much."""
-    if _Spent.seconds > MOST_S:
-        raise _beyond(report, f"{MOST_S} s of processor time with those before it")
+    if _spent() > MOST_S:
+        together = f"with those before it, in {WITHIN_S // 60} minutes"
+        raise _beyond(report, f"{MOST_S} s of processor time {together}")
     given = pickle.dumps((TIME_S, report, names, context, own))
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    with tempfile.TemporaryFile() as output, _spending():
+    answer: dict[str, Any] = {}
+    try:
+        answer = _answer(report, given, environment)
+    finally:  # one that was ended, or said nothing, has taken all that it may
+        _taken.append((time.monotonic(), float(answer.get("seconds", TIME_S))))
+    if "text" in answer:
+        return str(answer["text"])
+    raise BenchError(answer["what"], why=answer["why"], where=answer["where"], hint=answer["hint"])
+
+
+def _answer(report: str, given: bytes, environment: Mapping[str, str]) -> dict[str, Any]:
+    """What the process says: a text or an error, and the processor time of the template."""
+    with tempfile.TemporaryFile() as output:
         try:
             done = subprocess.run(
                 [sys.executable, "-P", "-m", __name__], input=given, stdout=output,
@@ -57,26 +73,15 @@ def render(
     if done.returncode:
         why = done.stderr[-_FEW:].decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise BenchError(f"the template of {report!r} failed", why=why)
-    answer = json.loads(text)
-    if "text" in answer:
-        return str(answer["text"])
-    raise BenchError(answer["what"], why=answer["why"], where=answer["where"], hint=answer["hint"])
+    answer: dict[str, Any] = json.loads(text)
+    return answer
 
 
-class _Spent:
-    """What templates have taken in this process beyond the usual: a page may have many regions."""
-
-    seconds = 0.0
-
-
-@contextmanager
-def _spending() -> Iterator[None]:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    try:
-        yield
-    finally:
-        taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-        _Spent.seconds += max(0.0, taken - USUAL_S)
+def _spent() -> float:
+    """Processor seconds of the templates of the last minutes: a page may have many regions."""
+    while _taken and time.monotonic() - _taken[0][0] > WITHIN_S:
+        _taken.popleft()
+    return sum(seconds for _, seconds in _taken)
 
 
 def _beyond(report: str, limit: str) -> BenchError:
@@ -103,10 +108,13 @@ def _main() -> None:
     with suppress(BenchError):
         rendered("", names, {}, {".md.j2": OwnTemplate(_FIRST, "")})
     _confine(seconds)
+    begun = time.process_time()
+    answer: dict[str, object]
     try:
         answer = {"text": rendered(report, names, context, own)}
     except BenchError as error:
         answer = {"what": error.what, "why": error.why, "where": error.where, "hint": error.hint}
+    answer["seconds"] = time.process_time() - begun
     sys.stdout.buffer.write(json.dumps(answer).encode())
     sys.stdout.flush()
 

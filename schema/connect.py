@@ -256,12 +256,17 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def logs_of(path: Path) -> list[Path]:
+    """Where DuckDB, or SQLite, keeps what is not yet in the file itself."""
+    return [Path(f"{path}{end}") for end in _LOGS]
+
+
 def require_plain(path: Path) -> None:
     """Raises BenchError for a warehouse that is no file, or whose log of writes is a link.
 
     DuckDB would wait for a pipe, and write through the link into whatever file its maker chose.
     """
-    for file in (path, *(Path(f"{path}{end}") for end in _LOGS)):
+    for file in (path, *logs_of(path)):
         is_link = file != path and file.is_symlink()
         if is_link or (file.exists() and not file.is_file()):
             what = "a link" if is_link else "not a regular file"

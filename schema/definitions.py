@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 
 from ..vocabulary.kept import keep, kept_file, read
-from .connect import connect_memory, disconnect, explained
+from .connect import connect_memory, disconnect, explained, logs_of
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
 from .template import fill, version
@@ -112,9 +112,18 @@ def others(found: Mapping[str, str]) -> list[str]:
 
 
 def made_here(path: Path) -> None:
-    """Note a file that is ours as it is now: made just now, or with what was written to it since it
-    was opened."""
+    """Note a file that is ours as it is now, with what was written to it since it was opened."""
     _remember(_state(path))
+
+
+def created_here(path: Path, file: str) -> None:
+    """Note a file that was made just now with this device and inode.
+
+    Not where it has a log of writes already: nobody has written yet, so that is somebody else's.
+    """
+    state = _state(path)
+    if state.startswith(f"{file} ") and not any(map(os.path.lexists, logs_of(path))):
+        _remember(state)
 
 
 def _remember(state: str) -> None:

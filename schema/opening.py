@@ -10,8 +10,16 @@ from pathlib import Path
 
 import duckdb
 
-from .connect import confine, connect_file, connect_memory, disconnect, explained
-from .definitions import made_here, outdated, remake
+from .connect import (
+    confine,
+    connect_file,
+    connect_memory,
+    disconnect,
+    explained,
+    logs_of,
+    require_plain,
+)
+from .definitions import created_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
 from .place import is_shared, require_place
 from .replica import open_replica
@@ -137,13 +145,22 @@ def _upgrade(path: Path, lock_timeout: float, wrong: Sequence[str]) -> None:
 def _create(path: Path) -> bool:
     """Make the file under another name and link it into place: whole, or not there at all.
 
-    Gives whether it was made here.
+    Gives whether it was made here. Raises BenchError where a log of writes lies there without its
+    file: DuckDB would replay it into the new one, whoever wrote it.
     """
+    require_plain(path)
+    for log in logs_of(path):
+        if os.path.lexists(log) and not path.exists():
+            raise BenchError(
+                f"cannot make a warehouse at {path}",
+                why=f"{log.name} is the log of a warehouse that is no longer there",
+                hint=f"move {log.name} away, or choose another --db PATH",
+            )
     _sweep_drafts(path)
     made = create_file(path)
     if made:
-        made_here(path)
-    return made
+        created_here(path, made)
+    return bool(made)
 
 
 def _sweep_drafts(path: Path) -> None:

@@ -53,10 +53,10 @@ def tell_time(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("UPDATE raw.applied SET applied_at = ?", [now_utc()])
 
 
-def create_file(path: Path) -> bool:
+def create_file(path: Path) -> str:
     """A new warehouse file, filled, under its name: whole, or not there at all.
 
-    Gives whether it was made here: nothing is done where another process was first. Raises
+    Gives its device and inode, "" where another process was first and nothing is done. Raises
     BenchError.
     """
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
@@ -66,9 +66,10 @@ def create_file(path: Path) -> bool:
         # FileExistsError: another process was first. Else a file system without hard links: then
         # the file is made in place, which is safe from other processes, if not from kill -9.
         with suppress(OSError):
+            made = draft.stat()
             os.link(draft, path)
-            return True
-        return False
+            return f"{made.st_dev}:{made.st_ino}"
+        return ""
     finally:
         draft.unlink(missing_ok=True)
         Path(f"{draft}.wal").unlink(missing_ok=True)

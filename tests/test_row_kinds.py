@@ -36,14 +36,31 @@ def test_experts_count_no_dense_flops(tmp_path: Path, row: str, counted: bool) -
 
 
 @pytest.mark.parametrize(
-    "name", ["mixtral-8x7b", "DeepSeek-V3", "Kimi K2", "Llama-4-Scout-17B-16E"]
+    "name",
+    [
+        "mixtral-8x7b",
+        "DeepSeek-V3",
+        "Kimi K2",
+        "DeepSeek-R1",
+        "Llama 4 Maverick",
+        "Llama-4-Scout-17B-16E",
+    ],
 )
 def test_names_of_models_with_experts(name: str) -> None:
     assert has_experts(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["Llama-3-8B", "DeepSeek-R1-Distill-Llama-8B", "gemma-2-9b", "GPT-3"]
+    "name",
+    [
+        "Llama-405B",
+        "Llama 43M",
+        "grok 15B",
+        "Llama-3-8B",
+        "DeepSeek-R1-Distill-Llama-8B",
+        "gemma-2-9b",
+        "GPT-3",
+    ],
 )
 def test_names_of_dense_models(name: str) -> None:
     assert not has_experts(name)

@@ -153,6 +153,24 @@ def test_a_file_is_compared_once(
         assert len(asked) > 1 and warehouse.rows("SELECT count(*) FROM runs") == [(0,)]
 
 
+@pytest.mark.parametrize("end", [".wal", ".wal.checkpoint", "-journal"])
+def test_a_log_of_writes_without_its_file_is_refused(tmp_path: Path, end: str) -> None:
+    """DuckDB would replay it into the warehouse that is made there."""
+    log = tmp_path / f"bench.duckdb{end}"
+    log.write_bytes(b"theirs")
+    (tmp_path / "a.md").write_text("| Size | Nodes |\n|--|--|\n| 1.3B | 1 |\n")
+    done = quick(tmp_path, "ingest", "a.md")
+    assert done.code == 2 and f"{log.name} is the log of a warehouse" in done.err
+    assert log.read_bytes() == b"theirs" and not (tmp_path / "bench.duckdb").exists()
+
+
+def test_what_replaces_a_new_file_is_compared(tmp_path: Path) -> None:
+    path = tmp_path / "bench.duckdb"
+    path.write_bytes(b"theirs")
+    definitions.created_here(path, "1:1")
+    assert definitions._state(path) not in definitions._right
+
+
 def test_views_of_a_user_stay(strange: Callable[[list[str]], Path]) -> None:
     path = strange([
         "CREATE VIEW mine AS FROM runs", "CREATE MACRO my_macro(a) AS a + 1",

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -146,14 +147,26 @@ def test_a_template_stays_in_its_sandbox(text: str) -> None:
 
 def test_templates_take_little_together(cloned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confined, "TIME_S", 2)
-    monkeypatch.setattr(confined, "USUAL_S", 0)
     monkeypatch.setattr(confined, "MOST_S", 1)
-    monkeypatch.setattr(confined._Spent, "seconds", 0.0)
+    monkeypatch.setattr(confined, "_taken", deque())
     (cloned / "mine/days.md.j2").write_text(ENDLESS["time"])
     (cloned / "bench.toml").write_text('templates = "mine"\n')
     (cloned / "page.md").write_text(PAGE.format(options="from=sweep.md") * 3)
     done = quick(cloned, "report", "--update", "page.md")
     assert done.err.count("with those before it") == 2, done.text
+
+
+def test_what_a_template_takes_counts_from_its_first_second(
+    cloned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confined, "_taken", taken := deque[tuple[float, float]]())
+    loop = "{% for a in range(99999) %}{% endfor %}"
+    (cloned / "mine/days.md.j2").write_text(loop)
+    (cloned / "bench.toml").write_text('templates = "mine"\n')
+    (cloned / "page.md").write_text(PAGE.format(options="from=sweep.md"))
+    assert quick(cloned, "report", "--update", "page.md").code == 0
+    [(_, seconds)] = taken
+    assert 0 < seconds < confined.TIME_S
 
 
 def test_templates_are_short_together(cloned: Path) -> None:

@@ -18,8 +18,6 @@ from bench.vocabulary.headings import column_of, columns_of
 
 HEADINGS = {
     "hfu": "MFU (hw)|MFU (hardware)|HW MFU|Hardware MFU|HFU per GPU",
-    "mfu": "MFU/GPU|per-GPU MFU|per-GCD MFU|MFU (model)|Model MFU",
-    "mem": "peak GiB|Peak GB|max GiB|Reserved GiB",
     "grad_accum": "GradAccm|Grad. Accum.|GradAcc|grad_accum_steps|Accum. steps|acc steps|GA steps"
     "|Gradient accumulation factor|gradient_accum_every|accumulate_grad_batches|梯度累加|累积步数"
     "|梯度累积步数",
@@ -32,8 +30,8 @@ HEADINGS = {
     "samples_per_s": "样本/秒|每秒样本数",
     "devices": "GPU数量|GPU 数量|卡数量",
     "nodes": "节点数量|机器数量",
-    "mem": "显存峰值|峰值显存占用（GiB）|显存占用",
-    "mfu": "模型算力利用率|MFU利用率",
+    "mem": "peak GiB|Peak GB|max GiB|Reserved GiB|显存峰值|峰值显存占用（GiB）|显存占用",
+    "mfu": "MFU/GPU|per-GPU MFU|per-GCD MFU|MFU (model)|Model MFU|模型算力利用率|MFU利用率",
     "recompute": "激活重计算|是否重计算|梯度检查点",
     "": "Accumulation|Micro-steps|Per replica batch|Per-worker batch size|Mini-batch time"
     "|Time per micro-batch|Time per sample (ms)|Tokens/batch|Memory/batch|Loss per batch"
