@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ..vocabulary.sizes import find_size
 from .fact import Fact
+from .families import families_in
 from .own_tool import tool_used
 
 _NAMES = (
@@ -38,6 +40,8 @@ _RESULTS_OF = re.compile(
 )
 # Parts and hubs that many frameworks use.
 _NO_TRAINERS = frozenset(("fsdp", "hf", "hugging face", "huggingface", "composer"))
+_WITH = re.compile(r"([^,;(]{1,80}?)(\s(?:with|using|on)\s)([^,;(]{1,80})", re.I)
+_STAGE = re.compile(r"\bzero[ _-]?(?:stage[ _-]?)?[0-3]\b", re.I)
 _MADE_WITH = re.compile(
     rf"(?:^\W{{0,6}}|\b(?:using|with|in|on|via|by|inside|of|frameworks?|software|container|image|stack|librar(?:y|ies)"
     rf"|trainer|codebase|backend)\b[\s:=*`\[]{{0,6}}(?:the\s|our\s|nvidia(?:'s)?\s){{0,2}}[`*\[]{{0,3}})"
@@ -66,6 +70,23 @@ def frameworks_in(text: str) -> list[str]:
 def trainers_in(text: str) -> set[str]:
     """The frameworks that a text names, without parts that many of them use, in small letters."""
     return {name.lower() for name in frameworks_in(text)} - _NO_TRAINERS
+
+
+def model_apart(label: str) -> tuple[str, str | None]:
+    """A model's label without the trainers that it names around it, and these.
+
+    `megatron bert 345m with deepspeed zero3`: what else it says stays, so that rows stay apart.
+    """
+    found = _WITH.fullmatch(label)
+    head, joint, tail = found.groups() if found else (label, "", "")
+    first = _NAMED.match(head)
+    own = head[first.end() :].strip() if first else head
+    behind = [name for name in frameworks_in(tail) if name.lower() not in _NO_TRAINERS]
+    names = [*([first[0]] if first else []), *behind]
+    if not names or find_size(own) is None or not families_in(own):
+        return label, None
+    rest = _NAMED.sub(" ", _STAGE.sub(" ", tail)).strip("+ ") if behind else tail
+    return f"{own}{joint}{rest}" if rest else own, " + ".join(names)
 
 
 def framework_of(text: str, line: int) -> list[Fact]:

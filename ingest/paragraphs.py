@@ -23,6 +23,7 @@ from .own_tool import is_named_in
 from .prose import lead_facts
 from .prose import unanimous as said_once
 from .subjects import of_subject
+from .techniques import recompute_named
 
 # Marks of lists, with the box of a task.
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -36,6 +37,11 @@ _NOT_SAID = re.compile(
     r"|allows?|either|future|plan\w*|will|want|expect\w*|estimat\w+|theoretical\w*|projected"
     r"|original\w*|so|reference|highest|lowest|previous\w*|papers?|another|other|not|never|until|beyond|larger|smaller|requests?)\b"
     r"|\?",
+    re.I,
+)
+# What is said of all, but of what is said to differ.
+_UNLESS = re.compile(
+    r"\b(?:unless|except where|if not)\s(?:\w+\s)?(?:stated|noted|specified|mentioned|given)\b",
     re.I,
 )
 _OF_A_MODEL = frozenset(
@@ -97,6 +103,8 @@ _MADE = re.compile(
     r"|fine-?tun\w+|performance|train)\b",
     re.I,
 )
+_ASIDE = re.compile(r"\([^()]{0,300}\)")
+_SETTINGS_OF_LIST = 2  # beside which a technique is one
 _FEW_WORDS = 12  # of an item or a fragment that needs no verb
 _SETTINGS = re.compile(
     r"\W{0,6}(?:[\w-]+\s){0,4}(?:settings?|set-?up|configurations?|hyper-?parameters|environment|hardware|conditions|details)"
@@ -140,6 +148,7 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
     """What a paragraph states as a fact of runs; `only`: in sentences that begin so."""
     facts: list[Fact] = []
     for text, line in sentences(lines):
+        text = _UNLESS.sub("", text)
         if (only and not only.search(text)) or _NOT_SAID.search(text):
             continue
         told = _OF_RUNS.search(text) or configuration(text, line)
@@ -305,4 +314,15 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
     text = " ".join(said).removeprefix("; ")
     found = lead_facts(text, lead[-1].line) if text else []
     found = without_subjects(found, facts_by_subject(text, lead[-1].line) if text else [])
+    found += _listed_techniques(text, found, lead)
     return [fact for fact in found if fact.field not in set_there]
+
+
+def _listed_techniques(text: str, found: list[Fact], lead: Sequence[TextLine]) -> list[Fact]:
+    """What a list of settings names among them: `bf16, gradient checkpointing, seq 512`."""
+    text = _ASIDE.sub("", text)
+    fields = {fact.field for fact in found}
+    kind = recompute_named(text) if len(fields) >= _SETTINGS_OF_LIST else None
+    if kind is None or "recompute" in fields or _NOT_SAID.search(text):
+        return []
+    return [Fact("recompute", kind, text.strip(), lead[-1].line, "line")]

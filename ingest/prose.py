@@ -72,7 +72,7 @@ _SEVERAL = re.compile(
 _ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
-    r"|[-–<>≥≤/])\s*$",
+    r"|[-–<>≥≤/]|\d\s(?:and|or|vs\.?|&))\s*$",
     re.I,
 )
 _COUNT = re.compile(

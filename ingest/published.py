@@ -202,7 +202,7 @@ class RowReader:
             params_stated=read.params_stated(),
             vocab_label=read.word("vocab_label"),
             **{name: read.integer(name) for name in MODEL},
-            framework=read.word("framework"),
+            framework=read.framework(),
             device=read.device(),
             dtype=read.dtype(),
             recipe=read.recipe(),

@@ -18,6 +18,7 @@ from ..vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from .cast import LIMITS, integer
 from .context import INTEGERS, dtype_of, formats_in, recipe_of
 from .fact import Fact
+from .frameworks import model_apart
 from .prose import counted
 from .techniques import recompute_named
 
@@ -173,7 +174,14 @@ class PublishedRow:
     def model(self) -> str | None:
         """The size or model label as written."""
         cell = self.by_name.get("size")
-        return self._own_label() or self.word("size") if cell is None else cell.text
+        if cell is None:
+            return self._own_label() or self.word("size")
+        return model_apart(cell.text)[0] if cell.text else cell.text
+
+    def framework(self) -> str | None:
+        """Of its own column, else as the model's label names it, else of the text around."""
+        label = None if "framework" in self.by_name else self.by_name.get("size")
+        return (model_apart(label.text or "")[1] if label else None) or self.word("framework")
 
     def params_b(self) -> float | None:
         """Parameters in 1e9 of the label's cell, else as a formula around the table states them."""

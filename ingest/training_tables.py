@@ -35,7 +35,7 @@ _SAVES = re.compile(
 _CHECKPOINTS = re.compile(r"\bcheckpoint\w*[ -]+sizes?\b", re.I)
 _KERNELS = re.compile(
     r"\bkernels?\b|\bgemms?\b|\bmatmuls?\b|\bmicro-?bench\w*|\ball-?(?:reduce|gather|to-?all)\b"
-    r"|\breduce-?scatter\b|\bcollectives?\b|\bbandwidth\b",
+    r"|\breduce-?scatter\b|\bcollectives?\b(?!-)|\bbandwidth\b",
     re.I,
 )
 _QUALITY = re.compile(
@@ -53,6 +53,17 @@ _RATES = frozenset(
         "tokens_per_s tokens_per_s_per_device samples_per_s samples_per_s_per_device step_time"
         " steps_per_s tflops hw_tflops mfu hfu throughput throughput_per_device",
     )
+)
+# What a step takes is of training, unless it is told in parts: `op | ms/step` down to a total.
+_OF_STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?)\b", re.I)
+_PARTS = re.compile(
+    r"\W*(?:ops?|operat(?:ion|or)s?|phases?|stages?|components?|kernels?|parts?|functions?|modules?|layers?"
+    r"|categor(?:y|ies)|buckets?|regions?|sources?|where)\W*",
+    re.I,
+)
+_IN_PARTS = re.compile(
+    r"\b(?:break-?down|profil(?:e|er|ed|ing)|traces?)\b|\|\W*(?:total|sum|forward|backward|fwd|bwd|optimizer)\b",
+    re.I,
 )
 _SIZED = ("topology", "batch")
 # No kernel has these: a table of them is one of runs that use kernels.
@@ -105,7 +116,15 @@ def is_training(
         return False
     if results == {"mem"} and said == "training" and not any(map(_ESTIMATED.search, near[:2])):
         return any(column.name == "size" for column in columns)
+    if said is None and "step_time" in results and _is_of_steps(headings, near):
+        said = subject
     return is_benchmark(headings) or _is_measured(columns, results, len(headings), said, about)
+
+
+def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:
+    """Whether a table tells what whole steps took, and not their parts."""
+    of_parts = any(map(_PARTS.fullmatch, headings)) or any(map(_IN_PARTS.search, near))
+    return any(map(_OF_STEPS.search, headings)) and not of_parts
 
 
 def _nearest(texts: Iterable[str]) -> str | None:

@@ -130,3 +130,29 @@ def test_a_caption_says_less_than_the_line_above() -> None:
     below = "\n*Table 1: a sequence length of 4096, global batch size 64.*\n"
     read = around(above + TABLE + below)
     assert (read["seq_len"], read["gbs"]) == ("2048", "64")
+
+
+def test_a_reservation_takes_nothing_back() -> None:
+    opening = "All numbers, unless {}: 24 layers, bf16 compute / fp32 master.\n\n"
+    text = f"{TITLE}{opening}## Results\n\n{TABLE}"
+    read = around(text.format("otherwise stated"))
+    assert (read["layers"], read["dtype"]) == ("24", "bf16")
+    assert "layers" not in around(text.format("we choose another model"))
+
+
+@pytest.mark.parametrize(
+    ("lead", "kind"),
+    [
+        ("bf16, seq 512, gradient checkpointing (else it cannot fit), Adafactor:", "full"),
+        ("bf16, seq 512, no activation checkpointing:", "none"),
+        ("bf16, seq 512; gradient checkpointing would help:", None),
+        ("We discuss sharding, gradient checkpointing, and tuning.", None),
+    ],
+)
+def test_a_list_of_settings_above_names_a_technique(lead: str, kind: str | None) -> None:
+    assert around(f"{TITLE}{lead}\n\n{TABLE}").get("recompute") == kind
+
+
+def test_one_count_of_several_is_none() -> None:
+    assert "nodes" not in around(f"{TITLE}Throughput on 5 and 40 nodes.\n\n{TABLE}")
+    assert around(f"{TITLE}Throughput on 40 nodes.\n\n{TABLE}")["nodes"] == "40"

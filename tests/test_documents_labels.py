@@ -195,3 +195,14 @@ def test_what_a_program_supports_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "sized").mkdir()
     runs, _ = read(SUPPORTED.replace("❌", "2"), tmp_path / "sized")
     assert len(runs) == 2
+
+
+def test_a_label_names_the_trainer_beside_the_model(tmp_path: Path) -> None:
+    head = "# Training\n\n| model | GPUs | samples/s |\n|---|---|---|\n"
+    rows = "| megatron bert 345m | 8 | 137.9 |\n| bert 345m with deepspeed zero0 | 8 | 72.8 |\n"
+    rows += "| Megatron 8.3B | 8 | 12.5 |\n| bert 345m with deepspeed zero3+offload | 8 | 18.3 |\n"
+    (own, zero, whole, offload), _ = read(head + rows, tmp_path)
+    check(own, model="bert 345m", framework="megatron")
+    check(zero, model="bert 345m", framework="deepspeed", zero_stage=0)
+    check(whole, model="Megatron 8.3B", framework=None)  # of that name there is a model
+    check(offload, model="bert 345m with offload", zero_stage=3)  # no run of the same settings

@@ -31,6 +31,24 @@ def test_a_table_of_training(headings: list[str], path: list[str], lead: str, an
 
 
 @pytest.mark.parametrize(
+    ("headings", "words", "lead", "answer"),
+    [
+        (["variant", "ms/step"], "dots | remat=False", "All knobs of collective-scheduling.", True),
+        (["", "ms/step"], "full | sparse", "", True),
+        (["op", "ms/step"], "matmul | copies", "", False),
+        (["what", "ms/step"], "attention | forward | backward", "", False),
+        (["variant", "ms/step"], "a | b", "From a profiler trace:", False),
+        (["variant", "ms"], "a | b", "", False),
+    ],
+)
+def test_steps_are_of_training_where_the_document_is(
+    headings: list[str], words: str, lead: str, answer: bool
+) -> None:
+    assert is_training(headings, [words], lead, "training") is answer
+    assert not is_training(headings, [words], lead, None)
+
+
+@pytest.mark.parametrize(
     ("text", "sizes"),
     [
         ("FSDP 4, CP 2", {"dp_shard": 4, "cp": 2}),
