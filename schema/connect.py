@@ -217,7 +217,7 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
         hint = "check its permissions and those of its folder"
         return BenchError(f"cannot open {name}", why=first, hint=hint)
     if _is_outside(error):
-        hint = "only its own tables can be read; where a view of it asks, ingest again"
+        hint = "only its own tables can be read; if a view of it failed, ingest again"
         return BenchError(f"the query failed: it reaches outside {name}", why=first, hint=hint)
     if _is_damage(error):
         hint = "restore a copy, or ingest again into a new --db PATH"

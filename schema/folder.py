@@ -242,7 +242,7 @@ class Folder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BenchError(
                 f"cannot read commit {number} of {self.path}", why=str(error), where=str(path),
-                hint="try again; bench db check tells what is missing",
+                hint="try again; bench db check lists missing files",
             ) from error  # fmt: skip
         if newer:
             raise Incompatible(f"{self.path} was written by a newer bench", hint="upgrade bench")

@@ -40,7 +40,7 @@ def read(folder: Path, files: Sequence[Written]) -> Iterator[pa.Table]:
         except (OSError, pa.ArrowInvalid) as error:
             raise BenchError(
                 f"cannot read {path}", why=str(error).splitlines()[0],
-                hint="try again; bench db check tells what is missing",
+                hint="try again; bench db check lists missing files",
             ) from error  # fmt: skip
 
 

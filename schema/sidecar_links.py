@@ -157,7 +157,7 @@ def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
 
 
 def _pattern(output: str) -> tuple[str, list[str]] | None:
-    """The name pattern of an output, and the specifiers of its placeholders.
+    """The name pattern of an output, and the literals after its placeholders.
 
     None for one that is only its number.
     """
