@@ -21,9 +21,9 @@ __all__ = ["formulas", "metrics", "open", "read"]
 
 
 def open(path: "str | PathLike[str]" = "bench.duckdb", *, lock_timeout: float = 5.0) -> "Bench":
-    """The warehouse file at `path`; a writer is waited for `lock_timeout` seconds.
+    """The warehouse file at `path`; waits up to `lock_timeout` seconds for a writer.
 
-    Raises BenchError when there is none, Locked or Incompatible when it cannot be read.
+    Raises BenchError without a file, Locked or Incompatible if it cannot be read.
     """
     from pathlib import Path
 
@@ -41,22 +41,22 @@ def read(
 ) -> "Bench":
     """Logs and benchmark tables, files or folders, read into memory.
 
-    `formats` is a folder of log formats beside the built-in ones. `set` tells of all these sources
-    what they do not state, as `--set` does: `{"device": "A64FX", "nodes": 64}`.
+    `formats` is a folder of log formats in addition to the built-in ones. `set` has values of
+    fields that the sources do not state, as `--set`: `{"device": "A64FX", "nodes": 64}`.
 
-    Raises BenchError when a path does not exist or cannot be read, and for what cannot be told;
-    NothingRecognised when none holds a log or a table.
+    Raises BenchError for a missing or unreadable path, and for an invalid field or value;
+    NothingRecognised if none contains a log or a table.
     """
     import warnings
     from pathlib import Path
 
     from .notebook.api import Bench
     from .project import read as project
-    from .schema.tellable import parse_told
+    from .schema.annotatable import parse_value
 
-    told = {name: parse_told(name, str(value), "set") for name, value in (set or {}).items()}
+    overrides = {name: parse_value(name, str(value), "set") for name, value in (set or {}).items()}
     warehouse, _, checked = project.read(
-        [Path(path) for path in paths], Path.cwd(), Path(formats) if formats else None, told
+        [Path(path) for path in paths], Path.cwd(), Path(formats) if formats else None, overrides
     )
     for text in checked.contradictions:
         warnings.warn(text, stacklevel=2)

@@ -23,8 +23,8 @@ class Program(Commands):
 app = application("A warehouse and reporter for LLM-training benchmark results.", Program)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from .vocabulary.release import VERSION
 
         typer.echo(f"bench {VERSION}")

@@ -1,1 +1,1 @@
-"""Facts to findings: every printed number against physics; one rule is one file of rules/."""
+"""The audit: checks of printed numbers against physics; each rule is a file of rules/."""

@@ -1,4 +1,4 @@
-"""Findings that somebody closed, by a comment in the document or in facts.toml.
+"""Findings closed by a comment in the document or by facts.toml.
 
 A comment or fact that closes nothing is reported too: its finding is gone, or never matched.
 """
@@ -93,13 +93,13 @@ def _closed(finding: Finding, facts: Sequence[Annotation], tables: Tables) -> Fi
     if finding.closed:
         return finding
     found = [fact for fact in facts if matches(fact, finding, tables)]
-    now = next((_said(fact) for fact in found if not fact.withdrawn), "")
+    now = next((_reason(fact) for fact in found if not fact.withdrawn), "")
     dated = any(fact.known_since or fact.withdrawn for fact in found)
-    closings = (Closing(_said(fact), fact.known_since, fact.withdrawn) for fact in found if dated)
+    closings = (Closing(_reason(fact), fact.known_since, fact.withdrawn) for fact in found if dated)
     return replace(finding, closed=now, closings=tuple(closings))
 
 
-def _said(fact: Annotation) -> str:
+def _reason(fact: Annotation) -> str:
     return f"{_WORDS[fact.value]}: {fact.signed}"
 
 
@@ -134,7 +134,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def _unread(path: Path) -> str:
-    """Why the comments of a source that is there are not read."""
+    """The reason why the comments of an existing source are not read."""
     with suppress(OSError):
         if path.stat().st_size > LARGEST:
             return f"comments in this file are not read: it is {larger_than(LARGEST)}"

@@ -14,14 +14,14 @@ _SAMPLE = 40  # rows of a table to test each reading on
 _PROBE = 12  # rows of the sample that every reading is tested on
 _FITTED_ON = 60  # rows of a document to fit an unknown vocabulary on
 _VOCABULARY = Interval(8_000, 600_000)  # wider than those of tokenizers in use
-_HAIR = 1 + 1e-9  # floating-point noise at the ends is no contradiction
+_HAIR = 1 + 1e-9  # tolerance for floating-point noise at the ends
 # The mean of a rate is not the rate of the mean time: steps that vary by 10% put them 1% apart.
 _AVERAGED = 0.01
 _PADDING = 0.01  # of a vocabulary
 
 
 def testable(row: Row) -> bool:
-    """Whether it prints a time and TFLOPs that a formula can relate."""
+    """Whether the row prints a time and TFLOPs that a formula can relate."""
     time, rate = row.time, row.tflops
     return bool(time and rate and time.value > 0 and rate.value > 0 and not row.invalid)
 

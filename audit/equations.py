@@ -46,7 +46,7 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What must hold between two rows that agree in every setting except `free`.
+    """A relation between two rows that agree in every setting except `free`.
 
     `rows` filters single rows; `when` and `holds` name quantities as `first.world`. Both rows come
     from one table, or one document (`scope`). Compares neighbours in the order of `by`; without
@@ -141,7 +141,7 @@ def checks_of(rule: Rule, read: Mapping[str, Any]) -> Iterator[Check]:
             for pair in pairs:
                 yield from _compare(rule, pair, document, let, doubted)
         for query in queries:
-            yield from _ask(rule, query, data)
+            yield from _run_query(rule, query, data)
 
     if equations or pairs or queries:
         yield check
@@ -167,11 +167,11 @@ def _pair(entry: dict[str, Any]) -> Pair:
     )
 
 
-def _ask(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
+def _run_query(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
     wanted = {document.uri for document in data.documents}
     found: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for row in data.warehouse.dicts(query.sql):
-        # What git has of a document may be all that is known of it; of copies each is one.
+        # The history may have all that is known of a document; each of its copies counts.
         if rule.asked or row["uri"] in wanted:
             found.setdefault((row["uri"], *(row[name] for name in query.by)), []).append(row)
     for rows in found.values():
@@ -224,7 +224,7 @@ def _off(
 
 
 def _can_be_tested(one: Equation, table: Table, let: Let) -> bool:
-    """Whether some row has each of what an equation needs: most tables lack one for most."""
+    """Whether some row has each input of an equation: most tables lack one for most equations."""
     needed = (one.rows.conjuncts | one.holds.names) - let.keys()
     return one.rows.columns <= {*table.columns} and all(
         any(name in row.printed for row in table.rows)

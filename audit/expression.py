@@ -40,12 +40,12 @@ _NOTHING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression, and what it cannot do without."""
+    """A compiled expression, and the names that it requires."""
 
     code: CodeType
-    conjuncts: frozenset[str]  # names that have to be true
-    columns: frozenset[str]  # what has to be `in columns`
-    names: frozenset[str]  # all that it looks up, whatever they are
+    conjuncts: frozenset[str]  # names that must be true
+    columns: frozenset[str]  # names that must be `in columns`
+    names: frozenset[str]  # all names that it looks up
 
     def value(self, names: Mapping[str, Any]) -> Any:
         """Evaluate it; names are looked up lazily. `names` must contain FUNCTIONS."""
@@ -74,7 +74,7 @@ def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozen
             case ast.Compare(ast.Constant(str() as name), [ast.In()], [ast.Name("columns")]):
                 columns.add(name)
     nodes = list(ast.walk(tree))
-    # What is short-circuited may never be looked up.
+    # A short-circuited operand may never be looked up.
     sure = not any(isinstance(one, (ast.BoolOp, ast.IfExp, ast.comprehension)) for one in nodes)
     names = {one.id for one in nodes if isinstance(one, ast.Name)} if sure else set()
     conjuncts = {part.id for part in parts if isinstance(part, ast.Name)}

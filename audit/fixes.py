@@ -19,14 +19,14 @@ from .topology import broken, contradicts
 from .work import share_of, work_of
 
 _CELLS = {"step_time_s": "step_time", "memory": "mem", "aggregate_pflops": "agg_pflops"}
-_EXACTLY = 1e-6  # fixed by other counts: any whole number will do
+_EXACTLY = 1e-6  # fixed by other counts: any whole number is accepted
 _UNITS = ("nodes", "devices")
 _PERCENT = ("mfu", "hfu", "peak_share")
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A required correction: the factor that a product of quantities is off by."""
+    """A required correction: the factor by which a product of quantities is off."""
 
     powers: Powers
     scale: Interval
@@ -141,7 +141,7 @@ def _moved(demand: Demand, row: Row, changed: Row) -> float:
 
 
 def _fine(row: Row, changed: Row) -> bool:
-    """Whether batch, heads and processes still divide; what did not divide before may stay so."""
+    """Whether batch, heads and processes still divide; a division that was uneven may stay so."""
     return (not broken(changed) or bool(broken(row))) and (
         not contradicts(changed) or contradicts(row)
     )

@@ -23,7 +23,7 @@ class FormulaFix:
     names: tuple[str, ...]
     suggestion: str
     evidence: str
-    changed: Row | None = None  # as it would be
+    changed: Row | None = None  # the row after the change
 
 
 def formula_fixes(

@@ -17,7 +17,7 @@ _PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h withou
 _OF_PARAMETERS = ("F6", "F10")
 # Vocabularies if none is stated: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
 _VOCABULARIES = (50257, 250680, 32000, 128256)
-# 50304 is 50257 padded to a multiple of 64, as nanoGPT has it, whatever TP is.
+# 50304 is 50257 padded to a multiple of 64, as in nanoGPT, for any TP.
 _UNPADDED = (50257, 50304, 51200)
 _REMEMBERED = 1 << 16  # cache entries, configurations x readings: tables of a sweep repeat them
 

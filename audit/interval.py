@@ -1,10 +1,10 @@
-"""Interval arithmetic over positive numbers, for what printed digits allow."""
+"""Interval arithmetic over positive numbers, for the range of printed digits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_HAIR = 1e-9  # relative: floating-point noise at the ends is no contradiction
+_HAIR = 1e-9  # relative tolerance for floating-point noise at the ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ def load(
     *,
     stated: bool = False,
 ) -> AuditInput:
-    """Every document with its rows in order, or those of `uris` or of one size label; with
-    `stated` also what its context lines say, which are read again for that."""
+    """Every document with its rows in order, or those of `uris` or of one size label; with `stated`
+    also the statements of its context lines, which are read again for that."""
     rows = _rows(warehouse, uris, model)
     tables = {
         table["table_id"]: Table(
@@ -76,7 +76,7 @@ def load(
 
 
 def _rows(warehouse: Warehouse, uris: Sequence[str] | None, model: str | None) -> list[Row]:
-    # One new document is audited at a time: what the others hold is not worth the reading.
+    # New documents are audited one at a time: reading the others would be wasted.
     warehouse.rows(_AUDITED, {"uris": None if uris is None else sorted(set(uris)), "model": model})
     chosen = ", ".join(f"{_SPECIAL.get(name, f'c.{name}')} AS {name}" for name in _FIELDS)
     _, found = warehouse.table(
@@ -106,7 +106,7 @@ def _add_measured(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 
 
 def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
-    """Add quoted log lines as rows, with the precision that such lines print."""
+    """Add quoted log lines as rows, with the precision of their digits."""
     query = """SELECT i.run_id, i.step_time_s, i.tflops, i.samples_per_s
                FROM iterations i JOIN runs r USING (run_id) SEMI JOIN audited USING (run_id)
                WHERE r.origin = 'quote'
@@ -147,7 +147,7 @@ def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
 
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:
     """Add the statements of context lines, even those that a column of the table overrides."""
-    from ..ingest.context_lines import configuration  # a page asks for none
+    from ..ingest.context_lines import configuration  # pages do not need it
 
     query = """SELECT DISTINCT r.uri, f.line, f.raw FROM facts f JOIN runs r ON r.run_id = f.run_id
                WHERE r.run_id IN (SELECT run_id FROM audited) AND f.line IS NOT NULL ORDER BY ALL"""

@@ -48,7 +48,7 @@ def capacity_gib(row: Row) -> float | None:
 
 
 def gib_of(name: str | None) -> float | None:
-    """GiB of a device as its name states them, else as they are known; None where neither is."""
+    """GiB of a device as its name states, else by its known specification; None without either."""
     named = re.search(r"(?i)(?<!\d)(\d++)\s?GB", name or "")
     device = device_of(name) if name else None
     return float(named[1]) if named else device.memory_gib if device else None
@@ -126,8 +126,8 @@ def _predicted(setup: _Setup) -> float | None:
     flying = min(setup.pp, max(1, (setup.gbs or b * setup.dp) // (b * setup.dp)))
     # Activations of a layer in fp16 (2205.05198, equation 2, without sequence parallelism).
     layer = s * b * h * (10 + 24 / t + 5 * setup.heads * s / (h * t))
-    # Full recompute keeps a layer's input, 2 sbh; one layer at a time is there in full. Logits are
-    # there in fp16 and, for the loss, in fp32: 6 bytes.
+    # Full recompute keeps a layer's input, 2 sbh; one layer at a time is materialized in full.
+    # Logits exist in fp16 and, for the loss, in fp32: 6 bytes.
     kept = (layer if setup.full else 2 * s * b * h) * setup.layers / setup.pp * flying
     return kept_states + (kept + layer + 6 * s * b * setup.vocab / t) / 1e9 + _BASE
 

@@ -46,7 +46,7 @@ def _reader(name: str) -> Callable[[Table, Row], Any]:
 
 
 def _peak(row: Row) -> tuple[float, str]:
-    """The dense peak of its device for its number format, or the highest there may be."""
+    """The dense peak of its device for its number format, or the highest possible one."""
     device = device_of(row.device) if row.device else None
     if device is None or not device.peak:
         return _FASTEST, "any device"
@@ -108,7 +108,7 @@ def _copies_of_world(row: Row) -> int | None:
 
 
 def _length_of_rates(row: Row) -> float | None:
-    """Tokens of a sequence by tokens/s and samples/s of the job: a power of two that they meet."""
+    """Sequence length by tokens/s and samples/s of the job: a power of two within their digits."""
     samples = row.printed.get("samples_per_s")
     tokens, each = row.printed.get("tokens_per_s"), row.printed.get("tokens_per_s_per_device")
     if tokens is not None:

@@ -26,7 +26,7 @@ _DECLARED = tomllib.loads(
     (files(__package__ or "bench.audit") / "equations.toml").read_text("utf-8")
 )
 _WORDS: Mapping[str, str] = _DECLARED["words"]
-# As the heading says, and as if the rate were per device.
+# As the heading states, and as if the rate were per device.
 _SPEEDS: tuple[tuple[Powers, bool], ...] = (
     *((powers, True) for powers in _DECLARED["speeds"]),
     *((powers, False) for powers in _DECLARED["speeds_as_of_a_device"]),
@@ -214,7 +214,7 @@ def _fitted(table: Table) -> Iterator[FittedRelation]:
     for metrics, relations in _by_metrics().items():
         if metrics <= known:
             found = [(relation, _tried(relation, rows)) for relation in relations]
-            # A heading means what it says, unless only another meaning makes the quotient 1.
+            # A heading is taken literally, unless only another meaning makes the quotient 1.
             at_one = [some for relation, some in found if relation.identity and _at_one(some)]
             yield from next(iter(at_one), None) or next((some for _, some in found if some), [])
 

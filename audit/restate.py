@@ -96,8 +96,8 @@ class Printing:
 
 
 def implied_times(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, float]:
-    """The step time in s that the printed TFLOPs of a row tell, by run, where it states none and
-    the formula of its table is known; of these sources alone."""
+    """The step time in s implied by the printed TFLOPs of rows without a time whose table has a
+    known formula, by run; of these sources alone."""
     times = {}
     for run, found in _printings(warehouse, uris):
         if found.time:
@@ -146,7 +146,7 @@ def _by(row: Row, formula: str, found: Printing | None, recompute: str | None) -
             for each in (time, row["step_time_high"], row["step_time_low"])
         )
     elif total and row["tflops"] and found and found.flops and found.divisor:
-        # Both formulas are of the same step, whatever it took.
+        # Both formulas are of the same step, so its time cancels.
         value = row["tflops"] * total / found.flops * found.divisor / world
         why = "no step time: from the printed TFLOPs"
     elif total:
@@ -189,7 +189,7 @@ def _formula(row: Row, wanted: str, recompute: str | None) -> str:
 def _flops(
     row: Row, formula: str, recompute: str | None, vocab: int | None = None
 ) -> tuple[float | None, str]:
-    """FLOP of one step by a formula, or why there is none."""
+    """FLOP of one step by a formula, or the reason for none."""
     if formula in _ONLY_PLAIN and not row["plain_mlp"]:
         return None, f"{formula} holds for an MLP of 4h without gate only"
     if not row["dense"]:
@@ -235,7 +235,7 @@ def _of_log(row: Row) -> str:
 
 
 def _share(row: Row, value: float | None) -> float | None:
-    """The share of the device's dense peak; None where device or number format is not stated."""
+    """The share of the device's dense peak; None if device or number format is not stated."""
     device = device_of(row["device"]) if row["device"] else None
     peak = device.peak.get(row["dtype"] or "") if device else None
     if value is None or not device or not peak or not row["world_size"]:

@@ -1,7 +1,8 @@
 """The rules of the audit, as the files of rules/ declare them.
 
-A rule is one file, `ID_slug.toml`: what it tests and why, its equations and queries, the templates
-of its findings. Checks that no equation expresses are in the Python file of the same name.
+A rule is one file, `ID_slug.toml`: its test and the reason for it, its equations and queries, the
+templates of its findings. Checks that no equation expresses are in the Python file of the same
+name.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Template:
 class Sample:
     """A table with a violation: its heading and rows, and a part of the finding's text.
 
-    `before` are the tables that stood in its place, for rules that ask for the history.
+    `before` are the earlier versions of the table, for rules that use the history.
     """
 
     table: Sequence[str]
@@ -67,11 +68,11 @@ class Sample:
 
 @dataclass(slots=True)
 class Rule:
-    """A rule: what it tests, its threshold, its templates, and the rules that run before it.
+    """A rule: its test, its threshold, its templates, and the rules that run before it.
 
-    `needs` are ids: rows that those rules flag or repair are no evidence here.
-    `also` maps further ids that its findings can have to their slugs. A rule that is `asked` for
-    runs only then: "history" of `bench audit --history`, "merges" where groups were merged.
+    `needs` are ids: rows that those rules flag or repair are no evidence here. `also` maps further
+    ids that its findings can have to their slugs. A rule with `asked` runs only on that request:
+    "history" of `bench audit --history`, "merges" where groups were merged.
     """
 
     id: str
@@ -146,13 +147,13 @@ def rule_files() -> list[str]:
 
 @cache
 def described() -> tuple[Rule, ...]:
-    """Every rule without its checks, which take long to import."""
+    """Every rule without its checks, which are slow to import."""
     stems = (name[:-5] for name in rule_files() if name.endswith(".toml"))
     return tuple(rule_of(declaration(stem)) for stem in stems)
 
 
 def number_of(name: str) -> tuple[int, str]:
-    """The number and letter of an id, to sort by."""
+    """The number and letter of an id, as a sort key."""
     found = re.fullmatch(r"R(\d+)(\w*)", name)
     return (int(found[1]), found[2]) if found else (0, name)
 

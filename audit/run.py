@@ -34,13 +34,13 @@ def examined(
     warehouse: Warehouse,
     uris: Sequence[str] | None = None,
     model: str | None = None,
-    asked: str = "",
+    request: str = "",
 ) -> tuple[list[Finding], Scope]:
-    """Every finding, and what could be tested; with those of the rules that are `asked` for."""
+    """Every finding, and the scope of the tests; `request` includes rules that run on request."""
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *OF_SOURCES)
     data = load(warehouse, uris, model, stated=True)
-    wanted = {"", asked, *(["merges"] if warehouse.rows("FROM merges LIMIT 1") else [])}
+    wanted = {"", request, *(["merges"] if warehouse.rows("FROM merges LIMIT 1") else [])}
     for document in data.documents:
         detect(document)
     for rule in rules():
@@ -52,7 +52,7 @@ def examined(
 
 
 def found_by(warehouse: Warehouse, name: str) -> list[Finding]:
-    """What one rule finds by itself in all sources; it must be one of queries alone."""
+    """The findings of one rule alone in all sources; its checks must be queries only."""
     uris = warehouse.rows("SELECT DISTINCT uri FROM runs ORDER BY uri")
     data = AuditInput(warehouse, [Document(uri) for (uri,) in uris])
     checks = next(rule for rule in rules() if rule.id == name).checks

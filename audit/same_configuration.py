@@ -1,4 +1,4 @@
-"""Which rows are of the same model, configuration or measurement."""
+"""Equality of rows by model, configuration or measurement."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def set_apart(row: Row, others: Sequence[Row]) -> bool:
     return False
 
 
-def told_apart(first: Row, second: Row, numbered: Set[int] = frozenset()) -> bool:
-    """Whether the name of the model, or a cell under an unknown heading, tells two rows apart.
+def distinguished(first: Row, second: Row, numbered: Set[int] = frozenset()) -> bool:
+    """Whether the name of the model, or a cell under an unknown heading, distinguishes two rows.
 
-    Decimal numbers there are results, and dates no setting; nor are those of `numbered` places.
+    Decimal numbers there are results, and dates no setting; nor are numbers in `numbered` places.
     """
     if _names(first.model) != _names(second.model):
         return True
@@ -92,9 +92,9 @@ def told_apart(first: Row, second: Row, numbered: Set[int] = frozenset()) -> boo
 
 
 def numbered_places(rows: Sequence[Row]) -> frozenset[int]:
-    """Unknown headings over another whole number in every row: of a run, or measured.
+    """Unknown headings with a distinct whole number in every row: of a run, or measured.
 
-    Numbers of which each is a multiple of the one below (`1, 2, 4`) are tried, so a setting.
+    Numbers that are each a multiple of the one before (`1, 2, 4`) are a setting.
     """
     columns = zip(*(row.other_cells for row in rows), strict=False)
     return frozenset(at for at, texts in enumerate(columns) if _are_numbering(texts))
@@ -108,7 +108,7 @@ def _are_numbering(texts: Sequence[str]) -> bool:
 
 
 def _names(label: str | None) -> frozenset[str]:
-    """The words of a label beside its size."""
+    """The words of a label apart from its size."""
     return frozenset(_NAME.findall((label or "").casefold()))
 
 
@@ -132,6 +132,12 @@ def same_digits(first: Row, second: Row) -> bool:
 
 
 __all__ = [
-    "configuration", "groups", "model", "named", "numbered_places", "same_digits", "set_apart",
-    "told_apart",
+    "configuration",
+    "distinguished",
+    "groups",
+    "model",
+    "named",
+    "numbered_places",
+    "same_digits",
+    "set_apart",
 ]  # fmt: skip

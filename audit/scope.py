@@ -1,4 +1,4 @@
-"""What an audit could and could not test: no findings does not mean that all is correct."""
+"""The scope of an audit: the absence of findings does not prove correctness."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _LOGS = """SELECT r.uri, count(*), count(i.tflops), count(i.samples_per_s), coun
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Counts of rows with results and logged runs, by what tested them or what was missing."""
+    """Counts of rows with results and logged runs, by their tests or missing inputs."""
 
     rows: int
     tested: Mapping[str, int]
-    untested: Mapping[str, int]  # rows whose speed is in no equation, by the missing input
+    untested: Mapping[str, int]  # rows without an equation for their speed, by the missing input
     no_peak: int
     logs: Mapping[str, int]
 
     def lines(self) -> tuple[str, ...]:
-        """As text: what was checked, and what was not; none without rows and steps."""
+        """The scope as text: checked and unchecked rows; empty without rows and steps."""
         found = []
         if self.rows:
             by = ", ".join(f"{number:,} by {name}" for name, number in self.tested.items())
@@ -54,7 +54,7 @@ class Scope:
 
 
 def scope_of(data: AuditInput) -> Scope:
-    """What the rules could test; call it after they have run."""
+    """The scope of the rules; call it after they have run."""
     tested: Counter[str] = Counter(dict.fromkeys(_KINDS, 0))
     untested: Counter[str] = Counter()
     rows = no_peak = 0

@@ -31,7 +31,7 @@ _DONE = """SELECT load_id FROM (
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """Findings of documents, ready to be stored."""
+    """Findings of documents, ready to store."""
 
     loads: tuple[tuple[str, str], ...]  # load and uri
     findings: tuple[Finding, ...]
@@ -48,11 +48,11 @@ def open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> list[tuple
 def audit_documents(
     warehouse: Warehouse, root: Path, facts: Sequence[Annotation]
 ) -> Audited | None:
-    """Audit the documents that the current rules have not seen; None if there are none."""
+    """Audit the documents that the current rules have not audited; None without any."""
     loads = open_audits(warehouse, facts)
     if not loads:
         return None
-    from .closing import closed  # slow import that most calls do not need
+    from .closing import closed  # slow import, rarely needed
     from .places import placed
     from .run import audit
 
@@ -107,7 +107,7 @@ def open_errors(
 ) -> list[Finding]:
     """The open errors in sources: the stored ones, if made by the current rules.
 
-    Other sources, including logs, are audited now, but those that are known to be `clean`.
+    Other sources, including logs, are audited now, except those known to be `clean`.
     """
     found, others = stored_findings(warehouse, uris, severity="error")
     found = [one for one in found if not one.closed]
@@ -121,7 +121,7 @@ def open_errors(
 def store_audit(warehouse: Warehouse, audited: Audited) -> None:
     """Store findings, each with the load of its first doubted cell.
 
-    Of documents that another process has audited meanwhile nothing is stored.
+    Nothing is stored for documents that another process has audited meanwhile.
     """
     # Materialized runs and sources do not depend on findings and are expensive: keep them.
     with transaction(warehouse, (*OF_RUNS, *OF_SOURCES)):

@@ -35,7 +35,7 @@ def contradicts(row: Row) -> bool:
 
 
 def counts_otherwise(table: Table) -> bool:
-    """Whether most rows disagree: such a table counts otherwise (TP within DP, sub-jobs)."""
+    """Whether most rows disagree: such a table counts differently (TP within DP, sub-jobs)."""
     found: bool | None = table.counted.get("counts_otherwise")
     if found is None:
         tested = [row for row in table.rows if row.product and not row.sharded]

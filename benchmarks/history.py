@@ -243,7 +243,7 @@ def _found(db: Path, maker: Maker) -> None:
     query = f"""SELECT t.uri, t.line, v.settings FROM ({TIPS}) t JOIN row_versions v
         ON v.history_id = t.history_id AND v.row_id = t.row_id AND v.until IS NULL"""
     with open_read(db) as warehouse:
-        findings, _ = examined(warehouse, asked="history")
+        findings, _ = examined(warehouse, request="history")
         events = history(warehouse, Query()).rows
         keys = {(uri, line): _key(settings) for uri, line, settings in warehouse.rows(query)}
     flagged = {

@@ -106,7 +106,7 @@ def _audit(
     with source.opened(audited=False) as warehouse:
         if history:
             require_history(warehouse)
-        found, scope = examined(warehouse, model=model, asked="history" if history else "")
+        found, scope = examined(warehouse, model=model, request="history" if history else "")
         findings = placed(warehouse, found, root)
         facts = facts_of(warehouse, root)
         findings = closed(warehouse, findings, facts)

@@ -1,1 +1,1 @@
-"""What was not measured: predictions from a warehouse's own runs, and which to measure next."""
+"""Predictions from a warehouse's own runs, and proposals of runs to measure next."""

@@ -1,4 +1,4 @@
-"""What a configuration that nobody ran would give, and the rows that an answer shows of it."""
+"""Predictions for configurations that were never run, and the rows of answers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
-from .asked import SHAPE, all_of, base_of, changed, made_of
 from .predictor import Predictor, trained
 from .setting import ASPECT, ZERO, lacking, setting, system_of, words_of
+from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
-_EQUAL = 1e-9  # of two labels of one size
-_FARTHEST = 8  # times larger or smaller than any measured model: beyond, nothing tells its speed
-_ALIKE = 1.25  # times farther than the nearest model that is near too
-_SAME_SIZE = math.log(1.3)  # of the blocks alone: embeddings are not in them
-_SLIM, _WIDE = 8, 2048  # hidden size over layers: no model is beyond
-_LIKELY = 0.5  # a chance of no room above which a configuration is not ranked
+_EQUAL = 1e-9  # tolerance between two labels of one size
+_FARTHEST = 8  # times larger or smaller than any measured model: beyond, its speed is unknown
+_ALIKE = 1.25  # models up to so many times the distance of the nearest count as near
+_SAME_SIZE = math.log(1.3)  # of the blocks alone, without embeddings
+_SLIM, _WIDE = 8, 2048  # hidden size over layers: every model is within
+_LIKELY = 0.5  # a probability of out of memory above which a configuration is not ranked
 SPEED = "tokens_per_s"
-START = "start"  # the power of a device is that of the run that a prediction starts from
+START = "start"  # the power of a device is that of the base run
 _WITH_DAYS = (
     "device_hours", "cost", "cost_per_100b_tokens", "energy_kwh", "joules_per_token",
 )  # fmt: skip
@@ -38,8 +38,8 @@ _WITH_DAYS = (
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What an answer begins with: the run nearest to what is asked, those it was chosen of, the
-    model asked for where nobody measured its size, and what the runs of the warehouse tell."""
+    """The basis of an answer: the run nearest to the request, the runs it was selected from, the
+    requested model if its size was never measured, and the predictor from the warehouse's runs."""
 
     model: Mapping[str, Any]
     base: Row
@@ -51,27 +51,30 @@ class Start:
 
     @property
     def column(self) -> str:
-        """The column that configurations are ordered by."""
+        """The column for ordering configurations."""
         return ORDERED.get(self.by, self.by)
 
-    def splits(self, asked: Mapping[str, Any]) -> list[Row]:
-        """Every feasible split of the devices asked for or of the base; by cost or energy, which
-        tell sizes apart, on every node count on which the base's model was measured."""
-        wanted = {**self.model, **asked}
-        if self.by not in ORDERED or not self.base["nodes"] or {"nodes", "dp"} & asked.keys():
-            return all_of(self.base, wanted)
+    def splits(self, request: Mapping[str, Any]) -> list[Row]:
+        """Every feasible split of the requested devices or of the base's; by cost or energy, which
+        depend on the number of nodes, on every node count on which the base's model was
+        measured."""
+        wanted = {**self.model, **request}
+        if self.by not in ORDERED or not self.base["nodes"] or {"nodes", "dp"} & request.keys():
+            return all_splits(self.base, wanted)
         alike = [row for row in self.rows if _is_of(row, self.base)]
         sizes = sorted({row["nodes"] for row in alike if row["nodes"]})
-        return [made for nodes in sizes for made in all_of(self.base, {**wanted, "nodes": nodes})]
+        return [
+            made for nodes in sizes for made in all_splits(self.base, {**wanted, "nodes": nodes})
+        ]
 
     def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
-        """Configurations with what is predicted of them, its days and its costs."""
+        """Configurations with their predictions, days and costs."""
         return [
             {**_with_days(row, self), "basis": "predicted"} for row in self.predictor.rated(made)
         ]
 
     def measured(self, made: Sequence[Row]) -> list[dict[str, Any]]:
-        """The runs that stand beside configurations: of their model, system, sizes and batch."""
+        """The comparable runs for configurations: of their model, system, sizes and batch."""
         alike = ("system", "size", "device_count", "gbs", "seq_len")
         of = {tuple(row[name] for name in alike) for row in made}
         return [
@@ -83,7 +86,7 @@ class Start:
     def ranked(
         self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
     ) -> tuple[list[Row], list[Row]]:
-        """Predicted and measured rows in order; what was measured is not predicted as well."""
+        """Predicted and measured rows in order; without predictions for measured configurations."""
         known = set(map(split_of, measured))
         new = [row for row in found if split_of(row) not in known]
         full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
@@ -100,27 +103,27 @@ class Start:
 
 
 def predicted(
-    warehouse: Warehouse, query: Query, asked: Mapping[str, Any], every: bool = False
+    warehouse: Warehouse, query: Query, request: Mapping[str, Any], every: bool = False
 ) -> Decision:
-    """The configuration asked for with its intervals; with `every`, all feasible splits of its
+    """The requested configuration with its intervals; with `every`, all feasible splits of its
     devices among the measured ones, in the order of `query.by`: the fastest first.
 
-    Raises BenchError where nothing that was measured tells of it, or where it cannot be.
+    Raises BenchError without related measurements, or for an impossible configuration.
     """
-    start = prepared(warehouse, query, asked)
-    base, predictor, wanted = start.base, start.predictor, {**start.model, **asked}
+    start = prepared(warehouse, query, request)
+    base, predictor, wanted = start.base, start.predictor, {**start.model, **request}
     if every:
-        made = start.splits(asked)
+        made = start.splits(request)
         if not made:
-            made_of(base, wanted)  # raises, and names the rule that is broken
+            with_sizes(base, wanted)  # raises, and names the violated rule
             raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
     else:
-        made = [made_of(base, wanted)]
+        made = [with_sizes(base, wanted)]
     found, measured = start.rated(made), start.measured(made)
     kept, left = start.ranked(found, measured) if every else (found, [])
     fronts = cost_fronts(kept, far_apart(kept), start.plan) if every else []
     facts: dict[str, Any] = {
-        "asked": asked, "base": base, "plan": start.plan, "every": every, "order": start.column,
+        "asked": request, "base": base, "plan": start.plan, "every": every, "order": start.column,
         "runs": len(predictor.rows), "predictor": predictor,
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
         "model_stated": not start.model, "assumed": _assumptions(found[0]),
@@ -132,9 +135,9 @@ def predicted(
     return Decision("predict", tuple(kept), tuple(left), facts)
 
 
-def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> Start:
-    """The run to start from, the runs beside it and what all runs tell; raises BenchError where
-    none can be a start, or train."""
+def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> Start:
+    """The base run, its neighbors and the predictor trained on all runs; raises BenchError if none
+    can be a base, or train."""
     everything = candidates(warehouse, Query())
     model, chosen = _chosen(warehouse, query)
     rows = [row for row in chosen.eligible("pace").kept if not lacking(row)]
@@ -147,8 +150,8 @@ def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> St
         )  # fmt: skip
     size = model.get("params_b")
     near: Sequence[Row] = _near(rows, size) if size else rows
-    base = base_of(_newest(near), asked)
-    if shape := {name: asked[name] for name in SHAPE if name in asked}:
+    base = base_of(_newest(near), request)
+    if shape := {name: request[name] for name in SHAPE if name in request}:
         _refuse_shape(size, shape)
         _near(rows, _size(changed(base, {**model, **shape})) or 1.0)
     known = everything.eligible("pace")
@@ -160,8 +163,8 @@ def prepared(warehouse: Warehouse, query: Query, asked: Mapping[str, Any]) -> St
 
 
 def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
-    """The runs of the models nearest to a size, in 1e9 parameters; raises BenchError where all are
-    so far away that their speed tells nothing of it."""
+    """The runs of the models nearest to a size, in 1e9 parameters; raises BenchError if all are too
+    far to tell its speed."""
     apart = {id(row): abs(math.log(_size(row) / size)) if _size(row) else math.inf for row in rows}
     nearest = min(rows, key=lambda row: apart[id(row)])
     if apart[id(nearest)] > math.log(_FARTHEST):
@@ -177,8 +180,8 @@ def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
 
 
 def _refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:
-    """Raises BenchError for layers and a hidden size that are not those of a model of a size, in
-    1e9 parameters: of 12 x layers x hidden^2 of them."""
+    """Raises BenchError for layers and a hidden size that contradict a model's size, in 1e9
+    parameters: 12 x layers x hidden^2."""
     if not size or not {"layers", "hidden"} & shape.keys():
         return
     blocks = size * 1e9 / 12
@@ -198,9 +201,9 @@ def _refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:
 
 
 def _newest(rows: Sequence[Row]) -> Sequence[Row]:
-    """The runs of the source and regime that has the fastest, where all are of one model.
+    """The runs of the source and regime with the fastest run, if all are of one model.
 
-    A start from before a repair of the machine would predict what it was, not what it is.
+    A base from before a repair of the machine would predict its former speed.
     """
     if len({row["size"] for row in rows}) > 1:
         return rows
@@ -215,7 +218,7 @@ def _size(row: Row) -> float:
 
 
 def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candidates]:
-    """The runs of a query; of a size that nobody measured those of all sizes, and what it is."""
+    """The runs of a query; for a size that was never measured those of all sizes, and the size."""
     size = parse_size(query.model) if query.model else None
     if size is not None:
         select(warehouse, Query())
@@ -231,28 +234,28 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
 
 
 def _assumptions(row: Row) -> list[str]:
-    """What no source states and the prediction takes for granted."""
-    said = []
+    """The assumptions of a prediction that no source states."""
+    assumptions = []
     if row["moved"]:
         base, moved = row["base"], row["moved"]
         words = ", ".join(f"{name.upper()} {size} for {base[name]}" for name, size in moved.items())
-        said.append(f"{words}, as the sizes of the run it starts from do not fit")
+        assumptions.append(f"{words}, as the sizes of the run it starts from do not fit")
     if not (row["layers"] and row["hidden"]):
-        said.append("layers and hidden size of a usual model of its size")
+        assumptions.append("layers and hidden size of a usual model of its size")
     if row["nodes"] and not row["base"]["nodes"]:
-        said.append(f"one device a node, as {row['base']['where']} states no nodes; --dp asks for"
-                    " devices by replicas")  # fmt: skip
+        assumptions.append(f"one device a node, as {row['base']['where']} states no nodes;"
+                           " --dp asks for devices by replicas")  # fmt: skip
     if row["zero_stage"] is None:
-        said.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
+        assumptions.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
     if row["recompute"] is None:
-        said.append(f"recompute as in {row['base']['where']}, which does not state it")
+        assumptions.append(f"recompute as in {row['base']['where']}, which does not state it")
     if row["peak_tflops"] is None:
-        said.append("no peak of the device: speeds are relative to its own runs")
+        assumptions.append("no peak of the device: speeds are relative to its own runs")
     if row["batch"] is None:
-        said.append("the batch as in the runs it rests on, which do not state it")
+        assumptions.append("the batch as in the runs it rests on, which do not state it")
     if row["power_from"] == START:
-        said.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
-    return said
+        assumptions.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
+    return assumptions
 
 
 def _with_days(row: Row, start: Start) -> dict[str, Any]:
@@ -273,7 +276,7 @@ def _with_days(row: Row, start: Start) -> dict[str, Any]:
 
 
 def _ends(row: Row) -> Iterator[tuple[str, float | None]]:
-    """The ends of what grows as days do."""
+    """The ends of values proportional to days."""
     for end in ("low", "high"):
         ratio = row[f"days_{end}"] / row["days"] if row["days"] and row[f"days_{end}"] else None
         for name in _WITH_DAYS:
@@ -281,12 +284,12 @@ def _ends(row: Row) -> Iterator[tuple[str, float | None]]:
 
 
 def _is_of(row: Row, base: Row) -> bool:
-    """Whether a run is of the model and system of another."""
+    """Whether a run has the model and system of another."""
     return bool(row["system"] == base["system"] and row["size"] == base["size"])
 
 
 def split_of(row: Row) -> tuple[Any, ...]:
-    """Equal for runs of one shape and settings that are split alike."""
+    """A key equal for runs of one shape and settings with the same split."""
     row = with_dp(row)
     sizes = (row[name] or (1 if name in _ONE else None) for name in _SPLIT)
     return (*sizes, frozenset(words_of(row).items()))
@@ -295,4 +298,4 @@ def split_of(row: Row) -> tuple[Any, ...]:
 _SPLIT = (
     "device_count", "dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads",
 )  # fmt: skip
-_ONE = ("tp", "pp", "cp", "vpp")  # that not stated is 1
+_ONE = ("tp", "pp", "cp", "vpp")  # default to 1

@@ -1,4 +1,4 @@
-"""How far jobs of one configuration lie apart, on a day and between days of a machine."""
+"""The spread of jobs of one configuration, on a day and between days of a machine."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from dataclasses import dataclass, replace
 from ..decide.rows import Row
 from .setting import Setting
 
-_ALIKE = math.log(1.1)  # days on which a configuration took as long
+_ALIKE = math.log(1.1)  # tolerance for days of equal duration of a configuration
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The jobs that tell how unsteady a machine is; `low`, `high`: their ln(device-seconds a token)
-    less `middle`, that of the day which a prediction is of."""
+    """Jobs that show the variation of a machine; `low`, `high`: their ln(device-seconds a token)
+    less `middle`, that of the day of the prediction."""
 
     middle: float
     low: float
     high: float
     rows: tuple[Row, ...]
-    itself: bool  # jobs of the configuration that is predicted, not of one beside it
+    itself: bool  # jobs of the predicted configuration, not of a neighbor
 
     def ends(self, mean: float, width: float) -> tuple[float, float]:
-        """The ends of an interval of ln(cost) about what is predicted that holds these jobs."""
+        """The ends of an interval of ln(cost) about the prediction that includes these jobs."""
         middle = self.middle if self.itself else mean
         return min(mean - width, middle + self.low), max(mean + width, middle + self.high)
 
 
 def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apart | None:
     """The jobs of a configuration, or else those of the least steady one of its source, model and
-    devices, since the machine was first as it was on the day of the prediction.
+    devices, from the first day on with the machine's state of the prediction's day.
 
-    What was before a repair does not count; a machine that was slow between two fast days may be
-    slow again.
+    Jobs before a repair do not count; a machine that was slow between two fast days may be slow
+    again.
     """
     day = one.words.get("date")
     here = [
@@ -49,10 +49,10 @@ def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apa
     own = _of(groups.pop(one.undated, []), day)
     if own and len(own.rows) > 1:
         return own
-    told = [found for jobs in groups.values() if (found := _of(jobs, day))]
-    # Jobs of one day differ by what the fit takes for noise; days by more.
-    told = [replace(found, itself=False) for found in told if len(found.rows) > 1]
-    return max(told, key=lambda found: found.high - found.low, default=own)
+    spreads = [found for jobs in groups.values() if (found := _of(jobs, day))]
+    # The fit treats differences within a day as noise; days differ by more.
+    spreads = [replace(found, itself=False) for found in spreads if len(found.rows) > 1]
+    return max(spreads, key=lambda found: found.high - found.low, default=own)
 
 
 def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:

@@ -1,4 +1,4 @@
-"""What a prediction leaves of what was measured, and runs left out that lack the same."""
+"""Kinds of extrapolation of a prediction, and folds of runs that test each kind."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from itertools import pairwise
 from ..vocabulary.format import number
 from .setting import Setting
 
-_REACH = 2.0  # sizes beyond the measured range that an error is known for
-_PARTS = 12  # that configurations are left out in
+_REACH = 2.0  # factor beyond the measured range up to which errors are known
+_PARTS = 12  # number of folds of configurations
 
 
 class Beyond(StrEnum):
-    """What a prediction leaves, as seen from the runs that it rests on; the gravest first."""
+    """Kinds of extrapolation, from the runs of a prediction; the gravest first."""
 
     SYSTEM = "system"  # no run of the system
     SOURCE = "source"  # another source's runs of the system, or a model beyond its source's
@@ -38,7 +38,7 @@ SIZES: dict[str, Callable[[Setting], float | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """A size beyond those that runs like it were measured with."""
+    """A size beyond the measured range of similar runs."""
 
     name: str
     value: float
@@ -47,30 +47,30 @@ class Outside:
 
     @property
     def times(self) -> float:
-        """How many times beyond."""
+        """The factor beyond the range."""
         return max(self.value / self.high, self.low / self.value)
 
     @property
     def words(self) -> str:
-        """The size, and those that were measured."""
+        """The size, and the measured range, as text."""
         limit = f"up to {number(self.high)}" if self.value > self.high else (
             f"from {number(self.low)}"
         )  # fmt: skip
         size = number(self.value)
-        said = f"{size} devices" if self.name == "devices" else f"{self.name} {size}"
-        return f"{said}, measured {limit}"
+        text = f"{size} devices" if self.name == "devices" else f"{self.name} {size}"
+        return f"{text}, measured {limit}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How a configuration lies to what was measured: the gravest kind first, and the sizes."""
+    """The extrapolation of a configuration: its kinds, the gravest first, and the sizes."""
 
     kinds: tuple[Beyond, ...]
     outside: tuple[Outside, ...] = ()
 
     def grown(self, kind: Beyond) -> float:
-        """What an interval is multiplied by beyond twice the measured sizes: each doubling is as
-        unknown as the one before, so that they add up as deviations do."""
+        """The factor of an interval beyond twice the measured sizes: each doubling adds the same
+        uncertainty, and deviations add in squares."""
         of = [one for one in self.outside if _kind(one) is kind]
         return math.sqrt(max(1.0, sum(math.log2(one.times) for one in of)))
 
@@ -80,7 +80,7 @@ def _kind(one: Outside) -> Beyond:
 
 
 def reach(runs: Sequence[Setting], one: Setting) -> Reach:
-    """What a prediction leaves of what was measured."""
+    """The extrapolation of a prediction from runs."""
     of_system = [run for run in runs if run.system == one.system]
     if not of_system:
         return Reach((Beyond.SYSTEM,))
@@ -95,7 +95,7 @@ def reach(runs: Sequence[Setting], one: Setting) -> Reach:
 
 
 def between(of_source: Sequence[Setting], one: Setting) -> bool:
-    """Whether a source has smaller and larger models than one."""
+    """Whether a source has smaller and larger models than this one."""
     params = [run.params for run in of_source if run.model != one.model]
     return bool(params) and min(params) <= one.params <= max(params)
 
@@ -109,22 +109,21 @@ def _outside(near: Sequence[Setting], one: Setting) -> Iterator[Outside]:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Runs to predict, by place, as if all `removed` had not been measured."""
+    """Runs to predict, by index, as if all `removed` had not been measured."""
 
     removed: tuple[int, ...]
     tested: tuple[int, ...]
 
 
 def folds(settings: Sequence[Setting], kind: Beyond, most: int | None = None) -> list[Fold]:
-    """The ways to leave out what the runs of a kind of prediction lack; of more than `most`, every
-    second, third and so on."""
+    """Folds for a kind of extrapolation; evenly thinned to at most `most`."""
     found = [*_MADE[kind](settings)]
     step = math.ceil(len(found) / most) if most and found else 1
     return found[::step]
 
 
 def _configurations(settings: Sequence[Setting]) -> Iterator[Fold]:
-    """Parts of all configurations, each from all over."""
+    """Interleaved parts of all configurations."""
     groups = [*_by([one.group for one in settings]).values()]
     for part in range(min(_PARTS, len(groups))):
         at = tuple(sorted(one for group in groups[part::_PARTS] for one in group))
@@ -133,7 +132,7 @@ def _configurations(settings: Sequence[Setting]) -> Iterator[Fold]:
 
 
 def _models(settings: Sequence[Setting]) -> Iterator[Fold]:
-    """Each model of a system, of sources that have smaller and larger ones."""
+    """Each model of a system, in sources with smaller and larger ones."""
     for at in _by([(one.system, one.model) for one in settings]).values():
         tested = []
         for place in at:
@@ -146,8 +145,8 @@ def _models(settings: Sequence[Setting]) -> Iterator[Fold]:
 
 
 def _larger(settings: Sequence[Setting]) -> Iterator[Fold]:
-    """Each size of a source and model above two others, of which the larger is half of it or more;
-    that size and all above it are left out."""
+    """Each size of a source and model above two others, of which the larger is at least half of it;
+    this size and all above it are left out."""
     for at in _by([curve(one) for one in settings]).values():
         sizes = sorted({settings[one].devices for one in at})
         for below, size in pairwise(sizes[1:]):
@@ -157,8 +156,8 @@ def _larger(settings: Sequence[Setting]) -> Iterator[Fold]:
 
 
 def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
-    """Of each size but that of the job, of a source and model: all above a value are left out, and
-    those up to twice it are predicted."""
+    """For each size except the job's, of a source and model: values above a limit are left out, and
+    those up to twice the limit are predicted."""
     for name, size in SIZES.items():
         if name == "devices":
             continue
@@ -191,7 +190,7 @@ _MADE: dict[Beyond, Callable[[Sequence[Setting]], Iterator[Fold]]] = {
 
 
 def curve(one: Setting) -> Hashable:
-    """Equal for runs that differ in size, of one source and model."""
+    """A key equal for runs of one source and model that differ in size."""
     return one.system, one.source[0], one.model
 
 

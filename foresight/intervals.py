@@ -1,8 +1,8 @@
-"""Intervals that cover: errors of runs left out, in several ways, scale the deviations of a fit.
+"""Calibrated intervals: errors of left-out runs, in several ways, scale the deviations of a fit.
 
 Conformal prediction with normalised scores (Lei and others, arXiv 1604.04173, section 5), by
-leaving out whole groups: a score then tells of a run that shares with the others what the new one
-would. A fit without the group gives the error, as how rough a source is was told by its runs too.
+leaving out whole groups: a scored run then shares with the others as much as the new one would. The
+error is that of a refit, since the roughness of a source was estimated from its runs too.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from .folds import Beyond, Reach, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
-ENOUGH = 20  # scores of one system: with fewer those of all systems count
-_UNTOLD = 3.0  # what a deviation is multiplied by where no score tells it, and at least by too few
-# Programs and ways to count differ between sources by what no setting tells (ln); documents left
-# out are missed by it, whatever is known of their system.
+ENOUGH = 20  # scores of one system: with fewer those of all systems are used
+_UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
+# Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
+# show this error, however well their system is known.
 _UNKNOWN = {Beyond.SOURCE: 0.3, Beyond.SYSTEM: 0.3}
-_REFITS = 24  # of a kind of fold, where there are more; documents and systems are few
+_REFITS = 24  # limit by kind of fold; documents and systems are few
 
 Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Errors of ln(cost) of runs left out and their deviations, with the places of the runs."""
+    """Errors of ln(cost) of left-out runs and their deviations, with the indices of the runs."""
 
     runs: tuple[int, ...]
     errors: Array
     deviations: Array
     systems: tuple[Hashable, ...]
-    pooled: bool = False  # of all systems, as one has too few groups
+    pooled: bool = False  # over all systems, as one has too few groups
 
     @property
     def ratios(self) -> Array:
@@ -50,20 +50,20 @@ class Scores:
         return own if own.sum() >= ENOUGH and not self.pooled else np.ones(len(own), dtype=bool)
 
     def factor(self, system: Hashable, level: float = LEVEL) -> tuple[float, int]:
-        """What a deviation is multiplied by to cover a share of errors; how many scores tell it.
+        """The factor of a deviation that covers a share of errors, and the number of scores.
 
-        With too few for that share the worst counts, and half as much more; but two runs that
-        the fit happens to hit tell nothing of a third, so never less than without any.
+        With too few scores for that share, 1.5 times the worst; but at least the factor without
+        scores, since two accurate predictions say little about a third.
         """
         found = np.sort(self.ratios[self._of(system)]).tolist()
         if not found:
-            return _UNTOLD, 0
+            return _UNSCORED, 0
         at = math.ceil((len(found) + 1) * level) - 1
-        told = found[at] if at < len(found) else max(1.5 * found[-1], _UNTOLD)
-        return told, len(found)
+        factor = found[at] if at < len(found) else max(1.5 * found[-1], _UNSCORED)
+        return factor, len(found)
 
     def usual(self, system: Hashable) -> float:
-        """Half of the median interval of ln(cost) of runs left out."""
+        """Half of the median interval of ln(cost) of left-out runs."""
         if not self.runs:
             return 0.0
         return self.factor(system)[0] * float(np.median(self.deviations[self._of(system)]))
@@ -93,13 +93,13 @@ def deviation(fitted: Posterior, kind: Beyond, variance: Array) -> Array:
 
 @dataclass(slots=True)
 class Widths:
-    """What deviations of a fit are multiplied by, computed once for each way to leave out."""
+    """Factors for the deviations of a fit, computed once for each kind of fold."""
 
     fitted: Posterior
     known: dict[Beyond, Scores] = field(default_factory=dict)
 
     def of(self, kind: Beyond) -> Scores:
-        """The scores of a kind; where nothing can be left out so, of configurations."""
+        """The scores of a kind; of configurations if nothing can be left out."""
         return self._own(kind) if self._own(kind).runs else self._own(Beyond.SETTING)
 
     def _own(self, kind: Beyond) -> Scores:
@@ -107,16 +107,16 @@ class Widths:
             self.known[kind] = scores(self.fitted, kind)
         return self.known[kind]
 
-    def told_by(self, kind: Beyond) -> Beyond:
-        """What is left out for predictions of a kind."""
+    def scored_by(self, kind: Beyond) -> Beyond:
+        """The kind of fold that scores predictions of a kind."""
         return kind if self._own(kind).runs else Beyond.SETTING
 
     def width(self, reach: Reach, system: Hashable, variance: float) -> tuple[float, int]:
-        """Half of the 90% interval of ln(cost), and how many runs left out tell it.
+        """Half of the 90% interval of ln(cost), and the number of left-out runs behind it.
 
-        What is unknown for several reasons adds up as deviations do, and what was not measured is
-        never surer than a configuration beside measured ones. Documents and systems left out take
-        their sizes along, so that what they were missed by holds these too.
+        Independent uncertainties add in squares, and an extrapolation is at least as uncertain as a
+        configuration within the measured range. Left-out documents and systems include their sizes,
+        so their errors cover these too.
         """
         first, *others = reach.kinds
         factor, by = self.of(first).factor(system)

@@ -1,4 +1,4 @@
-"""How alike runs are, as the covariance of what the terms of a law leave of them."""
+"""Similarity of runs, as the covariance of residuals of a law's terms."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from numpy.typing import NDArray
 from .setting import Setting
 
 Array: TypeAlias = NDArray[np.float64]
-_PEAKLESS = 3.0  # deviation of the logarithm of a system whose peak nobody knows
+_PEAKLESS = 3.0  # deviation of the logarithm for a system with an unknown peak
 
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Deviations of a logarithm that runs share, and how far likeness reaches."""
+    """Deviations of a logarithm shared by runs, and length scales of similarity."""
 
     system: float
     source: float
-    words: float  # of the same settings without a size, in a source
+    words: float  # of equal settings without a size, in a source
     model: float
     shape: float
-    smooth: float  # of sizes that are near, in a system
-    local: float  # and in a source with the same model
+    smooth: float  # of similar sizes, in a system
+    local: float  # also in a source with the same model
     noise: float  # of one job
-    own: float  # the share of a parameter's prior deviation that is of each system alone
-    wide: float  # doublings over which `smooth` reaches
-    near: float  # and `local`
-    word: float  # a setting that differs divides likeness by e to this
+    own: float  # share of a parameter's prior deviation that is specific to each system
+    wide: float  # length scale of `smooth`, in doublings
+    near: float  # of `local`
+    word: float  # each differing setting divides similarity by e to this
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Covariance of what the terms leave of runs: a steady part, and one that is rougher in rough
-    sources; `system`: 1 for pairs of one system."""
+    """Covariance of residuals: a steady part, and one that grows with the roughness of sources;
+    `system`: 1 for pairs of one system."""
 
     system: Array
     steady: Array
     rough: Array
 
     def covariance(self, rough: Array) -> Array:
-        """By the products of how much rougher than usual the sources of each pair are."""
+        """The covariance for products of the relative roughness of each pair's sources."""
         found: Array = self.steady + rough * self.rough
         return found
 
     def among(self, kept: Sequence[int]) -> Shared:
-        """Of some of the runs."""
+        """The covariance among some of the runs."""
         at = np.ix_(kept, kept)
         return Shared(self.system[at], self.steady[at], self.rough[at])
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """What runs share, pair by pair: 1 or 0, a number of settings, doublings between sizes."""
+    """Pairwise similarities of runs: 1 or 0, a number of settings, doublings between sizes."""
 
     system: Array
     source: Array
@@ -66,7 +66,7 @@ class Likeness:
     peakless: Array
 
     def shared(self, s: Scales, peak: bool) -> Shared:
-        """What the terms leave; `peak`: they rest on the peak of the device."""
+        """The covariance of residuals; `peak`: the terms depend on the peak of the device."""
         words = np.exp(-s.word * self.differing)
         local = self.model * s.local**2 * _matern(self.apart, s.near)
         unknown = self.peakless * _PEAKLESS**2 if peak else 0.0
@@ -79,7 +79,7 @@ class Likeness:
 
 
 def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
-    """What each of `a` shares with each of `b`."""
+    """The similarities of each of `a` with each of `b`."""
     from scipy.spatial.distance import cdist
 
     system, source, model, shape = (
@@ -93,7 +93,7 @@ def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
 
 
 def same(a: Sequence[Hashable], b: Sequence[Hashable]) -> Array:
-    """1 where a key of `a` is that of `b`, else 0."""
+    """1 where keys of `a` and `b` are equal, else 0."""
     codes = {key: at for at, key in enumerate(dict.fromkeys([*a, *b]))}
     left, right = (np.array([codes[one] for one in keys]) for keys in (a, b))
     found: Array = np.equal.outer(left, right).astype(np.float64)
@@ -101,7 +101,7 @@ def same(a: Sequence[Hashable], b: Sequence[Hashable]) -> Array:
 
 
 def places(settings: Sequence[Setting]) -> Array:
-    """Doublings of sizes (n x 9): the coordinates in which runs are near or far."""
+    """Sizes in doublings (n x 9): the coordinates of distances between runs."""
     sizes = [
         (one.tp, one.pp, one.cp * one.ep, one.mbs or 1, one.devices,
          (one.batch or one.devices) / one.devices, one.seq_len or 2048, one.params,
@@ -112,7 +112,7 @@ def places(settings: Sequence[Setting]) -> Array:
 
 
 def _differing(a: Sequence[Setting], b: Sequence[Setting]) -> Array:
-    """In how many settings without a size two runs differ."""
+    """The number of differing settings without a size."""
     found = np.zeros((len(a), len(b)))
     for name in dict.fromkeys(name for one in (*a, *b) for name in one.words):
         found += 1 - same([one.words.get(name) for one in a], [one.words.get(name) for one in b])

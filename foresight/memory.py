@@ -1,4 +1,4 @@
-"""Memory of a device: fitted to what runs print, and to those that ran out of it."""
+"""Memory of a device: fitted to printed memory and to runs out of memory."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from .scales import MEMORY_SCALES
 from .setting import Setting
 from .terms import MEMORY
 
-_FEWEST = 3  # runs that print memory
-_SPREAD = 0.1  # of ln(need) of a run that found no room
-_ROUNDS = 3  # of guessing what runs without room would have needed
+_FEWEST = 3  # runs with printed memory
+_SPREAD = 0.1  # deviation of ln(need) of a run out of memory
+_ROUNDS = 3  # iterations of estimating the need of runs out of memory
 
 
 def room(device: str | None) -> float | None:
-    """GB (1e9 bytes) of a device as its name, or what is known of it, tells."""
+    """GB (1e9 bytes) of a device, by its name or known specification."""
     gib = gib_of(device)
     return gib * GB["GiB"] if gib else None
 
 
 @cache
 def most_room() -> float:
-    """GB of the device that has most: what an unknown one has at most."""
+    """GB of the largest known device: the limit for an unknown one."""
     return max(device.memory_gib or 0.0 for device in devices()) * GB["GiB"]
 
 
 def fitted(printed: Sequence[Setting], failed: Sequence[tuple[Setting, float]]) -> Posterior | None:
-    """The memory of runs that print it, with runs that found no room in so many GB.
+    """A fit of memory to runs that print it, and to runs that failed with so many GB.
 
-    Of these the need is above the room: it is taken as the mean of what the fit of the others
-    allows above it (EM of a censored normal; Tobin, Econometrica 26, 1958). None for too few runs.
+    The need of the latter is above the room: its estimate is the mean above it under the fit (EM of
+    a censored normal; Tobin, Econometrica 26, 1958). None for too few runs.
     """
     printed = [one for one in printed if one.memory]
     if len(printed) < _FEWEST:

@@ -1,4 +1,4 @@
-"""Which runs to make next: what each may gain and tell, within devices, hours and money."""
+"""Proposals of runs: gain and information of each, within devices, hours and money."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
-from .asked import changed
+from .sizes import changed
 
 _TRIED = 256  # numbers of nodes, down from the limit
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the proposed runs may take: devices of each, device-hours and money of all."""
+    """Limits of the proposed runs: devices of each, device-hours and money of all."""
 
     devices: int | None = None
     device_hours: float | None = None
@@ -31,22 +31,22 @@ class Limits:
 
 
 def proposed(
-    warehouse: Warehouse, query: Query, asked: Mapping[str, Any], most: int, limits: Limits
+    warehouse: Warehouse, query: Query, request: Mapping[str, Any], most: int, limits: Limits
 ) -> Decision:
-    """The configurations worth most to run next, with what each is expected to give.
+    """The configurations most worth running next, each with its expected results.
 
-    Splits of the devices asked for, else of the best measured run's within the limit, on fewer
-    nodes where all took more, or, by cost or energy, of all node counts; a measured one again where
-    noise, not a new split, is the question. Raises BenchError where no split is within the limits,
-    and for a limit of money without a price.
+    Splits of the requested devices, else of the best measured run's within the limit, on fewer
+    nodes if all exceeded it, or, by cost or energy, of all node counts; a measured one again if
+    noise, not a new split, is the question. Raises BenchError if no split is within the limits, and
+    for a limit of money without a price.
     """
-    start = prepared(warehouse, query, asked)
+    start = prepared(warehouse, query, request)
     room = limits.devices or math.inf
-    if not asked:
+    if not request:
         small = [row for row in start.rows if row["device_count"] <= room] or start.rows
         start = replace(start, base=max(small, key=lambda row: row[SPEED] or 0.0))
-    asked = {**asked, **_fewer_nodes(start, asked, room)}
-    splits = start.splits(asked)
+    request = {**request, **_fewer_nodes(start, request, room)}
+    splits = start.splits(request)
     within = [row for row in splits if row["device_count"] <= room]
     if not within:
         fewest = min((row["device_count"] for row in splits), default=start.base["device_count"])
@@ -91,20 +91,20 @@ def proposed(
     return Decision("proposals", tuple(rows), tuple(left), facts)
 
 
-def _fewer_nodes(start: Start, asked: Mapping[str, Any], room: float) -> dict[str, int]:
-    """The most whole nodes within the limit of devices that any split is feasible on, where the
-    base has more and no number was asked for."""
+def _fewer_nodes(start: Start, request: Mapping[str, Any], room: float) -> dict[str, int]:
+    """The most whole nodes within the limit of devices with a feasible split, if the base has more
+    and no number was requested."""
     devices, nodes = start.base["device_count"], start.base["nodes"]
-    if devices <= room or not nodes or start.by in ORDERED or {"nodes", "dp"} & asked.keys():
+    if devices <= room or not nodes or start.by in ORDERED or {"nodes", "dp"} & request.keys():
         return {}
     most = int(room * nodes // devices)
     tried = ({"nodes": fewer} for fewer in range(most, max(0, most - _TRIED), -1))
-    return next((one for one in tried if start.splits({**asked, **one})), {})
+    return next((one for one in tried if start.splits({**request, **one})), {})
 
 
 def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
-    """The measured splits that one more job may tell apart: of the base's shape, as all splits are,
-    and of its regime, as what was before it cannot be run again."""
+    """The measured splits that one more job may distinguish: of the base's shape, as all splits
+    are, and of its regime, as earlier ones cannot be run again."""
     here = ("uri", "epoch", "layers", "hidden", "heads")
     first: dict[Any, Row] = {}
     for row in measured:
@@ -117,7 +117,7 @@ def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
 def _with_repeats(
     found: Sequence[Row], repeats: Sequence[Row], least: float = 1e-6
 ) -> list[dict[str, Any]]:
-    """New runs in their order, each after the repeats that are worth more than it."""
+    """New runs in order, each after the repeats with a higher worth."""
     both: list[dict[str, Any]] = []
     no_new = {"chance_of_best": None, "narrows": None}
     left = [{**row, **no_new, "again": True} for row in repeats if row["expected_gain"] > least]
@@ -150,17 +150,17 @@ def _changes(base: Row, row: Row) -> str:
     return f"{same}, again" if row["again"] else same
 
 
-_TELLS = 0.05  # of a deviation that falls: below, a run tells little of another
+_INFORMATIVE = 0.05  # reduction of a deviation below which a run says little about another
 
 
 def _why(row: Row) -> str:
-    """What a run is proposed for: the chance that it is the best, and what it tells of others."""
+    """The reason for a proposal: its probability of being the best, and its information."""
     of = row["tells_of"]
     if row["again"]:
         apart = abs((row[SPEED] or 1.0) / (of[SPEED] or 1.0) - 1)
         return f"noise: {apart:.1%} from {_split(of)}"
     wins = f"{row['chance_of_best']:.0%} to beat the best"
-    if of is None or row["narrows_most"] < _TELLS:
+    if of is None or row["narrows_most"] < _INFORMATIVE:
         return f"{wins}; tells little of others"
     return f"{wins}; tells of {_split(of)}, whose deviation falls by {row['narrows_most']:.0%}"
 
@@ -171,7 +171,7 @@ def _split(row: Row) -> str:
 
 
 def _with_hours(row: Row, limits: Limits) -> dict[str, Any]:
-    """A run with the device-hours and the money that it takes at the slow end of its interval."""
+    """A run with its device-hours and money at the slow end of its interval."""
     time, price = row["step_time_high"], row["price_per_device_hour"]
     hours = time * limits.steps * row["device_count"] / 3600 if time else None
     return {
@@ -182,7 +182,7 @@ def _with_hours(row: Row, limits: Limits) -> dict[str, Any]:
 
 
 def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], dict[str, float]]:
-    """The runs, in order, that device-hours and money allow, and the sums of both."""
+    """The runs, in order, within the limits of device-hours and money, and the sums of both."""
     of = {"run_device_hours": limits.device_hours, "run_cost": limits.money}
     spent = dict.fromkeys(of, 0.0)
     kept: list[Row] = []
@@ -194,7 +194,7 @@ def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], dict[
                 hint="--price 'USD 2.10' for a device-hour, or [prices] in bench.toml",
             )  # fmt: skip
         if any(most is not None and row[name] is None for name, most in of.items()):
-            continue  # without a step time nothing tells what it takes
+            continue  # its cost is unknown without a step time
         if any(most is not None and spent[name] + row[name] > most for name, most in of.items()):
             continue
         spent = {name: spent[name] + (row[name] or 0.0) for name in of}

@@ -1,10 +1,9 @@
-"""A law fitted to runs: its terms, and what like runs share beside them.
+"""A law fitted to runs: its terms, and residuals shared by similar runs.
 
-ln(cost) = ln(sum of terms) + what like runs share + noise. Parameters have log-normal priors, one
-value for all systems and a deviation of each; what runs share is a Gaussian process. The posterior
-is the Gaussian one about the linearised sum (Rasmussen and Williams, Gaussian Processes for Machine
-Learning, 2.7), so that what a run left out would have been predicted as needs no second fit
-(5.4.2).
+ln(cost) = ln(sum of terms) + shared residual + noise. Parameters have log-normal priors, one value
+for all systems and a deviation of each; the residual is a Gaussian process. The posterior is
+Gaussian about the linearised sum (Rasmussen and Williams, Gaussian Processes for Machine Learning,
+2.7), so leave-one-out predictions need no second fit (5.4.2).
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from .setting import Setting
 from .terms import WAITING, Law
 
 _ROUNDS = 10
-_BEFORE = 5  # of these, from which a fit without some of the runs goes on
-_STEP = 0.7  # of the way to the linearised optimum, so that no round leaves where it holds
-_SMOOTH_ROUNDS = 3  # before sources are told to be rough: first the terms have their say
-_SHRINK = 4.0  # runs that speak for usual roughness
+_BEFORE = 5  # rounds of which are reused by a fit without some of the runs
+_STEP = 0.7  # of the way to the linearised optimum, so that each round stays where it is valid
+_SMOOTH_ROUNDS = 3  # before roughness is estimated: the terms are fitted first
+_SHRINK = 4.0  # pseudo-count of runs for usual roughness
 _ROUGH = (0.5, 8.0)
-_TAILS = 4.0  # degrees of freedom of the noise: one run that stands alone moves little
+_TAILS = 4.0  # degrees of freedom of the noise: an outlier has little influence
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Basis:
 
 
 def basis(law: Law, settings: Sequence[Setting]) -> Basis:
-    """What a law counts of runs."""
+    """The amounts that a law counts for runs."""
     amounts = [[term.of(one) for term in law.terms] for one in settings]
     shapes = [[shape.of(one) for shape in law.shapes] for one in settings]
     return Basis(
@@ -68,7 +67,7 @@ def basis(law: Law, settings: Sequence[Setting]) -> Basis:
 
 
 def _prior(law: Law) -> tuple[Array, Array]:
-    """Means and deviations of the parameters: of the terms, of waiting, of the factors."""
+    """Prior means and deviations of the parameters: of the terms, of waiting, of the factors."""
     usual = [*(term.usual for term in law.terms), 0.0, *(0.0 for _ in law.shapes)]
     spread = [*(term.spread for term in law.terms), 0.3, *(one.spread for one in law.shapes)]
     return np.array(usual), np.array(spread)
@@ -76,20 +75,20 @@ def _prior(law: Law) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a predicted cost; its parameter as fitted, the prior's middle and its factor of one
-    deviation. None of these for what like runs add."""
+    """A part of a predicted cost; its fitted parameter, the prior's middle and its factor of one
+    deviation. None of these for the shared residual."""
 
     title: str
     cost: float  # device-seconds a token, or GB
     parameter: float | None = None
     usual: float = 0.0
     spread: float = 0.0
-    words: str = ""  # what is counted
+    words: str = ""  # the counted amount
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """What the first rounds of a fit gave: parameters by system, roughness by file."""
+    """The result of a fit's first rounds: parameters by system, roughness by file."""
 
     systems: dict[Hashable, Array]
     rough: dict[str, float]
@@ -97,7 +96,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Posterior:
-    """A law as runs tell it."""
+    """The posterior of a law, given runs."""
 
     law: Law
     scales: Scales
@@ -105,11 +104,11 @@ class Posterior:
     costs: Array = field(repr=False)
     noise: Array = field(repr=False)  # deviation of ln(cost) by each run alone
     slopes: Array = field(repr=False)  # n x k
-    inverse: Array = field(repr=False)  # of the covariance of what was measured
-    weights: Array = field(repr=False)  # the inverse times what the prior leaves
+    inverse: Array = field(repr=False)  # of the measurements' covariance
+    weights: Array = field(repr=False)  # the inverse times the residuals of the prior
     systems: dict[Hashable, Array] = field(repr=False)  # parameters by system
-    common: Array = field(repr=False)  # and of a system that was not measured
-    excess: Array = field(repr=False)  # variance that a run that stands alone was given
+    common: Array = field(repr=False)  # and of an unmeasured system
+    excess: Array = field(repr=False)  # extra variance of outliers
     rough: dict[str, float] = field(repr=False)  # by file
     began: Began = field(repr=False)
     shared: Shared = field(repr=False)
@@ -137,7 +136,7 @@ class Posterior:
         return shared.covariance(rough) + parameters
 
     def _roughness(self, settings: Sequence[Setting]) -> list[float]:
-        """How rough the sources of runs are; of an unknown source, the others of the system."""
+        """Roughness by the sources of runs; for an unknown source, that of the system's others."""
         others: dict[Hashable, list[float]] = {}
         for one in self.settings:
             others.setdefault(one.system, []).append(self.rough[one.source[0]])
@@ -145,26 +144,25 @@ class Posterior:
         return [self.rough.get(one.source[0], usual.get(one.system, 1.0)) for one in settings]
 
     def terms(self, one: Setting, mean: float) -> tuple[Part, ...]:
-        """What is predicted of a run as parts that add up to it, in the order of the law; the last
-        is what like runs add or take beside the terms."""
+        """The parts of a prediction, which add up to it, in the order of the law; the last is the
+        residual shared by similar runs."""
         theta, (usual, spread) = self.parameters([one]), _prior(self.law)
         costs, wait = basis(self.law, [one]).parts(theta)
-        told = [
+        parts = [
             Part(term.title, float(cost), float(np.exp(at)), math.exp(prior), math.exp(wide),
                  term.words)
             for term, cost, at, prior, wide in
             zip(self.law.terms, costs[0], theta[0], usual, spread, strict=False)
         ]  # fmt: skip
         at = len(self.law.terms)
-        told.append(Part("pipeline bubble", float(wait[0]), math.exp(theta[0, at]), 1.0,
+        parts.append(Part("pipeline bubble", float(wait[0]), math.exp(theta[0, at]), 1.0,
                          math.exp(spread[at]), WAITING))  # fmt: skip
-        rest = math.exp(mean) - sum(part.cost for part in told)
-        told.append(Part("what like runs add or save", rest))
-        return tuple(part for part in told if part.cost)
+        rest = math.exp(mean) - sum(part.cost for part in parts)
+        parts.append(Part("what like runs add or save", rest))
+        return tuple(part for part in parts if part.cost)
 
     def without(self, removed: Sequence[int]) -> Posterior:
-        """The posterior had some runs not been measured: fitted anew, as how rough a source is, and
-        what stands alone, was told by them too."""
+        """The posterior without some runs: refitted, as they influenced roughness and outliers."""
         gone = set(removed)
         kept = [at for at in range(len(self.settings)) if at not in gone]
         return fit(
@@ -173,7 +171,7 @@ class Posterior:
         )  # fmt: skip
 
     def left_out(self, removed: Sequence[int], tested: Sequence[int]) -> tuple[Array, Array]:
-        """Error and deviation of ln(cost) of the tested runs, had the removed not been measured."""
+        """Error and deviation of ln(cost) of the tested runs without the removed ones."""
         block = np.linalg.inv(self.inverse[np.ix_(removed, removed)])
         at = [list(removed).index(one) for one in tested]
         error = (block @ self.weights[list(removed)])[at]
@@ -182,7 +180,7 @@ class Posterior:
 
 
 def _of_parameters(law: Law, a: Array, b: Array, same_system: Array, s: Scales) -> Array:
-    """Covariance that the parameters give: one value for all, and a deviation of each system."""
+    """Covariance by the parameters: one value for all, and a deviation of each system."""
     _, spread = _prior(law)
     found: Array = ((a * spread**2) @ b.T) * ((1 - s.own**2) + s.own**2 * same_system)
     return found
@@ -197,8 +195,8 @@ def fit(
     began: Began | None = None,
     shared: Shared | None = None,
 ) -> Posterior:
-    """The posterior of runs with their costs and what deviates of ln(cost) by each alone; `began`:
-    the first rounds with more runs, from which it goes on; `shared`: what these share, if known."""
+    """The posterior of runs with their costs and deviations of ln(cost) of each; `began`: the first
+    rounds with more runs, as a start; `shared`: their covariance, if known."""
     usual, spread = _prior(law)
     shared = shared or likeness(settings, settings).shared(scales, law.peak)
     costs, noise = np.array(costs, dtype=np.float64), np.array(noise, dtype=np.float64)
@@ -209,7 +207,7 @@ def fit(
     rough = np.array([began.rough[file] if began else 1.0 for file in files])
     for at in range(_BEFORE if began else 0, _ROUNDS + 1):
         if at == _BEFORE:
-            began = Began(*_told(settings, theta, rough))
+            began = Began(*_by_system_and_file(settings, theta, rough))
         value, slope = counted.linear(theta)
         covariance = shared.covariance(np.outer(rough, rough))
         covariance += _of_parameters(law, slope, slope, shared.system, scales)
@@ -220,7 +218,7 @@ def fit(
         pulled = slope * weights[:, None]
         shift = (1 - scales.own**2) * pulled.sum(0) + scales.own**2 * (shared.system @ pulled)
         theta = theta + _STEP * np.clip(usual + spread**2 * shift - theta, -1.0, 1.0)
-        # Student's t as a scaled normal: what a run has of its own tells how wide its noise is.
+        # Student's t as a scaled normal: a run's own residual determines its noise.
         own = alone * heavy * weights
         heavy = np.maximum((_TAILS + own**2 / alone) / (_TAILS + 1), 1.0)
         if at >= _SMOOTH_ROUNDS:
@@ -228,7 +226,7 @@ def fit(
     weighed = slope * weights[:, None]
     common = usual + spread**2 * (1 - scales.own**2) * weighed.sum(0)
     assert began is not None
-    systems, roughness = _told(settings, theta, rough)
+    systems, roughness = _by_system_and_file(settings, theta, rough)
     return Posterior(
         law, scales, tuple(settings), costs, noise, slope, inverse, weights, systems, common,
         alone * (heavy - 1), roughness, began, shared,
@@ -236,7 +234,7 @@ def fit(
 
 
 def _inverse(covariance: Array) -> Array:
-    """Of a positive definite matrix, in half the time of any matrix."""
+    """The inverse of a positive definite matrix, in half the time of the general one."""
     from scipy.linalg import lapack
 
     factor, failed = lapack.dpotrf(covariance, lower=True, clean=True)
@@ -247,7 +245,7 @@ def _inverse(covariance: Array) -> Array:
     return found
 
 
-def _told(
+def _by_system_and_file(
     settings: Sequence[Setting], theta: Array, rough: Array
 ) -> tuple[dict[Hashable, Array], dict[str, float]]:
     """Parameters of runs by their system, and roughness by their file."""
@@ -256,8 +254,8 @@ def _told(
 
 
 def _rougher(files: Sequence[str], squares: Array, rough: Array) -> Array:
-    """The factor by which each run's file is rougher than was taken, by what its runs left out
-    would have been predicted as: squared errors over variances."""
+    """The factor of each run's file on its assumed roughness, from leave-one-out predictions:
+    squared errors over variances."""
     found = np.ones(len(files))
     for file in dict.fromkeys(files):
         at = np.array([one == file for one in files])

@@ -1,4 +1,4 @@
-"""A warehouse's runs as a predictor of configurations that nobody ran."""
+"""A predictor of configurations that were never run, trained on a warehouse's runs."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
 from .terms import PACE, recomputed
 
-MOST = 800  # runs that train: the time of a fit grows with their cube
-_FARTHEST = 8  # times more devices than any run of the system: beyond, no run tells the waits
-_NEAREST = 3  # runs that a prediction is said to rest on
+MOST = 800  # training runs: the time of a fit grows with their cube
+_FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
+_NEAREST = 3  # runs shown as the basis of a prediction
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """A model fitted to runs; `rows` are those that trained it, in the order of its settings."""
+    """A model fitted to runs; `rows` are the training runs, in the order of its settings."""
 
     rows: tuple[Row, ...]
     pace: Posterior
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
-    failures: int  # runs that ran out of memory, from which it was fitted too
+    failures: int  # number of training runs out of memory
     widths: Widths = field(repr=False)
     memory_widths: Widths | None = field(default=None, repr=False)
 
     def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
-        """Rows of configurations with what is predicted of them; raises BenchError for one that
-        has no basis: no known device count or size, neither runs nor a peak of its system, or far
-        more devices than any run of it had."""
+        """Rows of configurations with their predictions; raises BenchError for one without a basis:
+        unknown device count or size, neither runs nor a peak of its system, or far more devices
+        than in any run of it."""
         settings = [_of(row, self.systems) for row in made]
         if not settings:
             return []
@@ -61,7 +61,7 @@ class Predictor:
             ends = (middle - width, middle + width)
             ends = jobs.ends(middle, width) if jobs else ends
             known = {"beyond": str(of.kinds[0]), "scores": by, "rests_on": rests_on[at]}
-            known["told_by"] = str(self.widths.told_by(of.kinds[0]))
+            known["told_by"] = str(self.widths.scored_by(of.kinds[0]))
             known["outside_text"] = "; ".join(size.words for size in of.outside) or None
             known["jobs_apart"] = jobs
             known["times_beyond"] = max((size.times for size in of.outside), default=1.0)
@@ -75,8 +75,8 @@ class Predictor:
     def proposed(
         self, made: Sequence[Row], most: int, per_device: bool = False
     ) -> list[dict[str, Any]]:
-        """The configurations of `made`, which are rated, that are worth most to run, in order: by
-        their time, or `per_device`, by the device-hours that they take."""
+        """The rated configurations of `made` that are most worth running, in order: by their time,
+        or `per_device`, by their device-hours."""
 
         settings = [_of(row, self.systems) for row in made]
         mean, covariance = self.pace.predicted(settings)
@@ -89,7 +89,7 @@ class Predictor:
             for one in self.pace.settings
             if one.system == system
             and (one.model in models or one.group in known)
-            and (per_device or one.devices in sizes)  # more devices are faster whatever the split
+            and (per_device or one.devices in sizes)  # more devices are faster with any split
         ]
         best = min(measured, default=float(mean.min()))
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in made])
@@ -107,8 +107,8 @@ class Predictor:
         ]
 
     def repeated(self, made: Sequence[Row], per_device: bool = False) -> list[dict[str, Any]]:
-        """Measured configurations, which are rated, with what one more job of each is worth, the
-        most valuable first: it tells which of two that noise does not tell apart is the faster."""
+        """Rated measured configurations with the value of one more job of each, the most valuable
+        first: it decides which of two within the noise is faster."""
         if not made:
             return []
         settings = [_of(row, self.systems) for row in made]
@@ -123,8 +123,8 @@ class Predictor:
         return sorted(found, key=lambda row: -row["expected_gain"])
 
     def _refuse_far(self, one: Setting) -> None:
-        """Raises BenchError for far more devices than any run of its system had, of an unknown
-        system than any run."""
+        """Raises BenchError for far more devices than in any run of its system; for an unknown
+        system, in any run."""
         same = [run for run in self.pace.settings if run.system == one.system]
         most = max(run.devices for run in same or self.pace.settings)
         if one.devices > _FARTHEST * most:
@@ -137,21 +137,21 @@ class Predictor:
 
     @property
     def systems(self) -> frozenset[object]:
-        """The systems that runs were measured on."""
+        """The systems of the training runs."""
         return frozenset(one.system for one in self.pace.settings)
 
     def _chance(
         self, kind: Beyond, mean: float, variance: float, space: float
     ) -> tuple[float, bool]:
-        """The probability that a need exceeds the room: the share of runs left out that were missed
-        by as many deviations, half of them on this side; and whether none was, so that it is no
-        more than a bound."""
+        """The probability that a need exceeds the room: the share of left-out runs missed by as
+        many deviations, half of them on this side; and whether none was, so that it is only a
+        bound."""
         assert self.memory is not None and self.memory_widths is not None
         known = self.memory_widths.of(kind).ratios
         own = deviation(self.memory, kind, np.array([variance]))[0]
         space_left = (math.log(space) - mean) / own
         missed = int(np.sum(known >= abs(space_left)))
-        beyond_it = (1 + missed) / (len(known) + 2) / 2  # never even: the mean is on a side
+        beyond_it = (1 + missed) / (len(known) + 2) / 2  # below one half: the mean is on one side
         return (beyond_it if space_left > 0 else 1 - beyond_it), not missed
 
     def _of_memory(
@@ -160,7 +160,7 @@ class Predictor:
         assert self.memory is not None and self.memory_widths is not None
         width, _ = self.memory_widths.width(of, one.system, variance)
         space = room(row["device"])
-        # Of a device that is not stated only what no device has is out of memory for sure.
+        # For an unstated device only a need above any device's memory is out of memory for sure.
         limit = space or (most_room() if mean > math.log(most_room()) else None)
         chance, bound = self._chance(of.kinds[0], mean, variance, limit) if limit else (None, None)
         return {
@@ -174,7 +174,8 @@ class Predictor:
         }
 
     def _nearest(self, settings: Sequence[Setting]) -> list[tuple[Row, ...]]:
-        """The runs of its system most like each configuration, by the covariance of the model."""
+        """The runs of its system most similar to each configuration, by the covariance of the
+        model."""
         pairs = likeness(settings, self.pace.settings)
         shared = pairs.shared(self.pace.scales, False).covariance(np.ones(pairs.apart.shape))
         order = np.argsort(-shared - 1e-6 * np.exp(-pairs.apart), axis=1, kind="stable")
@@ -184,8 +185,8 @@ class Predictor:
         ]
 
     def agreement(self, system: object) -> list[tuple[Row, float, float, float]]:
-        """The runs of a system with the tokens/s a device that they would have been predicted as
-        had their configuration not been measured, and the ends of the 90% interval."""
+        """The runs of a system with the tokens/s a device predicted without their configuration,
+        and the ends of the 90% interval."""
         found, known = [], self.widths.of(Beyond.SETTING)
         half = known.factor(system)[0] * known.deviations
         for place, miss, width in zip(known.runs, known.errors, half, strict=True):
@@ -197,7 +198,7 @@ class Predictor:
 
 
 def _work(one: Setting, per_device: bool) -> float:
-    """What a run's time is over: its FLOPs, and its devices unless device-hours are sought."""
+    """The amount that a run's time is divided by: FLOPs, and devices unless by device-hours."""
     return one.flops * (1 if per_device else one.devices)
 
 
@@ -224,7 +225,7 @@ def _of(row: Row, systems: frozenset[object]) -> Setting:
     if one.peak is None and one.system not in systems:
         raise BenchError(
             f"{row['system']} was never measured and has no known peak",
-            why="nothing tells how fast it is", hint="bench ingest a run of it",
+            why="its speed is unknown", hint="bench ingest a run of it",
         )  # fmt: skip
     return one
 
@@ -255,11 +256,11 @@ def _of_pace(row: Row, one: Setting, mean: float, ends: tuple[float, float]) -> 
 
 
 def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None) -> Predictor:
-    """The predictor that runs tell; of more than `MOST`, those of the system asked for first.
+    """The predictor trained on runs; of more than `MOST`, those of the requested system first.
 
-    Raises BenchError where no run says enough.
+    Raises BenchError if no run states enough.
     """
-    # Repeats of one day are one run: a machine may be another the next.
+    # Repeats on one day are one run; the machine may change by the next.
     days: dict[str, list[Row]] = {}
     for row in rows:
         days.setdefault(str(row["date"] or "")[:10], []).append(row)
@@ -285,7 +286,7 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
 
 
 def _failed(rows: Sequence[Row]) -> list[tuple[Setting, float]]:
-    """Runs that ran out of memory, with the room that their device has."""
+    """Runs out of memory, with the memory of their device."""
     found = []
     for row in rows:
         space = room(row["device"])

@@ -1,4 +1,4 @@
-"""Which runs are worth most: what they would improve, and what they would teach."""
+"""The worth of runs: expected improvement and information."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from .likeness import Array
 
-_DOUBT = 3.0  # deviations are taken for so much wider: a few runs know less than they seem to
-_TEACHES = 0.02  # what a deviation less of all candidates is worth, beside improvement
+_DOUBT = 3.0  # factor on deviations: a few runs underestimate them
+_TEACHES = 0.02  # worth of a reduction of all candidates' deviations, next to improvement
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """Why a candidate is proposed: what it may gain, as ln, and would tell of the others."""
+    """The worth of a candidate: its expected gain, as ln, and its information about others."""
 
     at: int
-    gain: float  # expected improvement over the best that was measured
-    chance: float  # of being better than it
-    narrows: float  # by which share the deviations of the others fall, those near the best first
-    most: int | None  # of which candidate it would tell most
-    narrows_most: float  # and by which share its deviation falls
+    gain: float  # expected improvement over the best measured run
+    chance: float  # probability of being better than it
+    narrows: float  # relative reduction of the others' deviations, weighted to those near the best
+    most: int | None  # the candidate with the largest reduction
+    narrows_most: float  # and its reduction
 
 
 def order(
@@ -29,11 +29,11 @@ def order(
 ) -> list[Worth]:
     """The candidates to run, the most valuable first.
 
-    `mean` and `covariance` are of ln(cost), `best` is the least that was measured, `fits` the
-    probability of each to have room. A run is worth its expected improvement (Jones, Schonlau and
-    Welch, J. Global Optimization 13, 1998) and a share of the deviation that it takes from all
-    candidates. What was chosen counts as measured at its mean (Ginsbourger, Le Riche and Carraro,
-    2010), so that the next teaches something else.
+    `mean` and `covariance` are of ln(cost), `best` is the least measured, `fits` the probability of
+    each to have room. A run is worth its expected improvement (Jones, Schonlau and Welch, J. Global
+    Optimization 13, 1998) and a share of the reduction of all candidates' deviations. Chosen runs
+    count as measured at their mean (Ginsbourger, Le Riche and Carraro, 2010), so that the next
+    gives other information.
     """
     from scipy.stats import norm
 
@@ -44,7 +44,7 @@ def order(
     while len(chosen) < min(most, len(mean)):
         variance = np.maximum(np.diag(covariance), 1e-12)
         gain = expected_improvement(mean, np.sqrt(variance), best)
-        # Deviations weigh by how near the best a candidate may come: the slow may stay unknown.
+        # Deviations are weighted by closeness to the best: slow candidates may stay uncertain.
         weight = np.exp(-np.maximum(mean - best, 0) / 0.1)
         removed = covariance**2 / (variance + noise**2)[None, :]
         after = np.sqrt(np.maximum(variance[:, None] - removed, 0))
@@ -52,16 +52,18 @@ def order(
         value = fits * (gain + _TEACHES * taught)
         value[[one.at for one in chosen]] = -np.inf
         at = int(np.argmax(value))
-        told = _told(at, np.sqrt(variance), after[:, at], weight)
-        chosen.append(Worth(at, float(gains[at]), float(chances[at]), *told))
+        narrowing = _narrowing(at, np.sqrt(variance), after[:, at], weight)
+        chosen.append(Worth(at, float(gains[at]), float(chances[at]), *narrowing))
         best = min(best, float(mean[at]))
         column = covariance[:, at].copy()
         covariance -= np.outer(column, column) / (variance[at] + noise**2)
     return chosen
 
 
-def _told(at: int, before: Array, after: Array, weight: Array) -> tuple[float, int | None, float]:
-    """By which share a run takes from the deviations of the others, and from which the most."""
+def _narrowing(
+    at: int, before: Array, after: Array, weight: Array
+) -> tuple[float, int | None, float]:
+    """The reduction of the others' deviations by a run, and the candidate with the largest."""
     others = np.arange(len(before)) != at
     if not others.any():
         return 0.0, None, 0.0
@@ -71,7 +73,7 @@ def _told(at: int, before: Array, after: Array, weight: Array) -> tuple[float, i
 
 
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
-    """The mean of how much less than the best each may be."""
+    """The mean improvement of each over the best."""
     from scipy.stats import norm
 
     z = (best - mean) / deviation
@@ -80,9 +82,8 @@ def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
 
 
 def worth_repeating(mean: Array, variance: Array, noise: float) -> Array:
-    """How much better than now the choice among measured configurations may be after one more job
-    of each: the knowledge gradient (Frazier, Powell and Dayanik, SIAM J. Control Optim. 47, 2008).
-    """
+    """The expected improvement of the choice among measured configurations after one more job of
+    each: the knowledge gradient (Frazier, Powell and Dayanik, SIAM J. Control Optim. 47, 2008)."""
     from scipy.stats import norm
 
     if len(mean) < 2:
@@ -95,6 +96,6 @@ def worth_repeating(mean: Array, variance: Array, noise: float) -> Array:
 
 
 def rival(mean: Array, at: int) -> int:
-    """The best of the others; itself where it is alone."""
+    """The best of the others; itself if it is alone."""
     others = np.where(np.arange(len(mean)) == at, np.inf, mean)
     return int(np.argmin(others)) if len(mean) > 1 else at

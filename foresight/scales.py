@@ -1,4 +1,4 @@
-"""How much runs share, tuned once, on the documents that `TUNED` of benchmarks/predict.py names."""
+"""Scales of similarity, tuned once on the documents `TUNED` of benchmarks/predict.py."""
 
 from __future__ import annotations
 

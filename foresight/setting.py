@@ -1,4 +1,4 @@
-"""What a run is, as numbers that a cost model takes: work, traffic and tiles a token."""
+"""A run as the numbers of a cost model: work, traffic and tiles a token."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..decide.rows import Row, batch_of
 from ..vocabulary.hardware import device_of
 
 _TILE = 128  # columns of a matrix product's tile on tensor cores
-ASPECT = 128  # hidden size over layers of usual models, where no source states the shape
-_NARROW = {"fp8": 2, "fp4": 4}  # number formats, and how much faster than those of 16 bits
-_NODE = 8  # devices of a node that states none
-ZERO = 0  # the stage of runs that state none
+ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
+_NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
+_NODE = 8  # devices of a node, if unstated
+ZERO = 0  # the default stage
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Bytes/s that a device reaches: of its memory, of the links of a node. Of unknown devices as
-    of an A100; 0.6 of the memory's and a sixth of the links' figure of the data sheet, which counts
-    both directions, are what kernels and collectives usually reach: the prior, not the fit."""
+    """Bytes/s of a device: of its memory, of the links of a node. Unknown devices have those of an
+    A100; kernels and collectives usually reach 0.6 of the data sheet's memory bandwidth and a sixth
+    of the links', which counts both directions: the prior, not the fit."""
 
     memory: float = 1.2e12
     inside: float = 100e9
@@ -28,10 +28,10 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A configuration as the model reads it. `pace`: device-seconds a token, None: to predict.
+    """A configuration in the model's terms. `pace`: device-seconds a token, None: to predict.
 
-    `flops`: model FLOPs a token; `peak`: dense FLOP/s of a device, None where not known. Keys are
-    equal for runs that share a system, a source, a model or flags.
+    `flops`: model FLOPs a token; `peak`: dense FLOP/s of a device, None if unknown. Keys are equal
+    for runs that share a system, a source, a model or flags.
     """
 
     system: Hashable
@@ -39,17 +39,17 @@ class Setting:
     model: Hashable
     shape: Hashable
     group: Hashable  # equal for repeats of one configuration
-    words: Mapping[str, str]  # what else was set: flags, number format, recompute, ...
+    words: Mapping[str, str]  # other settings: flags, number format, recompute, ...
     flops: float
     peak: float | None
     links: Links
     params: float
-    expert_params: float  # of these, the experts'
+    expert_params: float  # parameters of the experts among these
     layers: float
     hidden: float
     heads: float | None
     vocab: float
-    shaped: bool  # the shape is stated; else it is that of a usual model of its size
+    shaped: bool  # the shape is stated; else that of a usual model of its size
     seq_len: float | None
     devices: float
     per_node: float
@@ -66,16 +66,16 @@ class Setting:
     noise: float = 0.0  # deviation of ln(pace) by printed digits
     jobs: int = 1
     memory: float | None = None  # GB of a device at its peak
-    undated: Hashable = None  # equal for repeats, of whatever day
+    undated: Hashable = None  # equal for repeats on any day
 
     @property
     def dp(self) -> float:
-        """Replicas that the sizes leave."""
+        """Replicas by the parallel sizes."""
         return max(1.0, self.devices / (self.tp * self.pp * self.cp))
 
     @property
     def nodes(self) -> float:
-        """Nodes that the devices fill."""
+        """Nodes for the devices."""
         return max(1.0, self.devices / self.per_node)
 
     @property
@@ -87,7 +87,7 @@ class Setting:
 
 
 def lacking(row: Row) -> str | None:
-    """What a run would have to state to train the model; None: nothing."""
+    """The missing statements for training the model; None if complete."""
     if not row["device_count"]:
         return "no number of devices"
     if _flops(row) is None:
@@ -98,7 +98,7 @@ def lacking(row: Row) -> str | None:
 
 
 def setting(row: Row) -> Setting | None:
-    """A run or a configuration as numbers; None where devices or the model's size are not known."""
+    """A run or a configuration as numbers; None if devices or the model's size are unknown."""
     flops, devices = _flops(row), row["device_count"]
     if not flops or not devices:
         return None
@@ -148,20 +148,20 @@ def setting(row: Row) -> Setting | None:
 
 
 def _is_of_the_pipeline(row: Row) -> bool:
-    """Whether a run's micro-batch is what torchtitan calls so: the batch that a whole pipeline
-    shares. What is asked for is a micro-batch as all others understand it."""
+    """Whether a run's micro-batch is torchtitan's: the batch shared by a whole pipeline. A
+    requested micro-batch has the usual meaning."""
     piped = (row["pp"] or 1) > 1 and row["framework"] == "torchtitan"
     return bool(piped and row["origin"] != "prediction")
 
 
 def system_of(row: Row) -> Hashable:
-    """The kind of device, where hardware.toml knows it: sources spell one device in many ways."""
+    """The kind of device, if known to hardware.toml: sources use many spellings."""
     known = device_of(row["device"]) if row["device"] else None
     return known.name if known else row["system"]
 
 
 def _flops(row: Row) -> float | None:
-    """FLOPs of the matrix products of a token: six a parameter that it meets, no attention."""
+    """FLOPs of the matrix products of a token: six per parameter that it uses, no attention."""
     if row["active_b"]:
         return 6e9 * float(row["active_b"])
     sparse = row["dense"] is False or (row["experts"] or 1) > 1 or (row["ep"] or 1) > 1
@@ -175,7 +175,7 @@ def _params(row: Row) -> float | None:
 
 
 def _of_experts(row: Row, params: float) -> float:
-    """Parameters of all experts: a token leaves all but those of one of them, or a few, unused."""
+    """Parameters of all experts: a token uses only one of them, or a few."""
     experts = max(row["experts"] or 1, row["ep"] or 1)
     if experts <= 1 or not row["active_b"]:
         return 0.0
@@ -201,7 +201,7 @@ def _peak(row: Row) -> float | None:
     if row["dtype"] in device.peak:
         return device.peak[row["dtype"]] * 1e12
     wide = [peak for name, peak in device.peak.items() if name not in _NARROW]
-    # Formats of half the width have twice the rate where theirs is not stored.
+    # Formats of half the width have twice the rate if theirs is not stored.
     return max(wide) * _NARROW.get(row["dtype"] or "", 1) * 1e12 if wide else None
 
 
@@ -225,19 +225,19 @@ def _shape(row: Row) -> Hashable:
 
 
 def words_of(row: Row) -> dict[str, str]:
-    """Settings without a size, by name; of those not stated the ZeRO stage alone is there.
+    """Settings without a size, by name; only the ZeRO stage has a default.
 
     The day of a run is one of them.
     """
     kinds = ("recompute", "zero_stage", "dtype", "dtype_printed", "sequence_parallel", "recipe",
              "async_launch")  # fmt: skip
-    said = {name: str(row[name]) for name in kinds if row[name] is not None}
-    said["zero_stage"] = str(row["zero_stage"] or ZERO)
-    # A machine is another after a repair: a prediction is of the day of the run it starts from.
+    words = {name: str(row[name]) for name in kinds if row[name] is not None}
+    words["zero_stage"] = str(row["zero_stage"] or ZERO)
+    # A repair changes a machine: a prediction is for the day of its base run.
     if date := (row["base"] if row["origin"] == "prediction" else row)["date"]:
-        said["date"] = str(date)[:10]
+        words["date"] = str(date)[:10]
     env: dict[str, str] = row["env"]
-    return said | env | {f"column {name}": str(one) for name, one in row["others"].items()}
+    return words | env | {f"column {name}": str(one) for name, one in row["others"].items()}
 
 
 def _group(row: Row, dated: bool = True) -> Hashable:
@@ -254,6 +254,6 @@ def _group(row: Row, dated: bool = True) -> Hashable:
         "batch",
         "seq_len",
     )
-    said = words_of(row)
-    words = frozenset((name, said[name]) for name in said if dated or name != "date")
+    settings = words_of(row)
+    words = frozenset((name, settings[name]) for name in settings if dated or name != "date")
     return (row["system"], _shape(row), words, *(row[name] for name in names))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from .setting import Setting
 
-_HALF = 2  # bytes of a number that is sent
+_HALF = 2  # bytes of a transferred number
 _INTER = 10e9  # bytes/s of a device over the network, which no source states
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of a cost; its parameter multiplies what `of` counts.
+    """A part of a cost; its parameter multiplies `of`.
 
     `usual`, `spread`: the prior of the parameter's logarithm. `of`: device-seconds a token, or GB
     of a device, at a parameter of 1. `piped`: waits in the pipeline's bubble with the rest of a
@@ -31,7 +31,7 @@ class Term:
 
 
 def recomputed(one: Setting) -> float:
-    """Forward and backward FLOPs, with what is recomputed, over those of the model."""
+    """Forward and backward FLOPs, with recomputation, over those of the model."""
     return {"full": 4 / 3, "selective": 1.03}.get(one.recompute or "", 1.0)
 
 
@@ -51,7 +51,7 @@ def _attention(one: Setting) -> float:
 
 
 def _kernels(one: Setting) -> float:
-    # A layer of a micro-batch starts some fifty kernels, whatever their size.
+    # A layer of a micro-batch starts about fifty kernels of any size.
     if not one.mbs or not one.seq_len:
         return 0.0
     return 1e-3 * one.layers * one.tp * recomputed(one) / (one.mbs * one.seq_len)
@@ -143,7 +143,7 @@ _PACE = (
 
 
 def bubble(one: Setting) -> float:
-    """What a pipeline waits over what it works: (p - 1) / (v m), arXiv 2104.04473 section 2.2."""
+    """Waiting time of a pipeline over its work: (p - 1) / (v m), arXiv 2104.04473 section 2.2."""
     m = one.micro_batches
     return (one.pp - 1) / (one.vpp * m) if one.pp > 1 and m else 0.0
 
@@ -157,19 +157,19 @@ def tile_waste(one: Setting) -> float:
 
 
 def uneven_heads(one: Setting) -> float:
-    """1 where a head's channels are no multiple of 8, which tensor cores need."""
+    """1 if a head's channels are no multiple of 8, which tensor cores need."""
     return float(bool(one.heads and one.shaped and one.hidden / one.heads % 8))
 
 
 def odd_heads(one: Setting) -> float:
-    """1 where the heads of a rank are more than 8 and no multiple of 8."""
+    """1 if the heads of a rank are more than 8 and no multiple of 8."""
     mine = one.heads / one.tp if one.heads else 0
     return float(mine > 8 and mine % 8 > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What makes matrix products slow by a factor: exp(parameter x `of`), prior about 0."""
+    """A factor that slows matrix products: exp(parameter x `of`), prior about 0."""
 
     name: str
     title: str
@@ -185,11 +185,11 @@ _SHAPES = (
 
 
 def _states(one: Setting) -> float:
-    # Experts are split by EP too, and their replicas are fewer by as much.
+    # Experts are split by EP too, which divides their replicas.
     dense, experts = one.params - one.expert_params, one.expert_params / one.ep
     fewer = max(1.0, one.dp * one.cp / one.ep)
-    held = dense * _state_bytes(one.zero, one.dp) + experts * _state_bytes(one.zero, fewer)
-    return held / (one.tp * one.pp) / 1e9
+    stored = dense * _state_bytes(one.zero, one.dp) + experts * _state_bytes(one.zero, fewer)
+    return stored / (one.tp * one.pp) / 1e9
 
 
 def _state_bytes(zero: int, replicas: float) -> float:
@@ -198,7 +198,7 @@ def _state_bytes(zero: int, replicas: float) -> float:
 
 
 def _activations(one: Setting) -> float:
-    """Of the first stage, which holds the micro-batches of all stages (1F1B, 2104.04473)."""
+    """Of the first stage, which stores the micro-batches of all stages (1F1B, 2104.04473)."""
     s, b, h, t = one.seq_len or 2048.0, one.mbs or 1.0, one.hidden, one.tp
     flying = min(one.pp, one.micro_batches or one.pp)
     kept = s * b * h * (10 + 24 / t) if one.recompute == "none" else 2 * s * b * h
@@ -234,7 +234,7 @@ class Law:
     terms: tuple[Term, ...]
     shapes: tuple[Shape, ...]
     waits: Callable[[Setting], float]
-    peak: bool  # the terms rest on the peak of the device
+    peak: bool  # the terms depend on the peak of the device
 
 
 PACE = Law(_PACE, _SHAPES, bubble, peak=True)

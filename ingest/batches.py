@@ -83,7 +83,7 @@ def files_of(read: BatchRead, staging: Path | None) -> Sequence[FileRead | None]
         small = divided(tables, read.lengths)
         for file in filter(None, read.files):
             if not file.alone:
-                file.parsed.tables.hold(next(small))
+                file.parsed.tables.keep_in_memory(next(small))
                 continue
             _fill(file.parsed.tables, next(groups))
             _fill(file.parsed.part.rows if file.parsed.part else Spill(), next(groups))

@@ -74,7 +74,7 @@ class ParsedTogether:
         """The files, each with its own tables."""
         read = filter(None, self.files)
         for file, tables in zip(read, divided(self.tables, self.lengths), strict=True):
-            file.tables.hold(tables)
+            file.tables.keep_in_memory(tables)
         return self.files
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..records import reading as records
 from ..schema.incremental import Stored
-from ..schema.ledger import Known, Ledger
+from ..schema.ledger import Ledger, LedgerEntry
 from ..schema.spill import Spill
 from ..schema.store import Load
 from .content import (
@@ -105,7 +105,7 @@ class Planner:
         if content is None or content.sha256 in self._ahead:
             return None  # a copy, mostly: it needs no reading of its own
         plan = self._plan(item, content)
-        if plan is None or self.ledger.holds(plan.load_id):
+        if plan is None or self.ledger.has_load(plan.load_id):
             return None
         self._ahead.add(plan.sha256)
         return Task(content, item.uri, plan.source_id, self.formats)
@@ -132,7 +132,7 @@ class Planner:
         may_grow = plan.generation > 1 and self.resume is not None
         return Task(content, item.uri, plan.source_id, formats, may_grow, before=before)
 
-    def _plan(self, item: Input, content: Content) -> Known | None:
+    def _plan(self, item: Input, content: Content) -> LedgerEntry | None:
         return self.ledger.plan(item.uri, content.sha256 or "", self._version, content.size)
 
     def _outcomes_of(self, turn: Turn, *, lost: bool = False) -> Iterator[Outcome]:
@@ -166,12 +166,12 @@ class Planner:
             yield from self._moved_on(old, known)
             yield from self._emptied(item, known)
 
-    def _moved_on(self, item: Input, known: Known) -> Iterator[Outcome]:
+    def _moved_on(self, item: Input, known: LedgerEntry) -> Iterator[Outcome]:
         """A load goes on under the names of the files that contain it now."""
         for plan in self._moves.displaced(item, known):
             yield Outcome(sibling(item, plan.uri), "moved", Load(plan, None))
 
-    def _emptied(self, item: Input, known: Known) -> Iterator[Outcome]:
+    def _emptied(self, item: Input, known: LedgerEntry) -> Iterator[Outcome]:
         """A name shows nothing any more, since its content goes by another one."""
         if plan := self._moves.emptied(known):
             yield Outcome(sibling(item, plan.uri), "moved", Load(plan, Spill()))
@@ -198,7 +198,7 @@ class Planner:
                 for other in moved:  # it may have grown since
                     yield from self._outcomes_of(Turn(other.item))
                 return
-        if self.ledger.holds(plan.load_id):
+        if self.ledger.has_load(plan.load_id):
             self.ledger.note(plan)
             found = Outcome(item, "copy", Load(plan, None))
         else:
@@ -211,7 +211,7 @@ class Planner:
         """Whether the bytes are all that the stamp speaks of: of a live log they may not be."""
         return not self.live or (content.stamp is not None and content.size == content.stamp.bytes)
 
-    def _before(self, path: Path, present: Known | None) -> Stored | None:
+    def _before(self, path: Path, present: LedgerEntry | None) -> Stored | None:
         """Where the reader of a log that has become longer stopped."""
         if present is None or self.resume is None or not self._may_go_on(path, present):
             return None
@@ -222,13 +222,13 @@ class Planner:
             self._stopped = self.resume([load_id, *self._grown[start + 1 : start + _FEW]])
         return self._stopped.get(load_id)
 
-    def _may_go_on(self, path: Path, present: Known) -> bool:
+    def _may_go_on(self, path: Path, present: LedgerEntry) -> bool:
         """Whether a log may be longer than it was, and the same code reads it."""
         if is_packed_log(path) or present.parser_version != self._version:
             return False
         return size_of(path) > present.size
 
-    def _content(self, turn: Turn, present: Known | None, before: Stored | None) -> Content:
+    def _content(self, turn: Turn, present: LedgerEntry | None, before: Stored | None) -> Content:
         """The bytes of a file, read as far as the plan needs; of a live log its whole lines."""
         item, path, stamp = turn.item, turn.item.path, stamp_of(turn.item.path)
         before_size = present.size if present else 0  # does it still begin with these bytes?
@@ -246,7 +246,7 @@ class Planner:
             if self.live:  # what was stored of a last line without its end stays
                 content = content.cut(max(content.end_of_pieces(), before_size))
             return content.with_head(before_size)
-        if not (self.live or present or self.ledger.holds_size(stamp.bytes)):
+        if not (self.live or present or self.ledger.has_size(stamp.bytes)):
             # No load can be of the same bytes, so reading them need not wait for their hash.
             content = None if is_event_file(item.uri) else unhashed(path, stamp)
             if content:
@@ -258,7 +258,9 @@ class Planner:
         content.stamp = stamp
         return content
 
-    def _read(self, turn: Turn, content: Content, plan: Known, before: Stored | None) -> Outcome:
+    def _read(
+        self, turn: Turn, content: Content, plan: LedgerEntry, before: Stored | None
+    ) -> Outcome:
         """What is new of a file, behind what was stored `before`."""
         item = turn.item
         may_grow = plan.generation > 1 or is_long(plan.size) or self.live
@@ -281,7 +283,7 @@ class Planner:
         load = Load(plan, parsed.tables, parsed.part)
         return Outcome(item, "grown" if parsed.resumed else "read", load, parsed)
 
-    def _withdrawn(self, item: Input, plan: Known) -> Outcome:
+    def _withdrawn(self, item: Input, plan: LedgerEntry) -> Outcome:
         """A file that is no log or table; an empty generation hides what it held before."""
         present = self.ledger.newest(plan.uri)
         if present is None:

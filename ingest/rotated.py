@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..schema.ledger import Known, Ledger
+from ..schema.ledger import Ledger, LedgerEntry
 from .content import fingerprint_of
 from .folders import uri_of
 from .inputs import Input
@@ -77,10 +77,12 @@ class Moves:
     root: Path
     ledger: Ledger
     _folders: Folders = field(default_factory=Folders)
-    _known: dict[Path, dict[str, list[Known]]] = field(default_factory=dict)  # by name or family
-    _gone: dict[tuple[Path, str], list[Known]] = field(default_factory=dict)  # of these
+    _known: dict[Path, dict[str, list[LedgerEntry]]] = field(
+        default_factory=dict
+    )  # by name or family
+    _gone: dict[tuple[Path, str], list[LedgerEntry]] = field(default_factory=dict)  # of these
 
-    def source_of(self, item: Input, *, lost: bool = False) -> Known | None:
+    def source_of(self, item: Input, *, lost: bool = False) -> LedgerEntry | None:
         """The load that a log begins with, where its file does not contain it any more.
 
         The log is a new one, or has `lost` what it contained itself.
@@ -91,8 +93,8 @@ class Moves:
         return next((known for known in gone if _begins_with(item.path, known)), None)
 
     def displaced(
-        self, item: Input, known: Known, moving: frozenset[str] = frozenset()
-    ) -> Iterator[Known]:
+        self, item: Input, known: LedgerEntry, moving: frozenset[str] = frozenset()
+    ) -> Iterator[LedgerEntry]:
         """The names under which a log's load goes on, noted; several, where logs move on by one.
 
         The loads of the uris `moving` are looked for already: two logs may have changed places.
@@ -114,7 +116,7 @@ class Moves:
                 yield plan
             return
 
-    def left(self, item: Input, known: Known) -> Iterator[Known]:
+    def left(self, item: Input, known: LedgerEntry) -> Iterator[LedgerEntry]:
         """The same load under the names that a packed log had before, whose files are gone."""
         if not is_packed_log(item.path) or not self._may_move(item):
             return
@@ -124,7 +126,7 @@ class Moves:
             if here and family(path.name) == name and not path.exists():
                 yield other
 
-    def emptied(self, known: Known) -> Known | None:
+    def emptied(self, known: LedgerEntry) -> LedgerEntry | None:
         """An empty load for a name whose file is gone; noted."""
         plan = self.ledger.plan(known.uri, _NOTHING, known.parser_version)
         if plan is not None:
@@ -135,7 +137,7 @@ class Moves:
         """Whether it is a log that lies where its name says, and not in an archive."""
         return _is_log(item.path.name) and uri_of(item.path, self.root) == item.uri
 
-    def _gone_from(self, item: Input) -> Iterator[Known]:
+    def _gone_from(self, item: Input) -> Iterator[LedgerEntry]:
         """Loads of logs of the same name or family whose files are gone, or shorter."""
         folder = item.path.parent
         if folder not in self._known:
@@ -156,7 +158,7 @@ class Moves:
                     yield known
 
 
-def _begins_with(path: Path, known: Known) -> bool:
+def _begins_with(path: Path, known: LedgerEntry) -> bool:
     """Whether a file begins with the bytes of a load, unpacked if it is packed."""
     try:
         if not is_packed_log(path) and path.stat().st_size < known.size:
@@ -166,6 +168,6 @@ def _begins_with(path: Path, known: Known) -> bool:
         return False
 
 
-def _is_gone(path: Path, known: Known) -> bool:
+def _is_gone(path: Path, known: LedgerEntry) -> bool:
     """Whether a file cannot contain its load any more: it is shorter or not there."""
     return not path.exists() if is_packed_log(path) else size_of(path) < known.size

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..schema.commits import Again, repeated
+from ..schema.commits import Retry, repeated
 from ..schema.errors import Locked
 from ..schema.place import home_of, is_there
 from .facts import facts_of, path_facts
@@ -127,7 +127,7 @@ def _after_ingest(
     if brief:
         try:
             return _at_once(writing, sources, audited=audited)
-        except Again:
+        except Retry:
             raise
         except Locked:  # perhaps by a long read, and there may be nothing to write
             pass

@@ -46,8 +46,8 @@ def _of_settings(root: Path) -> Iterator[Path]:
 
 def path_facts(warehouse: Warehouse, root: Path) -> Iterator[Annotation]:
     """The values that bench.toml's path patterns extract from names of logs below `root`."""
+    from ..schema.annotatable import parse_value
     from ..schema.annotation import PATH, Annotation, Match
-    from ..schema.tellable import parse_told
 
     settings = read_settings(root)
     if not settings.paths or settings.file is None:
@@ -59,7 +59,7 @@ def path_facts(warehouse: Warehouse, root: Path) -> Iterator[Annotation]:
         for pattern in settings.paths:
             for name, text in (pattern.values(path) or {}).items():
                 try:
-                    value = parse_told(name, text)
+                    value = parse_value(name, text)
                 except BenchError:  # tp-0, or a number out of range: ignored
                     continue
                 yield Annotation(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ..schema.annotatable import annotatable_fields, parse_value, unknown_field
 from ..schema.annotation import BOUNDARY, FINDING, Annotation, Match
 from ..schema.errors import BenchError, did_you_mean
-from ..schema.tellable import parse_told, tellable, unknown_field
 from ..vocabulary.regular import read_text
 from .configuration import SCHEMA_ID
 
@@ -27,7 +27,7 @@ NAME = "facts.toml"
 Text = Annotated[str, Field(min_length=1, strict=True)]
 Whole = Annotated[int, Field(ge=1, strict=True)]
 VALUES = ("exception", "corrected")
-FIELDS = (FINDING, BOUNDARY, *tellable())
+FIELDS = (FINDING, BOUNDARY, *annotatable_fields())
 
 
 class _Section(BaseModel):
@@ -151,8 +151,8 @@ def _fact(
         hint = near if near.startswith("did") else unknown_field(entry.field).hint
         what = f"unknown field {entry.field!r} in {file.name}"
         raise BenchError(what, where=f"{file}:{line_of(['field'])}", hint=hint)
-    if entry.field in tellable():
-        value = parse_told(entry.field, value, f"{file}:{line_of(['value'])}")
+    if entry.field in annotatable_fields():
+        value = parse_value(entry.field, value, f"{file}:{line_of(['value'])}")
     return Annotation(
         made, entry.field, value, _reason(entry), entry.author, entry.date, file.name, line,
         known_since=entry.known_since, withdrawn=entry.withdrawn,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from ..schema.annotatable import annotatable_fields, parse_value, unknown_field
 from ..schema.errors import BenchError
-from ..schema.tellable import parse_told, tellable, unknown_field
 from ..vocabulary.wildcards import is_quick
 
 _HOLE = re.compile(r"\{(\w*)(?::(\w+))?\}|\*")
@@ -52,7 +52,7 @@ def checked(
     """A pattern checked against its own example; raises BenchError, with the line."""
     for hole in _HOLE.finditer(pattern):
         name, kind = hole.groups()
-        if name and name not in tellable():
+        if name and name not in annotatable_fields():
             raise unknown_field(name, where)
         if kind and kind not in _KINDS:
             raise BenchError(f"unknown type {kind!r} in a path pattern", where=where,
@@ -63,13 +63,13 @@ def checked(
         raise BenchError(f"the pattern {pattern!r} {what}", where=where, hint=_EXAMPLE)
     if any(part.count("*") > _MOST_STARS for part in pattern.split("/")):
         raise BenchError(f"the pattern {pattern!r} has too many *", where=where, hint=_EXAMPLE)
-    declared = {name: parse_told(name, str(value), where) for name, value in gives.items()}
+    declared = {name: parse_value(name, str(value), where) for name, value in gives.items()}
     made = PathPattern(pattern, example, tuple(sorted(declared.items())), line)
     found = made.values(example)
     if found is None:
         raise BenchError(f"the pattern {pattern!r} does not match its example", where=where,
                          why=f"the example is {example!r}", hint=_EXAMPLE)  # fmt: skip
-    typed = {name: parse_told(name, text, where) for name, text in found.items()}
+    typed = {name: parse_value(name, text, where) for name, text in found.items()}
     if typed != declared:
         listed = ", ".join(f"{name} = {_toml(name, value)}" for name, value in typed.items())
         raise BenchError(f"the pattern {pattern!r} yields other values for its example",
@@ -89,7 +89,7 @@ def _part(part: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     for hole in _HOLE.finditer(part):
         made += re.escape(part[end : hole.start()])
         name, kind = hole.groups()
-        of_text = bool(name) and tellable()[name].type in ("VARCHAR", "BOOLEAN", "DOUBLE")
+        of_text = bool(name) and annotatable_fields()[name].type in ("VARCHAR", "BOOLEAN", "DOUBLE")
         fits = _KINDS[kind or ("word" if of_text else "int")]
         made += "[^/]*?" if hole[0] == "*" else f"(?P<{name}>{fits})" if name else "[^/]+?"
         end = hole.end()
@@ -99,4 +99,4 @@ def _part(part: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
 
 
 def _toml(name: str, value: str) -> str:
-    return value if tellable()[name].type in ("INTEGER", "BIGINT") else f'"{value}"'
+    return value if annotatable_fields()[name].type in ("INTEGER", "BIGINT") else f'"{value}"'

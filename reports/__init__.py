@@ -1,1 +1,1 @@
-"""Facts to pages: a query and a template of the same name make a report."""
+"""Reports: a query and a template of the same name make a page."""

@@ -22,7 +22,7 @@ MEASURED = (
     "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu", "peak_name",
     "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
-# Shown before the settings, but only where rows differ in it.
+# Shown before the settings, but only if rows differ in it.
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
 _REPEATS = 4  # places of repeats that a sentence lists
 _MOST, _SHORT = 12, 8  # places that a sentence lists; letters of a name that may be repeated
@@ -39,7 +39,7 @@ class Answer:
     rows: tuple[Row, ...]
     left_out: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
-    cells: tuple[Row, ...] = field(default=())  # `rows` as people read them, where that differs
+    cells: tuple[Row, ...] = field(default=())  # `rows` formatted for people, where that differs
     keep: tuple[str, ...] = ()  # headings that a narrow terminal drops last
     chosen: bool = False  # by the user: no column is dropped
 
@@ -63,7 +63,8 @@ class Answer:
         return [[row.get(name) for name in self.columns] for row in (*self.rows, *self.left_out)]
 
     def display_rows(self) -> tuple[list[str], list[list[Any]], str]:
-        """Headings, rows without the excluded ones, and what all rows share, stated once."""
+        """Headings, rows without the excluded ones, and the values common to all rows, stated
+        once."""
         rows: Sequence[Row] = self.cells or self.rows
         if self.chosen:
             names = [name for name, _ in self.shown]
@@ -101,7 +102,7 @@ def _differs(rows: Sequence[Row], name: str) -> bool:
 
 
 def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
-    """Rows with their models' labels as written, where size alone would show two models as one."""
+    """Rows with their models' labels as written, if size alone would merge two models."""
     labels: dict[object, set[object]] = {}
     for row in rows:
         labels.setdefault(row.get("size"), set()).add(row.get("model"))
@@ -131,7 +132,7 @@ def _shared(rows: Sequence[Row], name: str) -> bool:
 
 
 def days_headed(shown: Sequence[tuple[str, str]], plan: Budget) -> tuple[tuple[str, str], ...]:
-    """Columns as shown, days headed by what they are for where that is a unit."""
+    """Columns as shown, days headed by their budget if that is a unit."""
     return tuple(
         (name, f"{head} {plan.purpose}" if name == "days" and plan.is_unit else head)
         for name, head in shown
@@ -165,7 +166,7 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
 
 
 def time_words(row: Row) -> str:
-    """A step time with its printed digits; of logs, and of several jobs, four digits."""
+    """A step time with its printed digits; for logs, and for several jobs, four digits."""
     return significant(row["step_time_s"], 4) if row.get("jobs", 1) > 1 else step_time(row)
 
 
@@ -202,13 +203,13 @@ def settings_apart(settings: Sequence[str | None]) -> tuple[list[str], str]:
 
 
 def _settings(text: str | None) -> list[str]:
-    """Single settings; redacted ones come last, as they say least."""
+    """Single settings; redacted ones come last, as they are the least informative."""
     items = [one for one in (text or "").split(", ") if one]
     return sorted(items, key=lambda one: one.endswith(f"={REDACTED}"))
 
 
 def _shortened(items: Sequence[str]) -> str:
-    """As many settings as have room, and how many more there are."""
+    """As many settings as fit, and the number of the others."""
     shown = ", ".join(items)
     if len(shown) <= _LONGEST:
         return shown
@@ -219,7 +220,7 @@ def _shortened(items: Sequence[str]) -> str:
 
 
 def devices_words(row: Row) -> str:
-    """How many devices: 1 device, 384 devices."""
+    """The number of devices: 1 device, 384 devices."""
     return counted(row["device_count"], "device")
 
 
@@ -234,7 +235,7 @@ def repeats(names: Names, wheres: Sequence[str]) -> str:
 
 
 def _listed(every: Iterable[tuple[str, object]], most: int) -> str:
-    # Several runs of one line, as columns of a table hold them, are one place.
+    # Several runs of one line, as columns of a table, are one place.
     found = list(dict.fromkeys(every))
     shown, last = [], ""
     for name, line in found[:most]:
@@ -263,7 +264,7 @@ _HEADS = ("Pairs", "Speed-up", "Least", "Most", "Faster", "Slower", "Newly faili
 def grouped(answer: Answer, names: Sequence[str]) -> Answer:
     """One row for each value of the columns: the geometric mean of its speed-ups and their ends.
 
-    Pairs that differ in more do not count.
+    Pairs that differ in more columns do not count.
     """
     sets: dict[tuple[str, ...], list[Row]] = {}
     for row in answer.rows:

@@ -1,6 +1,6 @@
-"""What a page computes besides its queries: the ranking, effects, scaling, missing step times.
+"""Computed parts of a page: the ranking, effects, scaling, missing step times.
 
-`-- computed: NAME NAME` in the head of `queries/REPORT.sql` asks for them.
+`-- computed: NAME NAME` in the head of `queries/REPORT.sql` requests them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MOST = 4  # sentences on effects, and on scaling
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A page: its runs (the temporary table `selected`), for what they are, how much is shown."""
+class PageRuns:
+    """The runs of a page (the temporary table `selected`), its query, and limits of rows."""
 
     warehouse: Warehouse
     query: Query
@@ -34,12 +34,12 @@ class Asked:
 
     @cached_property
     def chosen(self) -> Candidates:
-        """The runs of the page, for what is decided by them."""
+        """The runs of the page, as candidates for decisions."""
         return candidates(self.warehouse, self.query)
 
     @cached_property
     def reduced(self) -> Reduced:
-        """The same runs, of which those alone are looked at that the page shows."""
+        """The same runs, reduced to those that the page shows."""
         return Reduced(self.warehouse)
 
     def ranked(self) -> list[dict[str, Any]]:
@@ -50,44 +50,44 @@ class Asked:
         return ranking(rows, self.plan, self.most, timed)
 
     def effects(self) -> list[str]:
-        """What each flag and the recompute do, a sentence each."""
+        """The effects of each flag and of recompute, a sentence each."""
         found = effects(self.chosen) if self.reduced.may_differ else []
-        return self._said("_effects.j2", {"decisions": found})
+        return self._sentences("_effects.j2", {"decisions": found})
 
     def scaling(self) -> list[str]:
-        """How far each group of runs scales, a sentence each."""
+        """The scaling of each group of runs, a sentence each."""
         found = self.reduced.longest(_MOST) if self.most else None
         most = self.most and _MOST
         groups = curves(self.chosen, most) if found is None else summaries(found, most)
-        return self._said("_scaling.j2", {"groups": groups})
+        return self._sentences("_scaling.j2", {"groups": groups})
 
     def seconds(self) -> dict[str, float]:
-        """By run id the step time that its printed TFLOPs tell, where it states none."""
+        """Step times implied by printed TFLOPs, by run id, for runs that state none."""
         return implied_seconds(self.warehouse)
 
-    def _said(self, template: str, context: Mapping[str, Any]) -> list[str]:
-        from .computed.sentences import said
+    def _sentences(self, template: str, context: Mapping[str, Any]) -> list[str]:
+        from .computed.sentences import part_sentences
 
-        found = said(self.names, template, context)
+        found = part_sentences(self.names, template, context)
         return found[:_MOST] if self.most else found
 
 
 def implied_seconds(warehouse: Warehouse) -> dict[str, float]:
-    """The same of the runs in the temporary table `selected`."""
+    """The same for the runs in the temporary table `selected`."""
     lacking = """SELECT DISTINCT uri FROM selected WHERE step_time_s IS NULL
                  AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL
                  AND origin = 'row'"""
     uris = [uri for (uri,) in warehouse.rows(lacking)]
     if not uris:
         return {}
-    from ..audit.restate import implied_times  # the formulas are found only where needed
+    from ..audit.restate import implied_times  # slow import, rarely needed
 
     return implied_times(warehouse, uris)
 
 
-COMPUTED: Mapping[str, Callable[[Asked], Any]] = {
-    "ranked": Asked.ranked,
-    "effects": Asked.effects,
-    "scaling": Asked.scaling,
-    "seconds": Asked.seconds,
+COMPUTED: Mapping[str, Callable[[PageRuns], Any]] = {
+    "ranked": PageRuns.ranked,
+    "effects": PageRuns.effects,
+    "scaling": PageRuns.scaling,
+    "seconds": PageRuns.seconds,
 }

@@ -1,4 +1,4 @@
-"""Charts: plain data to figures, and figures to files of the same bytes each time."""
+"""Charts: from plain data to figures, and to files that are reproducible to the byte."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -29,7 +29,7 @@ __all__ = [
     "write",
 ]
 
-SHARP = 2  # pixels of a PNG for one of a page: slides and today's screens show them
+SHARP = 2  # pixels of a PNG for one of a page: for slides and high-resolution screens
 
 FORMATS = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
@@ -58,7 +58,8 @@ def scaling_efficiency(
     x_label: str = "Nodes",
     y_label: str = "Scaling efficiency against the smallest run",
 ) -> Figure:
-    """Efficiency in percent over nodes or devices; `relative_to_smallest` gives it from rates."""
+    """Efficiency in percent over nodes or devices; `relative_to_smallest` computes it from
+    rates."""
     plan = Plan(title, x_label, y_label, log_y=False, unit="%", key="ideal scaling", reference=100)
     return draw(checked_series(series), plan)
 
@@ -81,7 +82,7 @@ def ranked_bars(
     x_label: str = "",
     value_text: Callable[[float], str] = significant,
 ) -> Figure:
-    """Values as horizontal bars, in the order given: the best first."""
+    """Values as horizontal bars, in the given order: the best first."""
     every = list(bars)
     checked_bars(every)
     return draw_bars(every, title, x_label, value_text)
@@ -105,12 +106,13 @@ def paired_effects(
     title: str = "",
     x_label: str = "Speed-up against the base",
 ) -> Figure:
-    """Speed-ups with their intervals, one a configuration in the order given; sure ones filled."""
+    """Speed-ups with their intervals, one per configuration in the given order; significant ones
+    filled."""
     return draw_effects(list(bars), list(sure), title, x_label)
 
 
 def relative_to_smallest(series: Series) -> Series:
-    """Aggregate rates as percent of what the best run at the smallest x would give if it scaled."""
+    """Aggregate rates as percent of ideal scaling from the best run at the smallest x."""
     (checked,) = checked_series([series])
     base = checked.best()[0]
 
@@ -128,7 +130,7 @@ def relative_to_smallest(series: Series) -> Series:
 
 
 def write(figure: Figure, file: Path, *, named: bool = False) -> None:
-    """Write one file by its suffix, .svg or .png: the same figure gives the same bytes each day."""
+    """Write one file by its suffix, .svg or .png: the same figure always gives the same bytes."""
     kind = file.suffix.lower().lstrip(".")
     image = BytesIO()
     with styled():

@@ -1,5 +1,5 @@
-"""Our templates as Jinja compiled them, kept between processes: to compile those of a page takes
-longer than to fill them."""
+"""A cache of our templates as compiled by Jinja, between processes: compiling those of a page takes
+longer than rendering them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _DIGEST = 32  # bytes, before the code
 
 
 class Compiled(jinja2.BytecodeCache):
-    """The cache of an environment whose templates and filters are the files of a folder.
+    """The cache of an environment with the templates and filters of a folder.
 
-    Where nothing can be kept it is spared: nothing is raised.
+    Without a writable cache it does nothing: no error is raised.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """The code of a template, if this version has kept it, and it is whole."""
+        """Load the code of a template, if this version has stored it, and it is complete."""
         with suppress(OSError, RuntimeError):
             content = read(self._file(bucket))
-            # What was cut short may end the interpreter: marshal trusts what it is given.
+            # Truncated code may crash the interpreter: marshal trusts its input.
             if content[:_DIGEST] == _digest(content[_DIGEST:]):
                 bucket.bytecode_from_string(content[_DIGEST:])
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of a template."""
+        """Store the code of a template."""
         with suppress(OSError, RuntimeError):
             code = bucket.bytecode_to_string()
             keep(self._file(bucket), _digest(code) + code)
@@ -51,8 +51,8 @@ def _digest(code: bytes) -> bytes:
 
 @cache
 def _version(folder: Path) -> str:
-    """What the code hangs on beside its template: the compiler, and the filters, whose answers to
-    constants it holds."""
+    """The key of compiled code in addition to its template: the compiler, and the filters, whose
+    results on constants it includes."""
     found = (find_spec(name) for name in _COMPILER)
     compiler = [Path(spec.origin) for spec in found if spec and spec.origin]
     digest = hashlib.sha256()

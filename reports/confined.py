@@ -1,7 +1,7 @@
-"""A user's own templates, which may be a stranger's, rendered in a process that reaches nothing.
+"""Rendering of user templates, which may be untrusted, in a confined process.
 
-It has no environment, so no token. Once it has read what it is given, it may open no file and no
-connection, start no process, and use so much time, memory and output: `python -m` this module.
+It has no environment, so no token. After reading its input, it may open no file and no connection,
+start no process, and has limits of time, memory and output: `python -m` this module.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from ..project.short import Names
 from ..schema.errors import BenchError
 from .templating import OwnTemplate, ours, rendered
 
-TIME_S, WALL_S = 10, 60  # of processor, and on the clock of a busy machine
-MOST_S, WITHIN_S = 60, 600  # of processor, for all templates of so long on the clock
+TIME_S, WALL_S = 10, 60  # of processor, and by the clock on a busy machine
+MOST_S, WITHIN_S = 60, 600  # of processor, for all templates within so long by the clock
 MEMORY, OUTPUT = 1 << 30, 16 << 20  # bytes
-# How Python and its libraries are found; nothing else of the environment is passed on.
+# Needed to find Python and its libraries; nothing else of the environment is passed on.
 KEPT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _FEW = 65_536
 _taken: deque[tuple[float, float]] = deque()  # when each template ended, and its processor seconds
-# Uses what Python and Jinja import only when it is used, which is too late once no file opens.
+# Use modules that Python and Jinja import lazily, which is too late once no file opens.
 _FIRST = "{{ 'a' | pprint | wordwrap | urlize | tojson }}{{ [1] | random }}{{ 1 / 0 }}"
 
 
 def render(
     report: str, names: Names, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
 ) -> str:
-    """The page as markdown; raises BenchError for a template that fails, or takes too much."""
+    """The page as markdown; raises BenchError for a template that fails, or exceeds a limit."""
     if _spent() > MOST_S:
         together = f"with those before it, in {WITHIN_S // 60} minutes"
         raise _beyond(report, f"{MOST_S} s of processor time {together}")
@@ -92,7 +92,7 @@ def _beyond(report: str, limit: str) -> BenchError:
 
 
 def _confine(seconds: int) -> None:
-    """From here on this process only computes."""
+    """Confine this process to computing."""
     most = {
         resource.RLIMIT_NOFILE: 0, resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: MEMORY, resource.RLIMIT_NPROC: 0, resource.RLIMIT_FSIZE: OUTPUT,

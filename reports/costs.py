@@ -1,4 +1,4 @@
-"""The columns of money and energy as people read them."""
+"""Columns of money and energy, formatted for people."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _OF_ENERGY = ("energy_kwh", "joules_per_token", "power_w")
 def costs_headed(
     shown: Sequence[tuple[str, str]], facts: Mapping[str, Any]
 ) -> tuple[tuple[str, str], ...]:
-    """Columns as shown, cost with its currency, and with energy where a source states power or
-    energy is asked for: rated power alone tells what device-hours tell."""
+    """Columns as shown, cost with its currency, and energy if a source states power or energy is
+    requested: rated power alone is equivalent to device-hours."""
     currencies = {currency for currency, _, _ in facts["prices"] if currency}
     head = f"Cost ({currencies.pop()})" if len(currencies) == 1 else "Cost"
     energy = facts["stated_power"] or by_energy(facts)
@@ -35,7 +35,7 @@ def by_energy(facts: Mapping[str, Any]) -> bool:
 
 
 def cost_cells(row: Row) -> dict[str, Any]:
-    """Money and energy to three digits; what is rated, and not measured, is marked."""
+    """Money and energy to three digits; rated, unmeasured values are marked."""
     mark = "" if row["power_from"] == "stated" else "~"
     cells = {name: significant(row[name], 3) for name in ("cost", *_OF_ENERGY)}
     return {

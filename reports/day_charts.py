@@ -1,4 +1,4 @@
-"""Days as a picture: over devices, the front of those that none beats, and bars of one size."""
+"""Charts of days: over devices, with their Pareto front, and as bars for one size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .picture import (
     labels_of,
     left_over,
     require,
-    told,
+    subject,
 )
 from .words import topology_short
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def pareto(names: Names, answer: Answer) -> Picture:
-    """Devices against days: the configurations that none beats in both, and the others."""
+    """Devices against days: the Pareto-optimal configurations, and the others."""
     from .chart import Point, Series, days_over_devices
 
     rows, left = _sized(answer)
@@ -69,7 +69,7 @@ def pareto(names: Names, answer: Answer) -> Picture:
 
 
 def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> str:
-    """What tells a front from the others: its system, where there are several, and its model."""
+    """A label that distinguishes a front: its system, if there are several, and its model."""
     sizes = {row["size"] for row in members if row["pareto"]} - {None}
     several = len({row["size"] for row in rows}) > 1
     size = [" and ".join(sorted(map(str, sizes)))] if len(sizes) in (1, 2) and several else []
@@ -78,8 +78,8 @@ def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> s
 
 
 def days(names: Names, answer: Answer) -> Picture:
-    """Days over devices with their ranges, a line for each setting of several sizes; of runs of
-    one size, a bar a configuration."""
+    """Days over devices with their ranges, a line for each setting with several sizes; for runs of
+    one size, a bar per configuration."""
     from .chart import Point, Series, days_over_devices
 
     rows, left = _sized(answer)
@@ -145,25 +145,26 @@ def _days_of_one_size(
 
 
 def _days_head(answer: Answer) -> str:
-    """What the days are for: Days per 100B tokens."""
+    """The heading with the budget: Days per 100B tokens."""
     return next((head for name, head in answer.shown if name == "days"), "Days")
 
 
 def _days_message(names: Names, answer: Answer, rows: Sequence[Row]) -> str:
-    """The fewest days, and where: 7B on A100: 0.36 days per 100B tokens on 1,024 devices."""
+    """The fewest days, and their configuration: 7B on A100: 0.36 days per 100B tokens on 1,024
+    devices."""
     best = min(rows, key=lambda row: row["days"])
     head = _days_head(answer)
     what = head[0].lower() + head[1:] if head != "Days" else "days to train"
     split = f"DP/TP/PP {topology_short(best)}" if best["tp"] and best["dp"] and best["pp"] else ""
     batch = f"MBS {best['mbs']}" if best["mbs"] else ""
-    # Of several machines and models, those of the best.
-    machine = told(names, [best])
+    # For several machines and models, those of the best.
+    machine = subject(names, [best])
     at = ", ".join(filter(None, (f"on {devices_words(best)}", split, batch)))
     return f"{machine}{significant(best['days'], 3)} {what} at best, {at}"
 
 
 def _sized(answer: Answer) -> tuple[list[Row], list[str]]:
-    """The rows that have a place in devices and days, and in words how many have none."""
+    """The rows with devices and days, and a note on the number without."""
     rows = [row for row in answer.rows if row["device_count"] and row["days"]]
     require(rows, "no run states its devices and a time")
     return rows, left_over(len(answer.rows) - len(rows), "run without devices")

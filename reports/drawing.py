@@ -1,4 +1,4 @@
-"""The charts of answers by name, and the line below them that says where their numbers are from."""
+"""The charts of answers by name, and the line below them with the sources of their numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rank_charts import memory, mfu, tflops
 
 
 def footer(sources: Mapping[str, str], picture: Picture, left_out: int, version: str) -> str:
-    """Where a chart's numbers come from: sources with their digests, what is left out, version."""
+    """The sources of a chart's numbers: sources with digests, exclusions, version."""
     used: dict[str, list[int]] = {}
     for row in picture.rows:
         for where in (row["where"], row.get("where_base")):

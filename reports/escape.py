@@ -1,4 +1,4 @@
-"""Text and values made safe for where they go: markdown, HTML, CSV, JSON, a terminal."""
+"""Escaping of text and values by destination: markdown, HTML, CSV, JSON, a terminal."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ LINE_BREAK = re.compile("\r\n?|\n")
 OTHER_BREAK = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]")
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
-# What CommonMark and GitHub would read as HTML, an entity, a link or an image. Each pattern
-# matches the one character that a backslash makes plain.
+# HTML, entities, links and images in CommonMark and GitHub. Each pattern matches the one character
+# that a backslash escapes.
 TAG = r"<(?=[A-Za-z/!?]|[^\s<>]*@)"
 HTML = rf"{TAG}|&(?=#\d+;|#[xX][\da-fA-F]+;|[A-Za-z][A-Za-z\d]*;)"
 LINK = r"\](?=[(\[])|(?i:(?<=http)|(?<=https)|(?<=ftp)):(?=//)|(?i:(?<=\bwww))\.(?=\S)"
 PUNCTUATION = r"[!-/:-@\[-`{-~]"
 INLINE = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{HTML}|{LINK})")
-STOOD = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{TAG}|{LINK})")
+VERBATIM = re.compile(rf"(?P<kept>\\{PUNCTUATION})|(?P<ticks>`+)|(?:{TAG}|{LINK})")
 PIPE = re.compile(r"(?P<kept>\\[\\|])|\|")
 LAST_BACKSLASHES = re.compile(r"(?<!\\)\\++$")
 LINE_END_BACKSLASH = re.compile(r"(?<!\\)((?:\\\\)*)\\$", re.MULTILINE)
 
-# What would start a block in CommonMark, or end the paragraph above as a heading or a table.
+# Text that would start a block in CommonMark, or end the paragraph above as a heading or a table.
 FENCE = re.compile("`{3,}")
 NUMBERED = re.compile(r"(\d{1,9})([.)](?:[ \t]|$))")
 BLOCK = re.compile(
@@ -45,7 +45,7 @@ PLAIN_MINUS = re.compile(
 
 
 def markdown_cell(text: str | None) -> str:
-    """Text for a cell of a markdown table, as it stood where that is harmless."""
+    """Text for a cell of a markdown table, unchanged where that is harmless."""
     line = LINE_BREAK.sub(" ", _writable(text))
     if line.lstrip().startswith("[") and "]:" in line:  # in a list it would define a link
         line = line.replace("[", "\\[", 1)
@@ -54,17 +54,17 @@ def markdown_cell(text: str | None) -> str:
     return LAST_BACKSLASHES.sub(lambda found: "&#92;" * ((len(found[0]) + 1) // 2), cell)
 
 
-def stood_cell(text: str | None) -> str:
-    """The text of a cell of a markdown table, as it stood: entities too, and a last backslash.
+def verbatim_cell(text: str | None) -> str:
+    """The verbatim text of a cell of a markdown table: entities too, and a last backslash.
 
-    For tables whose cells are padded with a blank, which no backslash escapes.
+    For tables with cells padded by a blank, which no backslash escapes.
     """
     line = LINE_BREAK.sub(" ", _writable(text))
-    return PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line, STOOD))
+    return PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line, VERBATIM))
 
 
 def markdown_text(text: str | None) -> str:
-    """Text for a markdown paragraph: lines stay, and none starts a block."""
+    """Text for a markdown paragraph: lines are kept, and none starts a block."""
     lines = LINE_BREAK.sub("\n", _writable(text)).split("\n")
     paragraphs = re.split(r"\n{2,}", "\n".join(line.strip(" \t") for line in lines))
     return "\n\n".join(_paragraph(paragraph) for paragraph in paragraphs)
@@ -91,7 +91,7 @@ def csv_line(fields: Sequence[str]) -> str:
 
 
 def _writable(text: str | None) -> str:
-    """The text with what UTF-8 pages cannot hold replaced, and what is not seen made visible."""
+    """The text with replacements for characters that UTF-8 cannot encode, and visible controls."""
     lines = LINE_BREAK.sub("\n", UNWRITABLE.sub("\ufffd", text or ""))
     return visible(OTHER_BREAK.sub(" ", lines))
 
@@ -99,7 +99,7 @@ def _writable(text: str | None) -> str:
 def _inline(text: str, pattern: re.Pattern[str] = INLINE) -> str:
     """The text without HTML, links and images; code spans stay as they are.
 
-    Backticks that close nothing are plain: beside another text they would open or end its code.
+    Backticks that close nothing are plain: next to another text they would open or end its code.
     """
     parts, at = [], 0
     while found := pattern.search(text, at):
@@ -123,7 +123,7 @@ def _paragraph(text: str) -> str:
 
 
 def _line_start(line: str, definition: bool) -> str:
-    """The line with the mark escaped that would start a block."""
+    """The line with a block-starting mark escaped."""
     if fence := FENCE.match(line):
         return r"\`" * len(fence[0]) + line[fence.end() :]
     if NUMBERED.match(line):
@@ -140,13 +140,13 @@ FILTERS: dict[str, Callable[[str | None], str]] = {
 
 
 class Markdown(str):
-    """Markdown that is meant as such; every other text is escaped before it reaches a page."""
+    """Text intended as markdown; any other text is escaped before it reaches a page."""
 
     __slots__ = ()
 
 
 def italic(text: str) -> Markdown:
-    """Text in italics: how pages mark what bench computed."""
+    """Text in italics: the style of values computed by bench."""
     return Markdown(f"*{text}*" if text else "")
 
 

@@ -61,7 +61,7 @@ def export(warehouse: Warehouse, folder: Path, form: str) -> list[tuple[str, int
 
 
 def _export(warehouse: Warehouse, name: str, file: Path, form: str) -> tuple[str, int, str]:
-    # A name that nobody could have given to a link.
+    # An unpredictable name, so that nobody can have made it a link.
     part = file.with_name(f".{file.name}.{os.urandom(6).hex()}.part")
     query = f"SELECT * FROM {name} ORDER BY ALL"
     try:
@@ -79,11 +79,11 @@ def _export(warehouse: Warehouse, name: str, file: Path, form: str) -> tuple[str
 
 
 def _write_parquet(warehouse: Warehouse, query: str, file: Path) -> None:
-    """By Arrow: the warehouse itself reaches no other file, and so writes none."""
-    import pyarrow.parquet  # only here
+    """Write with Arrow: the warehouse itself is confined, and so writes no files."""
+    import pyarrow.parquet  # rarely needed
 
-    # Arrow's own protocol: the methods for it differ between the lines of DuckDB. Left open, as
-    # when the disk is full, it would keep the connection from anything else.
+    # Arrow's own protocol: the methods for it differ between releases of DuckDB. If it stayed open,
+    # as when the disk is full, it would block the connection.
     with (
         pyarrow.RecordBatchReader.from_stream(warehouse.con.sql(query)) as batches,
         pyarrow.parquet.ParquetWriter(file, batches.schema) as writer,

@@ -1,4 +1,4 @@
-"""Hide sources and runs, and show them again."""
+"""Hiding of sources and runs, and showing them again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded
 from ..schema.warehouse import Warehouse
 
-_SHORTEST_ID = 6  # of a run that is hidden by the start of its id
+_SHORTEST_ID = 6  # of a run that is hidden by a prefix of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden
              QUALIFY row_number() OVER (PARTITION BY scope, id ORDER BY hidden_at DESC) = 1
                  AND hidden
@@ -31,7 +31,7 @@ _SHOW_ALL = f"""INSERT INTO raw.hidden
 def forget(
     db: Path, names: Sequence[str], *, undo: bool, lock_timeout: float
 ) -> list[tuple[str, str]]:
-    """Hide (or show again) each name; all of them or, when one is unknown, none."""
+    """Hide (or show again) each name; all of them, or none if one is unknown."""
     require_warehouse(db)
     with open_write(db, lock_timeout) as warehouse:
         found = _hidden(warehouse, names) if undo else [_named(warehouse, name) for name in names]
@@ -44,14 +44,15 @@ def forget(
 
 
 def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> list[str]:
-    """Delete sources with every byte of them; gives their uris. None, when one is unknown."""
+    """Delete sources with every byte of them; returns their uris. None is deleted if one is
+    unknown."""
     uris: list[str] = []
 
     @repeated
     def purged() -> None:
         with open_write(db, lock_timeout, confined=False) as warehouse:
-            if not uris:  # else others have written behind the purge: what follows it is left
-                with _all_shown(warehouse):  # what is hidden has its bytes in the file too
+            if not uris:  # else others have written after the purge: the rest is skipped
+                with _all_shown(warehouse):  # hidden rows have bytes in the file too
                     found = {source_named(warehouse, name, whole=True) for name in names}
                 purge(warehouse, sorted(found))
                 uris.extend(sorted(found))
@@ -79,7 +80,7 @@ def _named(warehouse: Warehouse, name: str) -> tuple[str, str]:
 
 
 def _hidden(warehouse: Warehouse, names: Sequence[str]) -> list[tuple[str, str]]:
-    """What the names mean among all that is there, and that it is hidden."""
+    """The identifiers of the names among all rows, which must be hidden."""
     hidden = set(warehouse.rows(_HIDDEN))
     with _all_shown(warehouse):
         found = [_named(warehouse, name) for name in names]
@@ -92,7 +93,7 @@ def _hidden(warehouse: Warehouse, names: Sequence[str]) -> list[tuple[str, str]]
 
 @contextmanager
 def _all_shown(warehouse: Warehouse) -> Iterator[None]:
-    """As if nothing were hidden; nothing of it is stored."""
+    """Treat nothing as hidden; nothing of it is stored."""
     warehouse.con.execute("BEGIN")
     try:
         warehouse.con.execute(_SHOW_ALL)

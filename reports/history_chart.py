@@ -1,4 +1,4 @@
-"""The chart of a history: what a number was from commit to commit."""
+"""The chart of a history: a number from commit to commit."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _DAY = 86_400.0
 
 
 def history_picture(names: Names, made: Decision) -> Figure:
-    """The chart of a decision of `decide.history`: the number that changed most often, row by row.
+    """The chart of a decision of `decide.history`: the number with the most changes, row by row.
 
-    Raises BenchError where no number is there to draw.
+    Raises BenchError without a number to draw.
     """
     events = [one for one in made.rows if one["new_value"] is not None]
     counts = Counter(one["name"] for one in events)
     if not counts:
         raise BenchError("nothing to draw", why="none of these rows has a number")
-    order = [*HEADS, *counts]  # of numbers that changed as often the one that is asked for most
+    order = [*HEADS, *counts]  # of numbers with equally many changes the most requested
     name = max(counts, key=lambda one: (counts[one], -order.index(one)))
     by_row: dict[str, list[Row]] = {}
     for one in made.rows:
@@ -41,7 +41,7 @@ def history_picture(names: Names, made: Decision) -> Figure:
     first = min(one["date"] for of in chosen for one in of)
     last = made.facts["until"]
     curves = [_curve(names, of, first, last) for of in chosen]
-    if len(curves) > 1:  # their words would lie on each other
+    if len(curves) > 1:  # their texts would overlap
         curves = [replace(one, marks=()) for one in curves]
     more = len(by_row) - len(chosen)
     label = (
@@ -54,7 +54,7 @@ def history_picture(names: Names, made: Decision) -> Figure:
 
 
 def _curve(names: Names, events: Sequence[Row], first: datetime, last: datetime) -> Curve:
-    """A step at each change; the line ends where the number went."""
+    """A step at each change; the line ends where the number was removed."""
     known = [one for one in events if one["new_value"] is not None]
     xs: list[float] = []
     ys: list[float] = []

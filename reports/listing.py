@@ -1,4 +1,4 @@
-"""Listings: columns and rows of runs, of one run, and of a query of a user."""
+"""Listings: columns and rows of runs, of one run, and of a user's query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import shown as shown_at
 
 CONFIGURATION = (*shown_at("listings"), "settings", "epoch", "status", "kind")
-# What says which run it is and how fast comes first: a narrow terminal shows the first columns.
+# Identity and speed come first: a narrow terminal shows the first columns.
 _FIRST = ("where", "size", "device", *shown_at("brief"), "step_time_s", "tokens_per_s_per_device",
           "tflops", "status", "left_out")  # fmt: skip
 SHOWN = (*_FIRST, "run", "n", "settings", "told")
@@ -52,7 +52,7 @@ def grouped(
 ) -> Listing:
     """One row for each configuration, or for each value of `by`: runs, medians, first place.
 
-    Raises BenchError for a column that a group has no value for.
+    Raises BenchError for a column without a single value per group.
     """
     keys = list(by or CONFIGURATION)
     names = list(
@@ -82,7 +82,7 @@ def grouped(
         )
     by_keys = ", ".join(f'"{name}"' for name in keys)
     chosen_parts = ", ".join(parts[name] for name in names)
-    # Of each model the fastest first, what measured nothing last.
+    # For each model the fastest first, rows without measurements last.
     rates = ("tokens_per_s_per_device DESC", "step_time_s", "tflops DESC")
     ranks = [f"{medians[name]} {way}" for name, _, way in (one.partition(" ") for one in rates)]
     order = [f'"{name}"' for name in keys] if by else ['"size"', *ranks, *(f'"{n}"' for n in keys)]
@@ -102,7 +102,7 @@ def _default_columns(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
 
 
 def _distinguishing(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
-    """The columns of a configuration that are not shown but differ where all shown ones agree."""
+    """The hidden columns of a configuration that differ where all shown ones agree."""
     keys = ", ".join(f'"{name}"' for name in CONFIGURATION if name in shown)
     hidden = [name for name in _SIZES if name not in shown]
     differ = ", ".join(f'coalesce(bool_or("{name}" > 1), false)' for name in hidden)
@@ -113,7 +113,7 @@ def _distinguishing(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
 
 
 def show(warehouse: Warehouse, name: str) -> Listing:
-    """The parts of one run with the lines that state them; raises BenchError unless one fits."""
+    """The parts of one run with the lines that state them; raises BenchError unless one matches."""
     # All parts are one query over nearly every view.
     materialize_if_cheap(warehouse, *OF_RUNS, *OF_SOURCES, *OF_CONTINUATIONS, *OF_PAGES)
     run_id = find_run(warehouse, name)
@@ -146,9 +146,9 @@ def query(warehouse: Warehouse, text: str) -> Listing:
 
 
 def _interruptible(warehouse: Warehouse, text: str) -> Listing:
-    from concurrent.futures import ThreadPoolExecutor  # slow to import, and of use here alone
+    from concurrent.futures import ThreadPoolExecutor  # slow import, only needed here
 
-    # DuckDB does not look for Ctrl-C while it works: so it works in a thread, and this one waits.
+    # DuckDB ignores Ctrl-C while it works: so it works in a thread, and this one waits.
     with ThreadPoolExecutor(1) as worker:
         running = worker.submit(warehouse.table, text)
         try:

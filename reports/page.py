@@ -1,8 +1,8 @@
 """A report: a selection, the rows of its queries, a template of the same name.
 
-The queries are the named statements of `queries/NAME.sql`, run in order; a line
-`-- from OTHER: NAMES` takes statements of another report, so that both answer alike, and
-`-- computed: NAMES` asks for what no query tells.
+The queries are the named statements of `queries/NAME.sql`, run in order; a line `-- from OTHER:
+NAMES` reuses statements of another report, so that both agree, and `-- computed: NAMES` requests
+parts that no query computes.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from ..vocabulary.release import VERSION
-from .answers_of_page import COMPUTED, Asked
+from .answers_of_page import COMPUTED, PageRuns
 from .escape import Markdown
 
 MOST = 5  # rows of each system in a ranking, unless all are requested
-SWEEP_ROWS = 20  # of published tables, from which on these are named alone, and
+SWEEP_ROWS = 20  # of published tables, above which these are only named, and
 LIST_ROWS = 40  # of any other list
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page before it is laid out: one dict of plain values, any number of templates."""
+    """A page before layout: one dict of plain values, for any template."""
 
     report: str
     names: Names
@@ -47,7 +47,7 @@ class Page:
         return replace(self, report=name, templates=folder)
 
     def markdown(self, charts: list[dict[str, str]] | None = None) -> str:
-        """The page as markdown; `charts` are title, file and caption of pictures beside it."""
+        """The page as markdown; `charts` are title, file and caption of its pictures."""
         from .templating import own_templates, rendered
 
         context = {**self.context, "charts": charts or []}
@@ -69,8 +69,8 @@ def page(
 ) -> Page:
     """Select the runs and run the queries of a report.
 
-    `templates` is a folder whose templates come before ours; `restated` holds by run id its TFLOP/s
-    by one formula. Raises BenchError when there is nothing to tell.
+    `templates` is a folder whose templates take precedence over ours; `restated` has TFLOP/s by one
+    formula, by run id. Raises BenchError for an empty page.
     """
     selected = select(warehouse, query)
     if not selected.runs:
@@ -89,10 +89,10 @@ def page(
     }
     rows = _run_all(warehouse, report, {**plan.parameters, **limits})
     names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
-    asked = Asked(warehouse, query, plan, names, most)
+    runs = PageRuns(warehouse, query, plan, names, most)
     context = {
         **rows,
-        **{name: COMPUTED[name](asked) for name in _computed(report)},
+        **{name: COMPUTED[name](runs) for name in _computed(report)},
         "name": selected.name,
         "budget": plan,
         **limits,
@@ -108,7 +108,7 @@ def page(
 def _restated(
     warehouse: Warehouse, restated: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The selected runs that were restated, by place."""
+    """The restated runs of the selection, by place."""
     query = """SELECT run_id, uri, line, size, system, nodes, world_size, dp, tp, pp, cp, mbs,
                    recompute, left_out, told
                FROM selected WHERE kind = 'measured' ORDER BY uri, line"""
@@ -120,8 +120,9 @@ def _restated(
 
 
 def _begin_marker(report: str, model: str) -> Markdown:
-    """What tells a reader, and bench itself, that the lines up to the end marker are generated."""
-    # A model's name comes from a source: nothing of it may end the comment or add an option.
+    """The marker, for readers and bench itself, that the lines up to the end marker are
+    generated."""
+    # A model's name comes from a source: it must not end the comment or add an option.
     plain = f" model={model}" if re.fullmatch(r"[\w.]+", model) else ""
     return Markdown(f"<!-- bench:begin report={report}{plain} -->")
 
@@ -155,7 +156,7 @@ def statements(report: str) -> dict[str, str]:
 
 
 def _computed(report: str) -> list[str]:
-    """The parts that the head of a report's queries asks to compute."""
+    """The computed parts that the head of a report's queries requests."""
     head = (_folder() / f"{report}.sql").read_text("utf-8")
     return [name for names in _COMPUTED.findall(head) for name in names.split()]
 

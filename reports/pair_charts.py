@@ -1,4 +1,4 @@
-"""Differences as a picture: what a setting does, and what is left of the speed of many devices."""
+"""Charts of differences: the effect of a setting, and the efficiency of many devices."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ from .picture import (
     labels_of,
     left_over,
     require,
-    told,
+    subject,
 )
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CHANGE = {False: "level", True: "change"}  # what labels a pair, with one base and with several
+_CHANGE = {
+    False: "level",
+    True: "change",
+}  # labels of a pair, with one base and with several
 
 
 def effects(names: Names, answer: Answer) -> Picture:
-    """Speed-ups of pairs that differ in nothing else, one row a configuration."""
+    """Speed-ups of pairs that differ in nothing else, one row per configuration."""
     from .chart import Bar, paired_effects
 
     alone = [row for row in answer.rows if not row["also_differs"]]
@@ -69,20 +72,20 @@ def effects(names: Names, answer: Answer) -> Picture:
 
 
 def _effect_message(names: Names, rows: Sequence[Row], what: str, base: str) -> str:
-    """How much the pairs differ: LD_PRELOAD x: 1.3x to 1.8x of none (124M on A64FX)."""
+    """The differences of the pairs: LD_PRELOAD x: 1.3x to 1.8x of none (124M on A64FX)."""
     ups = [row["speedup"] for row in rows]
     least, most = min(ups), max(ups)
     much = times(least) if least == most else f"{times(least)} to {times(most)}"
-    return f"{told(names, rows)}{what.removeprefix('Speed-up of ')}: {much} the speed of {base}"
+    return f"{subject(names, rows)}{what.removeprefix('Speed-up of ')}: {much} the speed of {base}"
 
 
 def _short(verdict: str) -> str:
-    """A verdict without the advice that a table has room for."""
+    """A verdict without its advice, for which only a table has room."""
     return re.sub(r"(not significant|not tested).*", r"\1", verdict)
 
 
 def efficiency(names: Names, answer: Answer) -> Picture:
-    """Efficiency over nodes or devices, one line a scaling group."""
+    """Efficiency over nodes or devices, one line per scaling group."""
     from .chart import Point, Series, scaling_efficiency
 
     require(answer.rows, "no two runs differ only in the number of devices")
@@ -119,19 +122,19 @@ def efficiency(names: Names, answer: Answer) -> Picture:
 
 
 def _efficiency_message(names: Names, groups: Sequence[Sequence[Row]], count: str) -> str:
-    """What is left on the most nodes or devices: 7B on A100: 88% efficiency on 1,024 devices."""
+    """The efficiency at the most nodes or devices: 7B on A100: 88% efficiency on 1,024 devices."""
     unit = "nodes" if count == "nodes" else "devices"
     lasts = [max(rows, key=lambda row: row[count]) for rows in groups]
     most = max(row[count] for row in lasts)
     shares = [row["efficiency"] for row in lasts if row[count] == most]
     low, high = percent(min(shares)), percent(max(shares))
     share = high if low == high else f"{low} to {high}"
-    machine = told(names, [row for rows in groups for row in rows])
+    machine = subject(names, [row for rows in groups for row in rows])
     return f"{machine}{share} efficiency on {number(most)} {unit}"
 
 
 def _with_batch(row: Row) -> Row:
-    """The first row of a group with the batch that all its sizes have: of a step, or a device."""
+    """The first row of a group with the batch common to all its sizes: of a step, or a device."""
     batch = row["batch"]
     if row["scaling"] == "strong":
         return {**row, "gbs": f"{batch:.10g}", "device_batch": None}

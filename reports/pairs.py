@@ -1,4 +1,4 @@
-"""What one setting changes, as a table: two configurations a row."""
+"""The effect of one setting, as a table: two configurations a row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def pairs_table(names: Names, rows: Sequence[Row]) -> Markdown:
-    """Without and with beside each other: times with range and n, change, verdict."""
+    """Without and with the setting: times with range and n, change, verdict."""
     columns: Sequence[tuple[str, str, Callable[[Row], str]]] = [
         ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
         ("Model", "left", lambda r: markdown_cell(r["size"])),
@@ -63,7 +63,7 @@ def _verdict(row: Row) -> str:
 
 
 def _load(row: Row) -> str:
-    """How busy the machine was when runs began: at most so many processes wanted its cores."""
+    """The load of the machine at the start of runs: the most processes that wanted its cores."""
     if row["load"] is None:
         return ""
     return f"{significant(row['load'], 2)} ({number(row['cpus'])})"

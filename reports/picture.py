@@ -1,4 +1,4 @@
-"""A chart under way, and what all charts of answers share: names of rows, titles, what is cut."""
+"""A chart in progress, and parts common to charts of answers: names of rows, titles, cuts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .words import label_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_SERIES, MOST_BARS = 7, 11  # of a chart; more cannot be told apart
+MOST_SERIES, MOST_BARS = 7, 11  # of a chart; more cannot be distinguished
 _MOST_NAMED = 4
 SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart under way: what draws it, of which rows, what it leaves out and says, in words."""
+    """A chart in progress: its drawing function, its rows, its omissions and its message."""
 
     draw: Callable[[str], Figure]
     rows: tuple[Row, ...]
@@ -31,12 +31,12 @@ class Picture:
 
     @property
     def note(self) -> str:
-        """What is not drawn, for a line below the chart."""
+        """The omissions, for a line below the chart."""
         return f"Not drawn: {'; '.join(self.left)}." if self.left else ""
 
 
-def told(names: Names, rows: Sequence[Row]) -> str:
-    """Model, machine and batch, as far as the rows share them: `176B on A100, GBS 2048: `."""
+def subject(names: Names, rows: Sequence[Row]) -> str:
+    """Model, machine and batch, if the rows share them: `176B on A100, GBS 2048: `."""
 
     def one(name: str) -> str | None:
         found = {row.get(name) for row in rows}
@@ -44,7 +44,7 @@ def told(names: Names, rows: Sequence[Row]) -> str:
         return None if value is None else str(value)
 
     model, system, gbs = one("size") or one("model"), one("system"), one("gbs")
-    # A document that states no device says nothing of the machine.
+    # A document without a device says nothing about the machine.
     known = system if system and names.system(system) == system else None
     machine = f"on {known}" if model and known else known
     words = [" ".join(filter(None, (model, machine)))] + ([f"GBS {gbs}"] if gbs else [])
@@ -52,12 +52,12 @@ def told(names: Names, rows: Sequence[Row]) -> str:
 
 
 def is_estimated(row: Row) -> bool:
-    """Whether nobody measured it: a fit, or marked so by the authors."""
+    """Whether it is an estimate: a fit, or marked so by the authors."""
     return row.get("basis") == "fit" or bool(row.get("time_is_marked"))
 
 
 def bar_labels(names: Names, rows: Sequence[Row]) -> list[str]:
-    """A name for each bar; those that would be equal bear their line."""
+    """A name for each bar; equal names are completed by their line."""
     columns = (*SETTING[:2], "dp", *SETTING[2:], "mbs", "gbs", "device_batch", "date")
     labels = labels_of(
         names, [{**row, "size": row["size"] or row["model"]} for row in rows], columns
@@ -71,7 +71,7 @@ def bar_labels(names: Names, rows: Sequence[Row]) -> list[str]:
 
 
 def cut(what: str, labels: Sequence[str], most: int) -> list[str]:
-    """What a chart has no room for, by name."""
+    """The labels without room in a chart."""
     more = [label for label in labels[most:] if label]
     if len(labels) <= most:
         return []
@@ -93,9 +93,9 @@ def require(rows: Sequence[Row], why: str) -> None:
 def labels_of(
     names: Names, rows: Sequence[Row], columns: Sequence[str], named: bool = True
 ) -> list[str]:
-    """What tells each row from the others; what all share is not said.
+    """Labels that distinguish rows; common values are omitted.
 
-    Where nothing does, a row is `named` by its model, or not at all.
+    Without differences, a row is `named` by its model, or has no label.
     """
     differ = [name for name in dict.fromkeys(columns) if len({row[name] for row in rows}) > 1]
     if "nodes" in differ and "dp" in differ:
@@ -103,10 +103,10 @@ def labels_of(
     found = []
     for row in rows:
         system = names.system(row["system"])
-        said = [
+        words = [
             system if name == "system" else label_of(name, row[name])
             for name in differ
             if row[name] is not None
         ]
-        found.append(", ".join(said) or (str(row["size"] or system) if named else ""))
+        found.append(", ".join(words) or (str(row["size"] or system) if named else ""))
     return found

@@ -1,4 +1,4 @@
-"""The charts of a page: which runs, grouped into which series, with which caption."""
+"""The charts of a page: selection of runs, grouping into series, captions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 MOST_SERIES, MOST_BARS = 9, 12
-MOST_POINTS = 400  # of a chart; more make it a smear, and a file of megabytes
-# What tells one setting from another; a chart with too many series falls back on the coarser ones.
+MOST_POINTS = 400  # of a chart; more would blur, in a file of megabytes
+# Columns that distinguish settings; a chart with too many series uses the coarser ones.
 _FINE = (
     "size", "system", "framework", "procs_per_node", "layers", "hidden", "heads", "tp", "pp", "cp",
     "mbs", "gbs", "seq_len", "zero_stage", "recompute", "settings",
@@ -62,8 +62,8 @@ def draw(
     rows = [row for row in rows if row[count]]
     shown = _thinned(rows, count)
     remarks = _remarks(rows, shown, names)
-    # A setting measured at several counts shows scaling and keeps its own line; what stands alone
-    # is put together as coarsely as the number of series demands.
+    # A setting measured at several counts shows scaling and keeps its own line; single points are
+    # grouped as coarsely as the number of series demands.
     groups = _grouped(shown, _FINE)
     scaling = {
         key: found for key, found in groups.items() if len({row[count] for row in found}) > 1
@@ -90,7 +90,7 @@ def draw(
         message = (
             f"{name}: {significant(best['aggregate_pflops'])} model PFLOP/s at best, on {place}"
         )
-        # Of one size dots would stand over one another.
+        # For one size the dots would overlap.
         if len({row[count] for row in shown}) == 1:
             figure = _one_size(shown, names, message)
         else:
@@ -120,7 +120,7 @@ def draw(
 
 
 def _one_size(rows: Sequence[Row], names: Names, title: str) -> Figure:
-    """Aggregates of one number of nodes or devices, a bar a configuration, the best first."""
+    """Aggregates at one number of nodes or devices, a bar per configuration, the best first."""
     from . import chart
 
     ranked = sorted(rows, key=lambda row: -row["aggregate_pflops"])
@@ -137,7 +137,7 @@ def _one_size(rows: Sequence[Row], names: Names, title: str) -> Figure:
 
 
 def _thinned(rows: Sequence[Row], count: str) -> list[Row]:
-    """All runs, or of too many the best of each setting and count, then of each coarser one."""
+    """All runs, or for too many the best of each setting and count, then of each coarser one."""
     kept = list(rows)
     for keys in _KEYS:
         if len(kept) <= MOST_POINTS:
@@ -152,7 +152,7 @@ def _thinned(rows: Sequence[Row], count: str) -> list[Row]:
 
 
 def _remarks(rows: Sequence[Row], shown: Sequence[Row], names: Names) -> str:
-    """What a reader has to know of some points: those left out, and those the authors mark."""
+    """Notes on points: the omitted ones, and those marked by the authors."""
     remarks = ""
     if len(shown) < len(rows):
         remarks += f" Drawn: the best {len(shown):,} of {len(rows):,} runs, by setting."
@@ -199,7 +199,7 @@ def _series(
     count: str,
     systems: bool,
 ) -> list[Series]:
-    """One series a group, named by what differs between them (and by system, if asked)."""
+    """One series per group, named by differences between them (and by system, on request)."""
     from .chart import Point, Series
 
     shown = [

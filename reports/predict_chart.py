@@ -21,7 +21,7 @@ def predict_picture(names: Names, made: Decision) -> Figure:
 
 
 def _waterfall(names: Names, made: Decision) -> Figure:
-    """The seconds of a step, term by term; of a token and device where no batch is known."""
+    """The seconds of a step, term by term; of a token and device if the batch is unknown."""
     row = made.rows[0]
     tokens, timed = row["tokens_per_s"], row["step_time_s"]
     # Terms are device-seconds a token.
@@ -32,8 +32,8 @@ def _waterfall(names: Names, made: Decision) -> Figure:
         1e6 / row["tokens_per_s_per_device_high"], 1e6 / row["tokens_per_s_per_device_low"],
     )  # fmt: skip
     unit = "s" if timed else "µs"
-    told = f"{row['size']} on {names.system(row['system'])}" if row["size"] else "Predicted"
-    title = f"{told}, {configuration_words(row)}: {significant(whole, 3)} {unit}"
+    subject = f"{row['size']} on {names.system(row['system'])}" if row["size"] else "Predicted"
+    title = f"{subject}, {configuration_words(row)}: {significant(whole, 3)} {unit}"
     title += f" a step, {significant(tokens, 3)} tokens/s" if timed else " a token and device"
     label = "Seconds of a step" if timed else "Microseconds of a token and device"
     total = Bar("predicted, with 90% interval", whole, *ends)
@@ -45,7 +45,7 @@ def _waterfall(names: Names, made: Decision) -> Figure:
 
 
 def _agreement(names: Names, made: Decision) -> Figure:
-    """Runs of the start's model, or of all models of its system where these are few."""
+    """Runs of the base's model, or of all models of its system if these are few."""
     base = made.facts["base"]
     every = made.facts["predictor"].agreement(system_of(base))
     own = [one for one in every if one[0]["size"] == base["size"]]
@@ -58,8 +58,8 @@ def _agreement(names: Names, made: Decision) -> Figure:
     pairs = [Pair(row["tokens_per_s_per_device"], *ends) for row, *ends in chosen]
     pairs.sort(key=lambda one: (one.measured, one.predicted))
     off = sorted(abs(one.predicted / one.measured - 1) for one in pairs)[len(pairs) // 2]
-    held = sum(one.held for one in pairs)
+    covered = sum(one.covered for one in pairs)
     what = f"{base['size']} on " if chosen is own and base["size"] else ""
     title = f"{what}{names.system(base['system'])}: predictions off by {percent(off, 1)} (median),"
-    title += f" {held} of {len(pairs)} within their 90% intervals"
+    title += f" {covered} of {len(pairs)} within their 90% intervals"
     return draw_agreement(pairs, title, "tokens/s a device")

@@ -1,4 +1,4 @@
-"""Rankings as a picture: TFLOP/s, MFU and memory, a bar a configuration."""
+"""Charts of rankings: TFLOP/s, MFU and memory, a bar per configuration."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 from ..project.short import Names
 from ..vocabulary.format import percent, significant
 from .answer import Answer, devices_words
-from .picture import MOST_BARS, Picture, bar_labels, cut, is_estimated, require, told
+from .picture import MOST_BARS, Picture, bar_labels, cut, is_estimated, require, subject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def tflops(names: Names, answer: Answer) -> Picture:
-    """TFLOP/s of a device, a bar a configuration, with the MFU where it is known."""
+    """TFLOP/s of a device, a bar per configuration, with the MFU if known."""
     return _ranking(names, answer, "tflops", " TFLOP/s", "TFLOP/s per device, as printed")
 
 
 def mfu(names: Names, answer: Answer) -> Picture:
-    """MFU, a bar a configuration: as printed, else of the peak that the device is known to have."""
+    """MFU, a bar per configuration: as printed, else by the known peak of the device."""
     assumed = any(row["mfu"] and row["peak_assumed"] for row in answer.rows)
     head = "Model FLOPs utilization (MFU), %" + (" if it ran in 16 bits" if assumed else "")
     return _ranking(names, answer, "mfu", "%", head)
 
 
 def memory(names: Names, answer: Answer) -> Picture:
-    """Memory, a bar a configuration, the least first."""
+    """Memory, a bar per configuration, the least first."""
     return _ranking(names, answer, "memory_gb", " GB", "Memory, GB as printed")
 
 
@@ -36,7 +36,7 @@ def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) ->
     scale = 100 if column == "mfu" else 1  # a share, drawn in percent
     rows = [row for row in answer.rows if row[column]]
     require(rows, f"no run states {head.partition(',')[0]}")
-    # By what is drawn: TFLOPs that count recompute and such that do not are ranked by others.
+    # By the drawn value: the ranking by model TFLOPs differs from that with recompute.
     rows.sort(key=lambda row: row[column] if column == "memory_gb" else -row[column])
     drawn = rows[:MOST_BARS]
     labels, every = bar_labels(names, drawn), bar_labels(names, rows)
@@ -64,6 +64,6 @@ def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) ->
 
     best = f"{significant(drawn[0][column] * scale, 3)}{unit}{' MFU' if column == 'mfu' else ''}"
     at = labels[0] or devices_words(drawn[0])
-    message = f"{told(names, drawn)}{best} at best, {at}"
+    message = f"{subject(names, drawn)}{best} at best, {at}"
     more = cut("configurations, ranked below", every, MOST_BARS)
     return Picture(draw, tuple(drawn), tuple(more), message)

@@ -32,7 +32,7 @@ def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) ->
 
 
 def answers_table(names: Names, rows: Sequence[Row], plan: Budget) -> Markdown:
-    """The best of each model and system, a row each: what a sentence each would say."""
+    """The best of each model and system, a row each: the content of a sentence each."""
     best = [row for row in rows if row["place"] == 1]
     speed: Column = (
         "Tokens/s", "right",
@@ -40,8 +40,8 @@ def answers_table(names: Names, rows: Sequence[Row], plan: Budget) -> Markdown:
         else italic(significant(r["tokens_per_s"], 4)),
     )  # fmt: skip
     of = {column[0]: column for column in _columns(names, plan)}
-    said = ["Model", "System", _days_head(plan), "Nodes (devices)", "DP/TP/PP", "MBS", "MFU"]
-    chosen = [of[head] for head in said if _shown(best).get(head, True)]
+    heads = ["Model", "System", _days_head(plan), "Nodes (devices)", "DP/TP/PP", "MBS", "MFU"]
+    chosen = [of[head] for head in heads if _shown(best).get(head, True)]
     return table_of([*chosen[:2], speed, *chosen[2:], of["Source"]], best)
 
 
@@ -50,7 +50,7 @@ def _days_head(plan: Budget | None) -> str:
 
 
 def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
-    """Which columns tell rows apart, of those that need not be there."""
+    """The optional columns that distinguish rows."""
     return {
         "Model": several_models(rows),
         "GBS": len({row["gbs"] for row in rows}) > 1,
@@ -64,7 +64,7 @@ def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
 
 
 def _columns(names: Names, plan: Budget | None) -> list[Column]:
-    """All that a ranking tells of a configuration."""
+    """All columns of a ranking for a configuration."""
     return [
         (_days_head(plan), "right", lambda r: italic(marked(days(r["days"]), r))),
         ("Range", "center", lambda r: "" if r["time_is_marked"] else italic(_days_range(r))),
@@ -84,13 +84,13 @@ def _columns(names: Names, plan: Budget | None) -> list[Column]:
 
 
 def _mfu(row: Row) -> str:
-    """As printed, else as computed here, which italics say."""
+    """As printed, else as computed here, which is in italics."""
     text = percent(row["mfu"], 1)
     return markdown_cell(text) if row["mfu_from"] == "printed" else italic(text)
 
 
 def _speed() -> list[Column]:
-    """How fast a configuration is, and from how much that is known."""
+    """The speed of a configuration, and the number of measurements."""
     rate: Column = (
         "Tokens/s/device", "right", lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
     )  # fmt: skip

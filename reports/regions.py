@@ -1,7 +1,7 @@
 """Regions of a markdown file between `<!-- bench:begin ... -->` and `<!-- bench:end -->`.
 
-A file is split at line feeds and put together again from the same pieces, so that what is not
-rewritten keeps every byte: line ends, trailing blanks, a missing last line end.
+A file is split at line feeds and joined from the same pieces, so that unchanged parts keep every
+byte: line ends, trailing blanks, a missing last line end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VALUES = frozenset((
 ))  # fmt: skip
 _MARKER = re.compile(r"^\ufeff?(?P<indent>[ \t]*)<!--\s*bench:(?P<word>[\w-]*)(?P<rest>.*)$", re.S)
 _ANY = re.compile(r"<!--\s*bench", re.I)
-# What somebody may have meant as a marker: another case, another sign, behind a quote or text.
+# Near misses of a marker: another case, another sign, after a quote or text.
 _NEARLY = re.compile(r"(?<!\\)<!--\s*bench[\s:_.-]*(?:begin|end)\b", re.I)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _CLOSED = re.compile(r"^(?P<options>(?:\s.*?)?)(?<!\s)\s*-->\s*$", re.S)
@@ -38,11 +38,11 @@ class Region:
     options: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
     indent: str = ""
-    within_html: bool = False  # where a table needs a blank line before it to be one
+    within_html: bool = False  # where a table needs a blank line before it
 
     @property
     def title(self) -> str:
-        """What stands in it, in the words of its marker."""
+        """Its content, in the words of its marker."""
         return f"table {self.options['table']}" if "table" in self.options else self.report
 
     @property
@@ -59,22 +59,23 @@ class Document:
     regions: tuple[Region, ...]
 
     def body(self, region: Region) -> str:
-        """What stands between the markers, without blank lines around, ends of line as \\n."""
+        """The text between the markers, without blank lines around, ends of line as \
+        ."""
         text = "".join(self.lines[region.begin : region.end - 1]).replace("\r\n", "\n")
         return _plain(text, region.indent)
 
     def edited(self, region: Region) -> bool:
-        """Whether somebody has changed what bench wrote there, as the digest tells."""
+        """Whether its content was edited by hand, as the digest shows."""
         return region.digest is not None and region.digest != digest(self.body(region))
 
     def is_stale(self, region: Region, body: str) -> bool:
-        """Whether it does not hold this text, or its digest is not that of what it holds."""
+        """Whether its content differs from this text, or its digest from its content."""
         return _plain(body, region.indent) != self.body(region) or self.edited(region)
 
     def replaced(self, bodies: Mapping[Region, str]) -> str:
-        """The text with these bodies, laid out as the file is, and a digest at every end marker.
+        """The text with these bodies, in the layout of the file, and a digest at every end marker.
 
-        Where a region holds its body and its digest no byte changes.
+        A region that has its body and its digest keeps every byte.
         """
         lines = list(self.lines)
         for region in sorted(bodies, key=lambda one: one.begin, reverse=True):
@@ -103,9 +104,10 @@ def digest(body: str) -> str:
 
 
 def read_document(text: str, name: str) -> Document:
-    """The regions of a markdown text; markers shown as code are none.
+    """The regions of a markdown text; markers shown as code do not count.
 
-    Raises BenchError, with the line, for a marker that is broken, unknown or without its other.
+    Raises BenchError, with the line, for a broken or unknown marker, or one without its
+    counterpart.
     """
     lines = tuple(re.findall(r"[^\n]*\n|[^\n]+", text))
     if not _ANY.search(text):
@@ -119,7 +121,7 @@ def read_document(text: str, name: str) -> Document:
         place = f"{name}:{number}"
         found = _MARKER.match(line.rstrip("\r\n"))
         if found is None:
-            if begin is None:  # what stands in a region is generated
+            if begin is None:  # regions have generated content
                 _refuse_nearly(line, place)
             continue
         word, options = found["word"], _options(found["rest"], place)
@@ -153,7 +155,7 @@ def read_document(text: str, name: str) -> Document:
 
 
 def _refuse_nearly(line: str, place: str) -> None:
-    """Raises BenchError for a line that is meant as a marker and is none."""
+    """Raises BenchError for a line that resembles a marker and is none."""
     if "<!--" in line and _NEARLY.search(_SPAN.sub("", line)):
         raise BenchError(
             "a marker that is not written as one",
@@ -207,7 +209,7 @@ def _known(options: dict[str, str], place: str) -> dict[str, str]:
         )  # fmt: skip
     if "table" in options and (wrong := sorted(set(options) - {"table", "from"})):
         raise BenchError(
-            f"the option {wrong[0]!r} of a marker has no meaning beside table=", where=place,
+            f"the option {wrong[0]!r} of a marker has no meaning with table=", where=place,
             why="a table is written as it was published", hint="leave it out, or report=sweep",
         )  # fmt: skip
     return options
@@ -243,7 +245,7 @@ def _plain(text: str, indent: str) -> str:
 
 
 def _blank(lines: Sequence[str]) -> list[str]:
-    """The blank lines that a text begins with."""
+    """The blank lines at the start of a text."""
     count = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
     return list(lines[:count])
 
@@ -254,11 +256,11 @@ def _with_digest(line: str, written: str) -> str:
 
 
 def _blocks(text: str) -> tuple[set[int], set[int]]:
-    """The lines that markdown shows as code, where a marker is an example of one, and those of HTML
-    that another line has opened."""
+    """The lines that markdown shows as code, where a marker is an example, and those of HTML opened
+    on another line."""
     from markdown_it import MarkdownIt
 
-    # A carriage return alone ends a line there, and none here.
+    # A carriage return alone ends a line in markdown, but not here.
     tokens = MarkdownIt("commonmark").parse(re.sub(r"\r(?!\n)", " ", text))
     code: set[int] = set()
     html: set[int] = set()

@@ -1,4 +1,4 @@
-"""What changed between two sets of runs: rows matched by configuration, not text by line."""
+"""Differences between two sets of runs: rows matched by configuration, not text by line."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KEY = (
     "settings",
 )
 MEASURED = ("step_time_s", "tflops", "memory")
-TOLD = ("status", "left_out")
+STATUS = ("status", "left_out")
 OTHERS = "others"  # every other number of a row, by metric
-EPOCH = "epoch"  # stated for rows that are compared across a boundary
+EPOCH = "epoch"  # stated for rows compared across a boundary
 HEADINGS = {"step_time_s": "Sec/it", "tflops": "TFLOPs", "memory": "Memory", OTHERS: "Others",
             "status": "Status", "left_out": "Left out", EPOCH: "Across a boundary"}  # fmt: skip
-ALIKE = 1e-9  # relative: what the order of adding makes of a mean
-# A record's row goes by the place in its source; `file` and `file_line` are where it is read.
+ALIKE = 1e-9  # relative: the effect of summation order on a mean
+# A record's row is identified by the place in its source; `file` and `file_line` are its location.
 _QUERY = f"""
     WITH marks AS (
         SELECT run_id, max(value) FILTER (field = 'source') AS source,
@@ -48,7 +48,7 @@ _QUERY = f"""
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One row that is not the same: `old` None: added, `new` None: removed."""
+    """One row that differs: `old` None: added, `new` None: removed."""
 
     old: Row | None
     new: Row | None
@@ -59,7 +59,7 @@ class Change:
 
     @property
     def crosses(self) -> bool:
-        """Whether the two stand on two sides of a boundary, so that numbers do not compare."""
+        """Whether the two are on different sides of a boundary, so that numbers do not compare."""
         return self.old is not None and self.new is not None and side(self.old) != side(self.new)
 
     @property
@@ -72,7 +72,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """Every row that changed, and how many did not."""
+    """Every row that changed, and the number of unchanged ones."""
 
     changes: tuple[Change, ...] = ()
     unchanged: int = 0
@@ -86,7 +86,7 @@ class Diff:
 
 
 def rows(warehouse: Warehouse, where: str | None = None) -> list[Row]:
-    """The runs to compare, with what was measured; `where` is the text of a condition."""
+    """The runs to compare, with their measurements; `where` is the text of a condition."""
     select(warehouse, Query(where=where))
     found = warehouse.dicts(_QUERY, [list(MEASURED)])
     return [
@@ -95,7 +95,7 @@ def rows(warehouse: Warehouse, where: str | None = None) -> list[Row]:
 
 
 def compare(old: Sequence[Row], new: Sequence[Row]) -> Diff:
-    """Match rows by configuration; of several with one configuration the equal ones first."""
+    """Match rows by configuration; among several with one configuration equal ones first."""
     before, after = _by_key(old), _by_key(new)
     changes: list[Change] = []
     unchanged = 0
@@ -118,7 +118,7 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Diff:
 
 
 def _pairs(left: list[Row], right: list[Row]) -> Iterator[Change]:
-    """Take out of both what is compared: first what stands on one side of every boundary."""
+    """Remove compared pairs from both: first those on the same side of every boundary."""
     for row in list(right):
         same = next((one for one in left if side(one) == side(row)), None)
         if same is not None:
@@ -130,12 +130,13 @@ def _pairs(left: list[Row], right: list[Row]) -> Iterator[Change]:
 
 
 def side(row: Row) -> tuple[str, str]:
-    """Before or since which boundary a row stands: its text, since lines move."""
+    """The side of a row at boundaries: by their text, since lines move."""
     return (row.get("epoch") or "").partition(" ")[0], (row.get("boundary") or "").strip()
 
 
 def _reasons(left_out: str | None) -> str:
-    """Why a row is left out; which of two copies is one hangs on rows that are not its own."""
+    """The reason for leaving out a row, without the choice of copies, which depends on other
+    rows."""
     reasons = (left_out or "").split(", ")
     return ", ".join(reason for reason in reasons if reason not in ("", "copy"))
 
@@ -152,7 +153,7 @@ def _by_key(found: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
 
 
 def _take_same(left: list[Row], right: list[Row]) -> int:
-    """Take out of both what is alike to the last digit, without comparing each with each."""
+    """Remove rows equal to the last digit from both, without comparing each with each."""
     known: dict[str, list[Row]] = defaultdict(list)
     for row in left:
         known[_digits(row)].append(row)
@@ -168,19 +169,19 @@ def _take_same(left: list[Row], right: list[Row]) -> int:
 
 
 def _digits(row: Row) -> str:
-    return repr([row[name] for name in (*MEASURED, "memory_unit", OTHERS, *TOLD)])
+    return repr([row[name] for name in (*MEASURED, "memory_unit", OTHERS, *STATUS)])
 
 
 def _equal(old: Row, new: Row) -> bool:
     return (
-        all(old[name] == new[name] for name in (*TOLD, "memory_unit"))
+        all(old[name] == new[name] for name in (*STATUS, "memory_unit"))
         and all(alike(old[name], new[name]) for name in MEASURED)
         and not any(other_changes(old, new))
     )
 
 
 def other_changes(old: Row, new: Row) -> Iterator[tuple[str, float | None, float | None]]:
-    """Of the other numbers those that are not the same: name, old and new value."""
+    """The other numbers that differ: name, old and new value."""
     before, after = old.get(OTHERS) or {}, new.get(OTHERS) or {}
     for name in {**before, **after}:
         if not alike(before.get(name), after.get(name)):

@@ -14,7 +14,7 @@ from .rowdiff import (
     KEY,
     MEASURED,
     OTHERS,
-    TOLD,
+    STATUS,
     Change,
     Diff,
     Row,
@@ -27,7 +27,7 @@ _SPLIT = (*axes(), "ep", "vpp")
 
 
 def columns(diff: Diff) -> list[str]:
-    """The headings of the diff as a table: those of which a row has something to say."""
+    """The headings of the diff as a table: those with a value in some row."""
     shown = [name for name in HEADINGS if any(_cell(c, name) for c in diff.changes)]
     return ["Change", "Row", "Configuration", *(HEADINGS[name] for name in shown)]
 
@@ -48,16 +48,16 @@ def cells(diff: Diff) -> list[list[str]]:
 
 
 def common_words(diff: Diff) -> str:
-    """What all rows of the table share, said once."""
+    """The values common to all rows of the table, stated once."""
     return ", ".join(_words(_common(diff)))
 
 
 def markdown(diff: Diff) -> str:
-    """The diff for a pull request: what happened, then one table."""
+    """The diff for a pull request: a summary, then one table."""
     lines = [f"**{diff.headline}** (rows by configuration)", ""]
     if diff.changes:
-        if said := common_words(diff):
-            lines += [f"All: {markdown_cell(said)}.", ""]
+        if common := common_words(diff):
+            lines += [f"All: {markdown_cell(common)}.", ""]
         heads = columns(diff)
         numbers = {HEADINGS[name] for name in MEASURED}
         sides = ["right" if head in numbers else "left" for head in heads]
@@ -89,7 +89,7 @@ def plain(diff: Diff) -> dict[str, Any]:
 
 
 def _share(change: Change, name: str) -> float | None:
-    """By how much a measurement changed, as a share of the old one."""
+    """The change of a measurement, relative to the old one."""
     if change.old is None or change.new is None:
         return None
     if name == "memory" and change.old["memory_unit"] != change.new["memory_unit"]:
@@ -122,7 +122,7 @@ def _cell(change: Change, name: str) -> str:
 
 
 def _epochs(change: Change) -> str:
-    """Both sides of a boundary that a comparison crosses, and what changed there."""
+    """Both sides of a boundary that a comparison crosses, and the change there."""
     if not change.crosses or change.old is None or change.new is None:
         return ""
     sides = (row.get(EPOCH) or "no boundary" for row in (change.old, change.new))
@@ -146,7 +146,7 @@ def _others(change: Change) -> str:
 
 
 def _figure(value: float | None, basis: str) -> str:
-    """A number as printed; of a log the median to four digits."""
+    """A number as printed; for a log the median to four digits."""
     if value is None:
         return "-"
     return significant(value, 4) if basis == "log" else number(value)
@@ -155,7 +155,7 @@ def _figure(value: float | None, basis: str) -> str:
 def _text(row: Row | None, name: str) -> str:
     if row is None or row[name] is None:
         return ""
-    if name in TOLD:
+    if name in STATUS:
         return "" if row[name] == "ok" else str(row[name])
     text = _figure(row[name], row["basis"])
     return f"{text} {row['memory_unit']}" if name == "memory" else text
@@ -167,7 +167,7 @@ def _values(row: Row | None) -> dict[str, Any] | None:
     place = {"where": f"{row['uri']}:{row['line']}"}
     if row["file"] != row["uri"]:
         place["file"] = row["file"]
-    kept = {name: row[name] for name in (*MEASURED, "memory_unit", OTHERS, *TOLD)}
+    kept = {name: row[name] for name in (*MEASURED, "memory_unit", OTHERS, *STATUS)}
     return place | {name: value for name, value in kept.items() if value not in (None, "", {})}
 
 
@@ -183,15 +183,15 @@ def _common(diff: Diff) -> dict[str, Any]:
 
 
 def _words(row: Row) -> list[str]:
-    """A configuration in words; what another word says already is left out."""
-    said = {name: row[name] for name in KEY if row.get(name) is not None}
-    if said.get("model") and said.get("size"):
-        said.pop("model")
-    if said.get("world_size") in (said.get("nodes"), said.get("devices")):
-        said.pop("world_size", None)
-    split = " ".join(f"{name.upper()}{said[name]}" for name in _SPLIT if name in said)
+    """A configuration in words, without redundant ones."""
+    values = {name: row[name] for name in KEY if row.get(name) is not None}
+    if values.get("model") and values.get("size"):
+        values.pop("model")
+    if values.get("world_size") in (values.get("nodes"), values.get("devices")):
+        values.pop("world_size", None)
+    split = " ".join(f"{name.upper()}{values[name]}" for name in _SPLIT if name in values)
     words: list[str] = []
-    for name, value in said.items():
+    for name, value in values.items():
         if name in _SPLIT:
             words += [split] if split and split not in words else []
         else:

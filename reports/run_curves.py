@@ -1,4 +1,4 @@
-"""Step time and loss of logs over their iterations, a curve a run."""
+"""Step time and loss of logs over their iterations, a curve per run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .charts.curves import Curve
 
 COLUMNS = {"steps": ("step_time_s", "Sec/it"), "loss": ("loss", "Loss")}
-_MOST, _POINTS = 7, 200  # runs; places of a curve, of more the median of neighbours stands
+_MOST, _POINTS = 7, 200  # runs; points of a curve, beyond which medians of neighbors are drawn
 _STEPS = """
     WITH steps AS (
         SELECT e.run_id, e.iteration, {value} AS value
@@ -37,7 +37,7 @@ _STEPS = """
 
 
 def curves(warehouse: Warehouse, names: Names, name: str, query: Query) -> Picture:
-    """The chart `name` of the logs of a query; raises BenchError where none logs three steps."""
+    """The chart `name` of the logs of a query; raises BenchError if none logs three steps."""
     column, head = COLUMNS[name]
     select(warehouse, query)
     value = "e.loss" if column == "loss" else "c.step_time_s"
@@ -60,7 +60,7 @@ def curves(warehouse: Warehouse, names: Names, name: str, query: Query) -> Pictu
 
 
 def _labels(names: Names, runs: Sequence[Mapping[str, object]]) -> list[str]:
-    """What tells the runs apart: their logs, of one log their lines."""
+    """Labels that distinguish the runs: their logs, within one log their lines."""
     of_log = Counter(str(run["uri"]) for run in runs)
     if len(of_log) == 1 and len(runs) > 1:
         return [f"line {run['line']}" for run in runs]
@@ -71,7 +71,7 @@ def _labels(names: Names, runs: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _curves(name: str, run: Mapping[str, object]) -> list[Curve]:
-    """The curve of a run; of many steps their medians over the single ones, drawn pale."""
+    """The curve of a run; for many steps their medians over the single ones, drawn pale."""
     from .charts.curves import Curve
 
     xs, ys = _numbers(run["xs"]), _numbers(run["ys"])
@@ -88,7 +88,7 @@ def _curves(name: str, run: Mapping[str, object]) -> list[Curve]:
 
 
 def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> str:
-    """What the curves say, in one sentence."""
+    """A summary of the curves, in one sentence."""
     sizes = {str(run["size"]) for run in runs if run["size"]}
     systems = {names.system(str(run["system"])) for run in runs}
     models = sizes if len(sizes) < 2 else {f"{len(sizes)} models"}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..project.short import Names
 from ..vocabulary.format import number, params
 from .escape import Markdown, italic, markdown_cell
-from .table_cells import Row, lines_said, model_cell, several_models, table_of
+from .table_cells import Row, line_list, model_cell, several_models, table_of
 from .words import DEVICE, SHAPE, text_of, with_mark
 
 Lines = dict[tuple[str, str], list[int]]
@@ -24,12 +24,12 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         return with_mark(listed, row, *DEVICE)
 
     def length(row: Row) -> str:
-        said = with_mark(number(row["seq_len"]), row, "seq_len") or "not stated"
-        return said + _by(stated, row, "seq_len")
+        text = with_mark(number(row["seq_len"]), row, "seq_len") or "not stated"
+        return text + _by(stated, row, "seq_len")
 
     def batch(row: Row) -> str:
-        said = with_mark(", ".join(map(str, row["gbs"] or [])), row, "gbs") or "not stated"
-        return said + _by(stated, row, "gbs")
+        text = with_mark(", ".join(map(str, row["gbs"] or [])), row, "gbs") or "not stated"
+        return text + _by(stated, row, "gbs")
 
     def tokens(row: Row) -> str:
         return italic(", ".join(map(number, row["tokens_per_step"] or [])))
@@ -52,7 +52,7 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
 def _by(stated: Lines, row: Row, *fields: str) -> str:
     """The lines that state fields of a source, in brackets."""
     found = sorted({line for field in fields for line in stated.get((row["uri"], field), [])})
-    return f" ({lines_said(found)})" if found else ""
+    return f" ({line_list(found)})" if found else ""
 
 
 def _shape(stated: Lines, row: Row) -> str:

@@ -12,7 +12,7 @@ from ..decide.lookup import benchmark_tables
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import significant
 from ..vocabulary.pieces import format_pieces
-from .escape import Markdown, italic, pipe_table, stood_cell, visible
+from .escape import Markdown, italic, pipe_table, verbatim_cell, visible
 
 Row = Mapping[str, Any]
 _LIFTED = frozenset(
@@ -36,13 +36,13 @@ _STATED = {
 
 @dataclass(frozen=True)
 class Sweep:
-    """One published table of a page: laid out when it is asked for, since most may not be."""
+    """One published table of a page: laid out on demand, since most may not be shown."""
 
     published: Row
     shown: tuple[Row, ...]  # rows with a result, or planned
     without_result: tuple[Row, ...]
     context: Sequence[Row]
-    parts: tuple[Sweep, ...] = ()  # the tables that this one joins, of one layout
+    parts: tuple[Sweep, ...] = ()  # the joined tables of one layout
 
     @property
     def uri(self) -> str:
@@ -72,24 +72,24 @@ class Sweep:
 
     @property
     def counted(self) -> int:
-        """How many of its rows are not excluded."""
+        """The number of its rows that are not excluded."""
         return sum(not row["left_out"] for row in self.shown)
 
     @cached_property
     def lifted(self) -> dict[int, str]:
-        """The columns that all rows share, and their text."""
+        """The columns with a common value in all rows, and its text."""
         return _common(self.published["columns"], self.shown)
 
     @property
     def common(self) -> str:
-        """What its rows share, said once above it."""
+        """The values common to its rows, stated once above it."""
         headings = self.published["headings"]
         shared = (f"{headings[at]} {text}" for at, text in self.lifted.items() if text != "-")
         return ", ".join(filter(None, [*shared, self.facts]))
 
     @property
     def facts(self) -> str:
-        """What the text around it states of its rows."""
+        """The statements of the surrounding text about its rows."""
         return ", ".join(
             f"{_STATED.get(fact['field'], fact['field'])}{fact['value']} (line {fact['line']})"
             for fact in self.context
@@ -101,7 +101,7 @@ class Sweep:
         published = self.published
         columns, headings = published["columns"], published["headings"]
         places = [place for place in range(len(headings)) if place not in self.lifted]
-        header = [stood_cell(headings[place]) for place in places]
+        header = [verbatim_cell(headings[place]) for place in places]
         alignment = ["left" if columns[place] in _LEFT else "right" for place in places]
         computed = any(
             row["model_tflops"] is not None and not row["left_out"] for row in self.shown
@@ -123,8 +123,8 @@ def sweeps(
     context: Sequence[Row] = (),
     seconds: Mapping[str, float] | None = None,
 ) -> list[Sweep]:
-    """The tables of a page in document order; `context` is what the text around them states,
-    `seconds` the step times by run that TFLOPs tell where no time is stated."""
+    """The tables of a page in document order; `context` are statements of the surrounding text,
+    `seconds` the step times by run implied by TFLOPs if no time is stated."""
     around: dict[str, list[Row]] = {}
     for fact in context:
         around.setdefault(fact["table_id"], []).append(fact)
@@ -139,7 +139,7 @@ def sweeps(
 
 
 def merged(found: Sequence[Sweep]) -> list[Sweep]:
-    """The tables of a page with neighbours of one document and one layout as one table each."""
+    """The tables of a page with adjacent ones of one document and layout merged."""
     groups: list[list[Sweep]] = []
     for sweep in found:
         alike = groups and _layout(groups[-1][-1]) == _layout(sweep) and sweep.shown
@@ -181,7 +181,7 @@ def _has_result(row: Row) -> bool:
 
 
 def _common(columns: Sequence[str], rows: Sequence[Row]) -> dict[int, str]:
-    """Columns of the model or setting whose cells are all alike: said once, above the table."""
+    """Columns of the model or setting with equal cells: stated once, above the table."""
     found: dict[int, str] = {}
     for place, name in enumerate(columns):
         texts = {_raw(row, place) for row in rows}
@@ -207,7 +207,7 @@ def _raw(row: Row, place: int) -> str:
 def _body_row(row: Row, places: Sequence[int], table: Row, computed: bool) -> list[str]:
     columns, headings = table["columns"], table["headings"]
     cells = [_cell(row, place, columns[place], headings[place]) for place in places]
-    surplus = [stood_cell(cell["raw"]) for cell in row["cells"][len(columns) :]]
+    surplus = [verbatim_cell(cell["raw"]) for cell in row["cells"][len(columns) :]]
     if surplus:
         cells[-1] = " ".join([cells[-1], *surplus])
     if computed:
@@ -221,17 +221,17 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
     cell = row["cells"][place]
     in_pflops = name == "agg_pflops" and "p" in heading.lower().partition("flop")[0]
     if in_pflops and cell["kind"] == "missing" and not row["left_out"]:
-        return italic(significant(row["documented_aggregate"], 3)) or stood_cell(cell["raw"])
+        return italic(significant(row["documented_aggregate"], 3)) or verbatim_cell(cell["raw"])
     if name == "step_time" and row["seconds"] and cell["kind"] == "missing":
         marked = any("^" in c["raw"] for c in row["cells"] if c["name"] == "tflops")
         return italic(significant(row["seconds"], 3) + ("^" if marked else ""))
     doubted = {name or "-", f"#{place + 1}"} & set(row["doubted"] or ())
-    return stood_cell(cell["raw"]) + (_WARN if cell["misfit"] or doubted else "")
+    return verbatim_cell(cell["raw"]) + (_WARN if cell["misfit"] or doubted else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Regenerated:
-    """The markdown of tables, and the cells that their typed values do not give back."""
+    """The markdown of tables, and the cells that differ from their typed values."""
 
     markdown: str
     not_rebuilt: tuple[str, ...]
@@ -240,7 +240,7 @@ class Regenerated:
 
 
 def regenerate(warehouse: Warehouse, name: str, number: int | None) -> Regenerated:
-    """The N-th benchmark table of a source, or all; raises BenchError when there is none."""
+    """The N-th benchmark table of a source, or all; raises BenchError without one."""
     uri, chosen = benchmark_tables(warehouse, name, number)
     parts = [_table(warehouse, uri, table) for table in chosen]
     if len(parts) == 1:
@@ -266,6 +266,6 @@ def _table(warehouse: Warehouse, uri: str, table: Mapping[str, Any]) -> Regenera
     header = [*headings, *[""] * (width - len(headings))]
     full = [[*cells, *[""] * (width - len(cells))] for cells in rows.values()]
     sides = [*alignment, *["none"] * (width - len(alignment))][:width]
-    body = [[stood_cell(cell) for cell in cells] for cells in full]
-    markdown = visible(pipe_table([stood_cell(name) for name in header], body, sides)) + "\n"
+    body = [[verbatim_cell(cell) for cell in cells] for cells in full]
+    markdown = visible(pipe_table([verbatim_cell(name) for name in header], body, sides)) + "\n"
     return Regenerated(markdown, tuple(missed), tuple(header), tuple(map(tuple, full)))

@@ -1,4 +1,4 @@
-"""The cells that tables of pages share, and rows to a table of them."""
+"""Common cells of tables of pages, and rows as tables of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Column = tuple[str, str, Callable[[Row], str]]
 
 
 def several_models(rows: Sequence[Row]) -> bool:
-    """Whether the rows are of more than one model."""
+    """Whether the rows have more than one model."""
     return len({row["size"] for row in rows}) > 1
 
 
@@ -24,7 +24,7 @@ def table_of(
     rows: Sequence[Row],
     merged: Sequence[str] = (),
 ) -> Markdown:
-    """Rows as a table; neighbours that differ in `merged` columns alone are one row."""
+    """Rows as a table; adjacent ones that differ only in `merged` columns are one row."""
     heads = [head for head, _, _ in columns]
     apart = [at for at, head in enumerate(heads) if head in merged]
     groups: list[list[list[str]]] = []
@@ -46,15 +46,15 @@ def table_of(
 
 
 def _joined(cells: Sequence[str]) -> str:
-    """Cells as one, in order: 004:44, :45; what all share once."""
+    """Cells as one, in order: 004:44, :45; a common value once."""
     if len(set(cells)) == 1:
         return cells[0]
-    said, last = [], ""
+    joined, last = [], ""
     for cell in cells:
         source, colon, line = cell.rpartition(":")
-        said.append(f":{line}" if colon and source == last else cell)
+        joined.append(f":{line}" if colon and source == last else cell)
         last = source
-    return ", ".join(said)
+    return ", ".join(joined)
 
 
 def source_cell(names: Names, row: Row) -> str:
@@ -88,7 +88,7 @@ def marked(text: str, row: Row) -> str:
     return f"{text}^" if row["time_is_marked"] and text else text
 
 
-def lines_said(numbers: Sequence[int]) -> str:
+def line_list(numbers: Sequence[int]) -> str:
     """`line 8`, `lines 8, 12, 40, ...`: the first three."""
     shown = ", ".join(map(str, numbers[:3])) + (", ..." if len(numbers) > 3 else "")
     return f"line{'s' if len(numbers) > 1 else ''} {shown}"

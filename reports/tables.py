@@ -1,4 +1,4 @@
-"""The tables of pages: rows of a query to a markdown table, each a Jinja filter."""
+"""The tables of pages: rows of a query as a markdown table, each a Jinja filter."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .words import text_of, with_mark
 
 
 def reference_days(plan: Budget, printed: Sequence[Row]) -> Markdown:
-    """Days at a second a step; and those that documents print, beside what the budget gives."""
+    """Days at a second a step; and printed days of documents, next to those by the budget."""
     found = references(plan, printed)
-    told = ", ".join(
+    days = ", ".join(
         f"{one.printed:g} at {one.step_time_s:g} s/it (line {one.line}"
         + (f" ⚠, computed *{one.days:,.2f}*)" if one.differs else ")")
         for one in found
@@ -33,7 +33,7 @@ def reference_days(plan: Budget, printed: Sequence[Row]) -> Markdown:
     )
     a_second = next(one.days for one in found if one.step_time_s == 1)
     return Markdown(
-        f"At 1 s/it: *{a_second:,.2f}* days." + (f" Printed days: {told}." if told else "")
+        f"At 1 s/it: *{a_second:,.2f}* days." + (f" Printed days: {days}." if days else "")
     )
 
 
@@ -72,7 +72,7 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
 
 
 def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
-    """TFLOP/s and share of the peak by one formula, beside what is printed and what printed it."""
+    """TFLOP/s and share of the peak by one formula, next to the printed value and its formula."""
     columns: list[Column] = [
         ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
         ("System", "left", lambda r: system_cell(names, r)),
@@ -105,7 +105,7 @@ def _restated_value(row: Row) -> str:
 
 
 def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False) -> Markdown:
-    """What is kept out of rankings and charts, and why; with what may be meant, if asked for."""
+    """The rows excluded from rankings and charts, with reasons; with suggestions on request."""
     meant: list[Column] = [("Suggestion", "left", lambda r: markdown_cell(r["suggestion"]))]
     return table_of(
         [

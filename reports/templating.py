@@ -1,4 +1,4 @@
-"""Page templates: Jinja in a sandbox, where a text is data unless it was made as markdown."""
+"""Page templates: Jinja in a sandbox, where text is data unless it was made as markdown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TEMPLATE_ERRORS = (
     jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
     MemoryError, RecursionError,
 )  # fmt: skip
-SUFFIX, LARGEST = ".j2", 1 << 20  # of a file that is a template; bytes
+SUFFIX, LARGEST = ".j2", 1 << 20  # of template files; bytes
 MOST_TEXT = 8 << 20  # bytes of all of them
 MOST_FILES = 2000  # below a folder of templates
 _NAMES = "names"  # in the context: the short names of the sources
@@ -69,10 +69,10 @@ def rendered_part(part: str, names: Names, context: Mapping[str, Any]) -> str:
 
 
 def own_templates(folder: Path) -> dict[str, OwnTemplate]:
-    """The templates of a user's folder, which may be a stranger's, by name.
+    """The templates of a user's folder, which may be untrusted, by name.
 
-    Only `NAME.j2` is one, also where a link leads, and no link leads out of the folder: an
-    `include` of another file, or of .git/config, would print it. Raises BenchError.
+    Only `NAME.j2` is one, also as a link, and no link leads out of the folder: an `include` of
+    another file, or of .git/config, would print it. Raises BenchError.
     """
     if not folder.is_dir():
         raise BenchError("no such folder of templates", where=str(folder), hint="check --templates")
@@ -81,7 +81,7 @@ def own_templates(folder: Path) -> dict[str, OwnTemplate]:
     size = 0
     for seen, file in enumerate(_files(folder)):
         if seen == MOST_FILES:
-            raise BenchError("too many files beside the templates", why=f"more than {MOST_FILES}",
+            raise BenchError("too many files besides the templates", why=f"more than {MOST_FILES}",
                              where=str(folder), hint="give them a folder of their own")  # fmt: skip
         if file.suffix != SUFFIX:
             continue
@@ -117,7 +117,7 @@ def _failed(report: str, error: Exception) -> BenchError:
 
 
 def _place(error: BaseException) -> str:
-    """Template and line of an error: as it says itself, else the last line of a template run."""
+    """Template and line of an error: its own, else the last line of a template in the traceback."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return f"{error.filename or error.name}:{error.lineno}"
     found = ""
@@ -131,7 +131,7 @@ def _place(error: BaseException) -> str:
 
 @functools.cache
 def ours() -> dict[str, OwnTemplate]:
-    """The templates that come with the package."""
+    """The templates of the package."""
     folder = files(__package__ or "bench.reports") / "templates"
     return {file.name: OwnTemplate(file.read_text("utf-8"), file.name) for file in folder.iterdir()}
 
@@ -156,7 +156,7 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    del environment.globals["lipsum"]  # text for nobody, of any length
+    del environment.globals["lipsum"]  # filler text, of any length
     environment.filters |= {name: _text_filter(function) for name, function in FORMATS.items()}
     environment.filters |= {name: _markdown_filter(function) for name, function in ESCAPES.items()}
     named = (
@@ -189,7 +189,7 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
         "system": _with_names(Names.system),
         "italic": italic,
         "with_mark": with_mark,
-        # Its name until the headings changed; templates of users may still call it.
+        # Its former name; user templates may still use it.
         "told_table": _with_names(annotation_table),
         "pipe_table": pipe_table,
         "bare": lambda text: text.strip("-*+ "),
@@ -198,7 +198,7 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
 
 
 def _escaped(value: object) -> object:
-    """Every text that a template prints is data, unless it was made as markdown."""
+    """Any text printed by a template is data, unless it was made as markdown."""
     return (
         markdown_text(value)
         if isinstance(value, str) and not isinstance(value, Markdown)

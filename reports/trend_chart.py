@@ -1,4 +1,4 @@
-"""The chart of a trend: a line a configuration, marked where its level changes."""
+"""The chart of a trend: a line per configuration, marked at changes of its level."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST = 7  # lines
 
 
 def trend_picture(names: Names, made: Decision) -> Figure:
-    """The chart of a decision of `decide.trend`; of several configurations in percent of each
-    one's first value, as their own values lie far apart."""
+    """The chart of a decision of `decide.trend`; for several configurations in percent of each
+    one's first value, as their values are far apart."""
     facts = made.facts
-    chosen = _most_told(facts["series"])
-    # The order of places of all lines: their own order, merged.
+    chosen = _with_most_places(facts["series"])
+    # The places of all lines in one order, merged.
     order = _merged([facts["series"][n]["series"].places for n in chosen])
     head, several = HEADS.get(facts["column"], facts["metric"]), len(chosen) > 1
     called = labels(names, facts)
@@ -39,7 +39,7 @@ def trend_picture(names: Names, made: Decision) -> Figure:
 
 
 def title(made: Decision) -> str:
-    """What the chart says, in one sentence."""
+    """A summary of the chart, in one sentence."""
     facts = made.facts
     head, count = HEADS.get(facts["column"], facts["metric"]), len(facts["newest"])
     sizes = sorted({str(row["size"] or row["model"] or "") for row in facts["newest"]} - {""})
@@ -57,8 +57,8 @@ def title(made: Decision) -> str:
     return f"{of}{head} is steady in {counted(count, 'configuration')}"
 
 
-def _most_told(made: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The configurations with the most places, those that change first."""
+def _with_most_places(made: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The configurations with the most places, those with early changes first."""
     order = sorted(
         range(len(made)), key=lambda n: (not made[n]["changes"], -len(made[n]["series"].places), n)
     )
@@ -66,7 +66,7 @@ def _most_told(made: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _merged(lists: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Every place with its number, each list's order kept where the lists agree on one."""
+    """Every place with its number, in the order of each list where the lists agree."""
     left = [list(one) for one in lists]
     found: list[str] = []
     while any(left):

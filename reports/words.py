@@ -16,14 +16,14 @@ from .escape import Markdown, markdown_cell, markdown_text, pipe_table
 
 Row = Mapping[str, Any]
 MARK = "‡"
-# The columns behind what a cell of a page shows.
+# The columns behind the content of a cell on a page.
 DEVICE = ("device",)
 SIZE = ("nodes", "devices", "ranks", "devices_per_node", "procs_per_node")
 SPLIT = axes()
 MODEL = ("model", "params_b", "params_stated")
 SHAPE = ("layers", "hidden", "heads")
-_MOST = 4  # sources that a cell lists
-# How charts and diffs name one value of a configuration, when its column is not next to it.
+_MOST = 4  # sources listed in a cell
+# The names of single values of a configuration in charts and diffs, without the column's heading.
 _LABELS: dict[str, Callable[[Any], str]] = {
     "nodes": lambda v: counted(v, "node"),
     "devices": lambda v: counted(v, "device"),
@@ -37,7 +37,7 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
 }  # fmt: skip
 
-_WORDED = {"recompute", "mbs", "gbs", "seq_len", "zero_stage", *axes()}  # of what is compared
+_WORDED = {"recompute", "mbs", "gbs", "seq_len", "zero_stage", *axes()}  # of the compared columns
 
 
 def label_of(name: str, value: object) -> str:
@@ -57,7 +57,7 @@ def level_words(level: str, title: str) -> str:
 
 
 def budget_words(names: Names, plan: Budget) -> Markdown:
-    """Who said what the budget is."""
+    """The origin of the budget."""
     if plan.origin == "stated" and plan.uri:
         return Markdown(f"stated in {markdown_text(names.short(plan.uri))}:{plan.line}")
     if plan.is_unit:
@@ -71,7 +71,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
 
 
 def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
-    """Changes after which numbers do not compare, each with what the source says of it."""
+    """Changes after which numbers do not compare, each with its statement in the source."""
     stated = [
         f"{markdown_text(names.short(row['uri']))} {markdown_text(row['epoch'])}: "
         f'"{markdown_text(row["boundary"].strip())}"'
@@ -86,7 +86,7 @@ def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
 
 
 def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
-    """What a device is in these rows."""
+    """The meaning of a device in these rows."""
     processes = sorted({names.short(row["uri"]) for row in rows if row["devices"] is None})
     if not processes:
         return Markdown("Device = GPU or accelerator, as the source counts them.")
@@ -112,7 +112,7 @@ def no_results(rows: Sequence[Row]) -> Markdown:
 
 
 def step_time(row: Row) -> str:
-    """A step time with the digits that were printed; of a log four digits."""
+    """A step time with its printed digits; for a log four digits."""
     low, high = row["step_time_low"], row["step_time_high"]
     if row["basis"] != "cell" or low is None or not high > low:
         return significant(row["step_time_s"], 4)
@@ -120,7 +120,7 @@ def step_time(row: Row) -> str:
 
 
 def speed_words(row: Row) -> Markdown:
-    """A step time with its unit; the tokens a second where only a rate is stated."""
+    """A step time with its unit; the tokens a second if only a rate is stated."""
     if row["step_time_s"] is None:
         return Markdown(f"{significant(row['tokens_per_s'], 4)} tokens/s")
     return Markdown(f"{step_time(row)} s/it{' ^' if row['time_is_marked'] else ''}")
@@ -134,7 +134,7 @@ def topology_words(row: Row) -> Markdown:
 
 
 def topology_short(row: Row) -> str:
-    """8/4/12, with what is not stated as a dash; context parallelism behind it."""
+    """8/4/12, with unstated ones as a dash; followed by context parallelism."""
     parts = [text_of(row[name]) or "-" for name in ("dp", "tp", "pp")]
     return "/".join(parts) if set(parts) != {"-"} else ""
 
@@ -146,7 +146,7 @@ def recompute_words(row: Row) -> Markdown:
 
 
 def text_of(value: object) -> str:
-    """A value as it is written; nothing for what is not stated."""
+    """A value as written; '' if it is not stated."""
     return "" if value is None else str(value)
 
 
@@ -159,15 +159,15 @@ def _empty_row(row: Row) -> str:
 
 
 def _named(cells: Sequence[Row]) -> list[str]:
-    """The first cell of a row, and the one beside it where that is a name too: of a method."""
-    beside = [
+    """The first cell of a row, and the next one if that is a name too: of a method."""
+    second = [
         one["raw"] for one in cells[1:2] if not one["name"] and re.search("[^\\W\\d]", one["raw"])
     ]
-    return [*(one["raw"] for one in cells[:1]), *beside]
+    return [*(one["raw"] for one in cells[:1]), *second]
 
 
 def with_mark(text: str, row: Row, *names: str) -> str:
-    """A cell, marked where one of the columns that it shows is annotated."""
+    """A cell, marked if one of its columns is annotated."""
     return f"{text}{MARK}" if text and not set(names).isdisjoint(row.get("told") or ()) else text
 
 

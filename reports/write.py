@@ -1,4 +1,4 @@
-"""A page in the format and place that a user wants, or single sections of it."""
+"""A page in a given format and place, or single sections of it."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ def _written(warehouse: Warehouse, page: Page, folder: Path) -> list[Path]:
 
 
 def charts_stem(page: Page) -> str:
-    """The file name of a page: its model, and the report unless it is the usual one."""
+    """The file name of a page: its model, and the report unless it is the default."""
     import re
 
     name = re.sub(r"[^\w.-]+", "-", page.context["name"])
     return name if page.report == "model" else f"{name}-{page.report}"
 
 
-# Headings of earlier versions: markers in files of users may still ask for them.
+# Former headings: markers in files of users may still use them.
 _RENAMED = {"left out": "excluded", "told by users": "user annotations"}
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading of a page, and the text from it to the next of its rank or above."""
+    """A heading of a page, and the text up to the next of its rank or above."""
 
     title: str
     text: str
 
 
 def section(page: str, name: str) -> str:
-    """The sections of a markdown page whose headings begin with `name`, letters aside.
+    """The sections of a markdown page whose headings begin with `name`, case-insensitive.
 
-    Raises BenchError, naming the sections there are, when none does.
+    Raises BenchError, with the list of sections, if none does.
     """
     known = sections(page)
     begin = _RENAMED.get(name.casefold(), name.casefold())

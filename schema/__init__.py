@@ -1,1 +1,1 @@
-"""The ground: tables, views, metrics and formulas of the warehouse; imports none of our own."""
+"""Tables, views, metrics and formulas of the warehouse; imports no package above it."""

@@ -1,4 +1,4 @@
-"""An annotation: what is stated of runs outside of their sources, and which runs it is about."""
+"""Annotations: statements about runs made outside of their sources, and the runs they match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Day = date  # a field of that name hides the type
 FINDING, BOUNDARY = "finding", "boundary"
 # Kinds of sources, as the view source_kinds ranks them.
 FILE, SET, SIDECAR, PATH = "facts.toml", "set", "bundle", "path"
-# The size as the source alone states it: else an annotation could change what it is about.
+# The size as the source alone states it: else an annotation could change what it matches.
 _RUNS = """SELECT r.source_id, r.run_id, r.line, t.number, coalesce(
         size_label(coalesce(r.params_b, label_params_b(r.model))),
         short_size(coalesce(r.params_stated, CASE
@@ -32,9 +32,9 @@ _RUNS = """SELECT r.source_id, r.run_id, r.line, t.number, coalesce(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What an annotation is about: all that is not None has to hold.
+    """What an annotation matches: all fields that are not None.
 
-    `file` is a pattern, or how the name of a source begins; `model` a size label.
+    `file` is a pattern, or a prefix of the source's name; `model` a size label.
     """
 
     file: str | None = None
@@ -43,12 +43,12 @@ class Match:
     model: str | None = None
     run: str | None = None
     rule: str | None = None
-    sha256: str | None = None  # of the source's bytes, or how it begins
+    sha256: str | None = None  # SHA-256 of the source's bytes, or a prefix of it
     source: str | None = None  # the id of a source
-    uri: str | None = None  # the very path of a source
+    uri: str | None = None  # the exact path of a source
 
     def names(self, uri: str) -> bool:
-        """Whether it is about a source, as far as its path tells."""
+        """Whether the path of a source matches."""
         if self.uri is not None:
             return self.uri == uri
         if self.file is None:
@@ -60,7 +60,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One statement about the runs that it matches, and where it stands."""
+    """One statement about the runs that it matches, and its place."""
 
     match: Match
     field: str
@@ -72,24 +72,24 @@ class Annotation:
     line: int = 1
     origin: str = FILE
     known_since: _Day | None = None
-    withdrawn: _Day | None = None  # since then it is listed, and counts no longer
+    withdrawn: _Day | None = None  # from this day on it is listed, and no longer counts
 
     @property
     def signed(self) -> str:
-        """The reason, with who gave it and when."""
+        """The reason, with author and date."""
         when = self.date.isoformat() if self.date else ""
         by = ", ".join(filter(None, (self.author, when)))
         return f"{self.reason} ({by})" if by else self.reason
 
 
 def digest(annotations: Sequence[Annotation]) -> str:
-    """What tells one list of annotations from another."""
+    """A digest that identifies a list of annotations."""
     return hashlib.sha256(repr(tuple(annotations)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run as annotations name it."""
+    """A run with the attributes that annotations match."""
 
     run_id: str
     line: int
@@ -98,7 +98,7 @@ class _Run:
     day: str | None
 
     def fits(self, match: Match) -> bool:
-        """Whether an annotation of its source is about it, whatever lines that names."""
+        """Whether an annotation of its source matches, apart from lines."""
         if match.run and not self.run_id.startswith(match.run):
             return False
         if match.table is not None and match.table != self.table:
@@ -109,7 +109,7 @@ class _Run:
 def annotated_runs(
     warehouse: Warehouse, annotations: Sequence[Annotation]
 ) -> list[tuple[Any, ...]]:
-    """A row for each annotation of each run that it is about, as annotations.sql reads them."""
+    """A row for each pair of annotation and matching run, as annotations.sql reads them."""
     if not annotations:
         return []
     runs: dict[str, list[_Run]] = defaultdict(list)
@@ -138,7 +138,7 @@ def _rows(one: Annotation, runs: Sequence[_Run]) -> Iterator[tuple[Any, ...]]:
 
 
 def _boundary(one: Annotation, line: int, day: str | None) -> str | None:
-    """`since|at|place|text`: on which side of the change a run stands; None where nobody knows."""
+    """`since|at|place|text`: the side of the change that a run is on; None if unknown."""
     if one.match.lines:
         at = one.match.lines[0]
         side, place = ("since" if line > at else "before"), f"l.{at}"
@@ -152,7 +152,7 @@ def _boundary(one: Annotation, line: int, day: str | None) -> str | None:
 
 
 def day_of(text: str | None, like: date) -> date | None:
-    """A date as tables and logs print it; one without a year is of the year of `like`."""
+    """A date as printed in tables and logs; without a year it is of the year of `like`."""
     if not text:
         return None
     whole = re.match(r"(\d{4})-(\d\d)-(\d\d)", text)

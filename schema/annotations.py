@@ -1,8 +1,8 @@
-"""Annotations: what is stated of runs outside of their sources, and where.
+"""Annotations of runs from outside of their sources, ranked and stored.
 
-People annotate runs in facts.toml, with `--set` and by patterns of paths; sidecar files of a job
-and the logs of its other ranks do too. `annotations.sql` ranks them; what it finds is stored as a
-set in the table of facts, whose newest set counts.
+People annotate runs in facts.toml, with `--set` and by patterns of paths; so do sidecar files of a
+job and the logs of its other ranks. `annotations.sql` ranks them; its result is stored as a set in
+the table of facts, whose newest set counts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from .migrate import now_utc
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
-# Formats of sidecar files: written by the run itself first, then what was asked of it, then what
-# was there.
+# Formats of sidecar files: written by the run itself first, then the request, then the environment.
 _SIDECARS = ("W&B machine", "W&B configuration", "Hydra configuration", "DeepSpeed configuration",
              "job script", "list of the environment", "list of packages")  # fmt: skip
 _GIVEN = {"run_id": "string", "field": "string", "value": "string", "file": "string",
@@ -40,21 +39,21 @@ _STORE = """INSERT INTO raw.facts BY NAME
 class Ranked:
     """All annotations of the runs of a warehouse, each with its outcome."""
 
-    set_id: str  # digest of the rows; '' of none
+    set_id: str  # digest of the rows; '' without rows
     rows: tuple[tuple[Any, ...], ...] = ()
     columns: tuple[str, ...] = ()
 
 
 def rank_annotations(warehouse: Warehouse, annotations: Sequence[Annotation]) -> Ranked:
-    """What is stated of the runs that are there: these annotations, --set and sidecar files.
+    """Rank the annotations of the present runs: these, --set and sidecar files.
 
-    Runs that are not there yet are annotated once they are: this is called after an ingest.
+    Runs that arrive later are annotated then: this is called after each ingest.
     """
-    asked = [one for one in annotations if one.field != FINDING]
-    if not asked and not warehouse.rows(_ANY):
+    stated = [one for one in annotations if one.field != FINDING]
+    if not stated and not warehouse.rows(_ANY):
         return Ranked("")
     columns, rows = _with(
-        warehouse, "given", _GIVEN, annotated_runs(warehouse, asked), sql_file("annotations"),
+        warehouse, "given", _GIVEN, annotated_runs(warehouse, stated), sql_file("annotations"),
         {"of_ranks": _fields_of_ranks(), "sidecars": list(_SIDECARS)},
     )  # fmt: skip
     set_id = hashlib.sha256(repr(rows).encode()).hexdigest()[:16] if rows else ""
@@ -62,12 +61,12 @@ def rank_annotations(warehouse: Warehouse, annotations: Sequence[Annotation]) ->
 
 
 def is_stored(warehouse: Warehouse, ranked: Ranked) -> bool:
-    """Whether the newest set says just this."""
+    """Whether the newest set is this one."""
     return ranked.set_id == _newest(warehouse)
 
 
 def store_annotations(warehouse: Warehouse, ranked: Ranked) -> None:
-    """Store annotations as the newest set, unless they are."""
+    """Store annotations as the newest set, unless it is stored."""
     if is_stored(warehouse, ranked):
         return
     set_id = ranked.set_id
@@ -94,22 +93,22 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
         f"{uri}:{line}: {file if origin == SET else f'{file}:{at}'} "
         f"states {name} = {value}, but "
         + ("the source" if outcome == "contradicts" else "an annotation of higher precedence")
-        + f" states {said}: {said} is used"
+        + f" states {counting}: {counting} is used"
         + ("; take one of them back: withdrawn, withdrawn_because" * _is_to_choose(outcome, origin))
         + (f" ({runs} runs)" if runs > 1 else "")
-        for uri, line, name, value, said, outcome, file, at, origin, runs in found
+        for uri, line, name, value, counting, outcome, file, at, origin, runs in found
     ]
 
 
 def _is_to_choose(outcome: str, origin: str) -> bool:
-    """Whether two entries of facts.toml disagree, and nothing says which came in place of which."""
+    """Whether two entries of facts.toml disagree, and neither is marked as the newer."""
     return outcome == "outvoted" and origin == FILE
 
 
 def _fields_of_ranks() -> list[str]:
-    """What the log of any rank states for the whole job.
+    """The fields that the log of any rank states for the whole job.
 
-    How long a job trains says nothing of its set-up, and not every rank prints a yes or no.
+    The length of the training says nothing of its set-up, and not every rank prints a yes or no.
     """
     return [
         field.name
@@ -119,7 +118,7 @@ def _fields_of_ranks() -> list[str]:
 
 
 def _newest(warehouse: Warehouse) -> str:
-    """The id of the newest set; '' where nobody ever stated anything."""
+    """The id of the newest set; '' without annotations."""
     return next((str(set_id) for (set_id,) in warehouse.rows(_NEWEST)), "")
 
 
@@ -132,7 +131,7 @@ def _with(
     parameters: Mapping[str, object],
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows of a query that reads these rows as a table."""
-    import pyarrow as pa  # most commands have nothing to pass
+    import pyarrow as pa  # needed by few commands
 
     columns = list(zip(*rows, strict=True)) or [()] * len(types)
     made = [

@@ -1,6 +1,6 @@
--- What is stated of runs outside of their sources, and what becomes of it: of several annotations of one
+-- Annotations of runs from outside of their sources, each with its outcome: of several for one
 -- field of a run the strongest counts, and none where the source itself states the field.
--- `given`: what files on disk state, a row a run, in the order of the files.
+-- `given`: statements of files on disk, a row a run, in the order of the files.
 -- $of_ranks: the fields that the log of another rank states for the job; $sidecars: formats of sidecar files, the strongest first.
 WITH annotated AS (
     FROM given
@@ -30,7 +30,7 @@ WITH annotated AS (
     ) o ON o.load_id = s.load_id AND list_contains($of_ranks, o.field)
     WHERE c.rule = 'ranks of one job'
 ), newer AS (
-    -- What one author says of the same rows later takes the place of what they said before.
+    -- A later statement of one author about the same rows replaces the earlier one.
     SELECT o.run_id, o.field, o.file, o.line, o.value, min(coalesce(n.known_since, n.stated_on)) AS superseded_on,
         min_by(n.file || ':' || n.line, coalesce(n.known_since, n.stated_on)) AS newer_place
     FROM annotated o JOIN annotated n ON n.run_id = o.run_id AND n.field = o.field AND n.author = o.author AND n.about = o.about

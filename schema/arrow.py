@@ -1,4 +1,4 @@
-"""Rows as Arrow tables with the columns of the raw tables; a value that does not fit is told."""
+"""Rows as Arrow tables with the columns of the raw tables; invalid values give warnings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NO_FIT = (pa.ArrowInvalid, OverflowError, UnicodeEncodeError)
 
 
 def to_arrow(rows: Rows) -> Tables:
-    """The rows of one file by table, ready to be stored.
+    """The rows of one file by table, ready to store.
 
-    A number too large for its column becomes NULL; a row that cannot be without it is left out;
-    both give a warning. Raises ValueError for an unknown column.
+    A number too large for its column becomes NULL; a row with an invalid required value is left
+    out. Both give a warning. Raises ValueError for an unknown column.
     """
     invalid = Rows()
     tables = {
@@ -31,7 +31,7 @@ def to_arrow(rows: Rows) -> Tables:
     for name, many in rows.tables.items():
         if many:
             every = [tables[name], *many] if name in tables else many
-            tables[name] = joined([_told(each) for each in every])
+            tables[name] = joined([_without_null_columns(each) for each in every])
     warnings = [*rows.by_table.get("warnings", ()), *invalid.by_table.get("warnings", ())]
     rows.extend(invalid)
     if warnings:
@@ -40,16 +40,16 @@ def to_arrow(rows: Rows) -> Tables:
 
 
 def to_arrow_together(files: Sequence[Rows]) -> tuple[Tables, list[Mapping[str, int]]]:
-    """The rows of several files as one table each, and how many of each table every file has.
+    """The rows of several files as one table each, and the number of rows by table of each file.
 
-    A table costs more to convert than some rows of it. `divided` takes the files apart again.
+    Conversion costs more per table than per row. `divided` separates the files again.
     """
     together, invalid = Rows(), Rows()
     for rows in files:
         together.extend(Rows(rows.by_table))
     made = {name: _table(name, found, invalid) for name, found in together.by_table.items()}
     converted: Iterable[Tables]
-    if invalid.count():  # the warnings have to stand with the file whose values they are
+    if invalid.count():  # the warnings must stay with the file of the invalid values
         converted = map(to_arrow, files)
     else:
         lengths = [{name: len(found) for name, found in r.by_table.items()} for r in files]
@@ -64,7 +64,7 @@ def to_arrow_together(files: Sequence[Rows]) -> tuple[Tables, list[Mapping[str, 
 
 
 def _with_many(tables: Tables, rows: Rows) -> Tables:
-    """The tables of one file with the rows that were read many at once."""
+    """The tables of one file with its columnar rows."""
     many = {
         name: joined([tables[name], *more] if name in tables else more)
         for name, more in rows.tables.items()
@@ -74,7 +74,7 @@ def _with_many(tables: Tables, rows: Rows) -> Tables:
 
 
 def divided(tables: Tables, lengths: Sequence[Mapping[str, int]]) -> Iterator[Tables]:
-    """The tables of each file again."""
+    """The tables of each file, separated."""
     starts = Counter[str]()
     for own in lengths:
         yield {name: tables[name].slice(starts[name], n) for name, n in own.items() if n}
@@ -86,21 +86,21 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
 
 
-def _told(table: pa.Table) -> pa.Table:
-    """A table without the columns that hold nothing."""
+def _without_null_columns(table: pa.Table) -> pa.Table:
+    """A table without the columns that are NULL in every row."""
     return table.select([one for one in table.column_names if table[one].null_count < len(table)])
 
 
 def _table(name: str, rows: list[Row], invalid: Rows) -> pa.Table:
     given = set[str]().union(*rows)
-    alike = all(row.keys() == given for row in rows)  # a row as its reader makes it, mostly
-    readers = {one: itemgetter(one) if alike else methodcaller("get", one) for one in given}
+    uniform = all(row.keys() == given for row in rows)  # a row as its reader makes it, mostly
+    readers = {one: itemgetter(one) if uniform else methodcaller("get", one) for one in given}
     columns = {one: list(map(read, rows)) for one, read in readers.items()}
     return of_columns(name, columns, len(rows), invalid)
 
 
 def of_columns(name: str, given: Columns, number: int, invalid: Rows) -> pa.Table:
-    """So many rows of one table by column; what does not fit is told to `invalid` as above."""
+    """Rows of one table by column; adds a warning to `invalid` for each value that does not fit."""
     shape = shapes()[name]
     unknown = given.keys() - set(shape.schema.names)
     if unknown:
@@ -121,7 +121,7 @@ def of_columns(name: str, given: Columns, number: int, invalid: Rows) -> pa.Tabl
             for place in bad:
                 values[place] = None
             if bad:
-                _tell(invalid, name, field.name, [lines[place] for place in bad])
+                _warn(invalid, name, field.name, [lines[place] for place in bad])
             left_out.update(bad if field.name in shape.required else ())
             columns.append(pa.array(values, field.type))
     table = pa.table(columns, schema=shape.schema)
@@ -137,7 +137,7 @@ def _prepared(values: Sequence[object], kind: pa.DataType) -> Sequence[object]:
 
 
 def _clean(text: str) -> str:
-    """Without lone surrogates, which no database takes."""
+    """The text without lone surrogates, which no database accepts."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -153,6 +153,6 @@ def _fits(value: object, kind: pa.DataType) -> bool:
     return True
 
 
-def _tell(invalid: Rows, table: str, column: str, lines: Sequence[object]) -> None:
+def _warn(invalid: Rows, table: str, column: str, lines: Sequence[object]) -> None:
     first = next((line for line in lines if isinstance(line, int)), None)
     invalid.warn("does_not_fit", f"{len(lines)} values of {table}.{column} fit no column", first)

@@ -1,7 +1,7 @@
-"""Databases that hold the catalog of a lake: a file of DuckDB or SQLite, or PostgreSQL.
+"""Databases with the catalog of a lake: a file of DuckDB or SQLite, or PostgreSQL.
 
-Which snapshot is the newest is asked of the database itself, by a table of DuckLake's format 1.0:
-to load DuckLake takes half a second, and to attach a lake a hundred statements.
+The newest snapshot is queried from the database itself, in a table of DuckLake's format 1.0:
+loading DuckLake takes half a second, and attaching a lake a hundred statements.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
 
-from .commits import Again, repeated
+from .commits import Retry, repeated
 from .connect import connect_file, disconnect, require_plain
 from .errors import BenchError, Locked
-from .lake_files import Ask, require_own, require_tables
+from .lake_files import RunQuery, require_own, require_tables
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,54 +37,56 @@ _LOST = (
     "connection to server", "could not receive", "could not send", "closed the connection",
     "terminating connection", "connection is closed", "connection is lost", "starting up",
     "shutting down", "shutdown", "failed to fetch", "HTTP code 5", "HTTP 5", "Timeout",
-    "Current transaction is aborted",  # all that is left of it for whoever asks next
+    "Current transaction is aborted",  # the only error for later statements of the transaction
 )  # fmt: skip
-_reached: set[str] = set()  # catalogs that have answered this process
+_reached: set[str] = set()  # catalogs reached by this process
 
 
 class State(NamedTuple):
-    """The newest snapshot of a lake, and where its Parquet files are."""
+    """The newest snapshot of a lake, and the place of its Parquet files."""
 
     newest: int
     data: str
 
 
 class Catalog(Protocol):
-    """A database with the catalog of a lake; methods raise BenchError, Again of a lost one."""
+    """A database with the catalog of a lake; methods raise BenchError, Retry for a lost
+    connection."""
 
     @property
     def address(self) -> str:
-        """What it is called behind `ducklake:`."""
+        """Its name behind `ducklake:`."""
 
     @property
     def scanner(self) -> str | None:
-        """The extension by which DuckDB reads it."""
+        """The DuckDB extension that reads it."""
 
     @property
     def folder(self) -> Path | None:
-        """Where its file is."""
+        """The folder of its file."""
 
     def __hash__(self) -> int:
-        """By what it is called."""
+        """The hash of its name."""
 
     def state(self) -> State | None:
-        """None where no lake has been made."""
+        """The state; None without a lake."""
 
     def opened(self, *, new: bool) -> AbstractContextManager[None]:
-        """While DuckDB has it attached."""
+        """A context in which DuckDB has it attached."""
 
     def guarded(self) -> AbstractContextManager[Callable[[], None]]:
-        """While others may not commit; gives what raises when that has ended unseen."""
+        """A context without commits of others; yields a check that raises if the lock was lost."""
 
 
 def catalog_of(kind: str, name: str) -> Catalog:
-    """The catalog of a kind: `duckdb`, `sqlite` (of a file) or `postgres` (libpq's words)."""
+    """The catalog of a kind: `duckdb`, `sqlite` (a file) or `postgres` (a libpq connection
+    string)."""
     return Postgres(name) if kind == "postgres" else File(kind, name)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file on a disk of this machine, with a lock beside it: one process uses it at a time."""
+    """A local file with a lock file: one process uses it at a time."""
 
     kind: str
     path: str
@@ -104,7 +106,7 @@ class File:
     def state(self) -> State | None:
         if not os.path.exists(self.path):
             return None
-        with self.opened(new=False), told(self.path):
+        with self.opened(new=False), translated_errors(self.path):
             return self._sqlite() if self.kind == "sqlite" else self._duckdb()
 
     def opened(self, *, new: bool) -> AbstractContextManager[None]:
@@ -137,7 +139,8 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A database of PostgreSQL by libpq's words; the password is in ~/.pgpass or PGPASSWORD."""
+    """A PostgreSQL database by its connection string; the password is in ~/.pgpass or
+    PGPASSWORD."""
 
     words: str
 
@@ -175,13 +178,13 @@ class Postgres:
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:  # Any: rows of any query
         connect = _psycopg().connect
-        with told(self.words), connect(self.words, connect_timeout=10) as con:
+        with translated_errors(self.words), connect(self.words, connect_timeout=10) as con:
             _reached.add(self.words)
             yield con
 
 
 def _psycopg() -> ModuleType:
-    """The client of PostgreSQL. Raises BenchError without the extra that brings it."""
+    """The client of PostgreSQL. Raises BenchError without the extra that installs it."""
     try:
         return import_module("psycopg")
     except ImportError as error:
@@ -192,10 +195,10 @@ def _psycopg() -> ModuleType:
 
 
 @contextmanager
-def told(catalog: str) -> Iterator[None]:
-    """What a database says in our words: it may repeat how it was reached, with the password.
+def translated_errors(catalog: str) -> Iterator[None]:
+    """Translate database errors, which may repeat the connection string with its password.
 
-    What ended a connection that had been there is Again: what was stored, the ledger tells.
+    A lost connection raises Retry: the ledger shows what was stored.
     """
     import sys
 
@@ -205,42 +208,42 @@ def told(catalog: str) -> Iterator[None]:
     try:
         yield
     except failed as error:
-        why = said(str(error), catalog)
+        why = error_text(str(error), catalog)
         again = catalog in _reached and any(word in str(error) for word in _LOST)
-        raise (Again if again else BenchError)(
+        raise (Retry if again else BenchError)(
             "the lake failed", why=why,
             hint="check that its server, catalog and files can be reached; bench db check",
         ) from None  # fmt: skip
 
 
-def said(text: str, catalog: str) -> str:
-    """What PostgreSQL said, else a first line; without the words that reached the catalog."""
+def error_text(text: str, catalog: str) -> str:
+    """PostgreSQL's message, else the first line; without the connection string."""
     if answer := re.search(r"\bERROR: +(.+)", text):
         return answer[1].replace(catalog, "...")
     line = (text.splitlines() or ["no reason given"])[0]
-    if "Unable to connect to Postgres" in line:  # DuckDB adds what its secrets hold
+    if "Unable to connect to Postgres" in line:  # DuckDB adds the contents of its secrets
         _, found, line = line.rpartition('": ')
         line = line if found else "PostgreSQL cannot be reached"
     return line.replace(catalog, "...")
 
 
 def quoted(text: str) -> str:
-    """A text between quotes of SQL."""
+    """A text escaped for SQL quotes."""
     return text.replace("'", "''")
 
 
-def _state(ask: Ask) -> State | None:
-    """Raises Incompatible where what the catalog names is not ours."""
-    [(newest, data)] = ask(_STATE)
+def _state(run_query: RunQuery) -> State | None:
+    """Raises Incompatible for a catalog with foreign tables or files."""
+    [(newest, data)] = run_query(_STATE)
     if newest is None:
         return None
-    require_own(ask)
+    require_own(run_query)
     return State(int(newest), str(data))
 
 
 @contextmanager
 def _locked(path: Path, more: int) -> Iterator[None]:
-    """A lock ends with its process, whatever kills it; it is no link, and no pipe to wait for."""
+    """Lock a regular file; the lock ends with its process, however it ends."""
     deadline = time.monotonic() + _PATIENCE_S
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | more, 0o666)

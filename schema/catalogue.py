@@ -1,4 +1,4 @@
-"""What the SQL files say of themselves: formulas, metrics, how values are made, public columns."""
+"""Metadata in SQL files: formulas, metrics, derivations of values, public columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .sql import sql_files
 
-if TYPE_CHECKING:  # a listing asks for the names of metrics alone
+if TYPE_CHECKING:  # a listing needs only the names of metrics
     from .derivation import Way
 
 _MADE = re.compile(r"^-- (\w+) (from|prints|leads): (.+)$", re.M)  # of a column of a view
@@ -36,7 +36,7 @@ _OF_METRICS = {
     "peak_name": "device and number format of that peak",
     "peak_assumed": "whether the number format is not stated",
 }
-# Where the columns of a view come from that its own notes do not explain.
+# Origins of columns of views without their own notes.
 _TAKEN_FROM = {
     "beside": ("annotations",),
     "brought_statements": ("annotations",),
@@ -61,7 +61,7 @@ _TAKEN_FROM = {
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula: a SQL macro with what it gives, its unit, its source and what it counts."""
+    """A formula: a SQL macro with its value, unit, source and what it counts."""
 
     name: str
     macro: str
@@ -75,14 +75,14 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column of `selected` that is made of others: in which ways, and how pages print it."""
+    """A derived column of `selected`: its ways, and its format on pages."""
 
     name: str
     ways: tuple[Way, ...]
     prints: tuple[str, ...] = ("number",)
-    leads: bool = False  # an explanation of a whole run tells it
+    leads: bool = False  # part of the explanation of a whole run
     unit: str = ""
-    lacks: str = ""  # why there may be none
+    lacks: str = ""  # reason for a missing value
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Metric:
     """A metric: a view `metric_NAME` with run_id, value, low and high, in `unit`.
 
     `selected` are the columns that it adds to the table `selected`, as SQL over the view; the first
-    is its value, by whose name it is filtered on and explained. `query` is what the view asks.
+    is its value, by whose name it is filtered on and explained. `query` is the body of the view.
     """
 
     name: str
@@ -100,21 +100,21 @@ class Metric:
     source: str
     selected: str
     query: str
-    head: tuple[tuple[str, str], ...]  # its lines, each a word and what it says
+    head: tuple[tuple[str, str], ...]  # lines of the head: keyword and text
 
     @property
     def column(self) -> str:
-        """The column of `selected` that is its value."""
+        """The name of its value's column in `selected`."""
         return self.columns[0]
 
     @property
     def made(self) -> Value:
-        """How its value comes about. Raises ValueError for a derivation that cannot be read."""
+        """Its derivation. Raises ValueError for an invalid one."""
         return _value(self.column, self.head, self.unit)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of `selected` that are its own, its value first."""
+        """Its own columns in `selected`, its value first."""
         return tuple(alias or name for alias, name in _SELECTED.findall(self.selected))
 
 
@@ -132,9 +132,9 @@ def metrics() -> tuple[Metric, ...]:
 
 @cache
 def values() -> dict[str, Value]:
-    """Every column of `selected` that is no plain statement: metrics first, then of configurations.
+    """Every derived column of `selected`: metrics first, then columns of configurations.
 
-    Raises ValueError for a derivation that cannot be read.
+    Raises ValueError for an invalid derivation.
     """
     found = {metric.column: metric.made for metric in metrics()}
     for _, text in sql_files("views"):
@@ -146,13 +146,13 @@ def values() -> dict[str, Value]:
 
 @cache
 def view_notes() -> dict[str, str]:
-    """What each public view holds, in one line."""
+    """A one-line description of each public view."""
     notes = dict(note for _, text in sql_files("views") for note in _VIEW_NOTE.findall(text))
     return notes | {metric.view: f"{metric.title}, in {metric.unit}" for metric in metrics()}
 
 
 def column_note(view: str, column: str) -> str:
-    """What a column of a public view holds, with its unit; '' when the SQL files do not say."""
+    """The description of a public view's column, with its unit; '' without one."""
     notes = _column_notes()
     if view.startswith("metric_"):
         return _OF_METRICS.get(column, "")
@@ -163,7 +163,7 @@ def column_note(view: str, column: str) -> str:
 
 @cache
 def _selected_notes() -> dict[str, str]:
-    """What the columns hold that metrics add to the view of results, by their names there."""
+    """Descriptions of the columns that metrics add to the view of results."""
     notes = {}
     for metric in metrics():
         for part in metric.selected.split(","):
@@ -183,7 +183,7 @@ def _column_notes() -> dict[tuple[str, str], str]:
         for table, columns in tables().items()
         for column in columns.values()
     }
-    # What a field means may be said better than when its column was made.
+    # A later description of a field may be better than the one at its origin.
     notes |= {(one.table, one.name): one.meaning for one in fields().values() if one.table}
     for _, text in sql_files("views"):
         notes |= {(of, column): note for of, column, note in _COLUMN_NOTE.findall(text)}
@@ -214,14 +214,14 @@ def _metric(name: str, text: str) -> Metric:
 def _value(name: str, lines: Sequence[tuple[str, str]], unit: str = "") -> Value:
     from .derivation import parse_way
 
-    said = dict(lines)
+    settings = dict(lines)
     return Value(
         name,
         tuple(parse_way(text) for key, text in lines if key == "from"),
-        tuple(said.get("prints", "number").split(", ")),
-        "leads" in said,
+        tuple(settings.get("prints", "number").split(", ")),
+        "leads" in settings,
         unit,
-        said.get("lacks", ""),
+        settings.get("lacks", ""),
     )
 
 

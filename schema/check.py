@@ -1,4 +1,4 @@
-"""Whether a warehouse file holds together: its blocks, ledger, rows, counts and views."""
+"""Integrity of a warehouse file: its blocks, ledger, rows, counts and views."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .materialized import STORED, materialize, views_are_stored
 from .migrate import STORED_VIEWS, VIEWS, views_digest
 from .warehouse import Warehouse
 
-_SHOWN = 5  # problems of one kind that are told by name
+_SHOWN = 5  # problems of one kind that are listed
 _OF_RUNS = ("topology", "env_flags", "measurements", "iterations", "timers", "memory", "run_stats")
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: how much of it, and what is wrong with it."""
+    """One check: the number of items, and the problems found."""
 
     name: str
     rows: int
@@ -29,10 +29,10 @@ class Check:
 
 
 def check(warehouse: Warehouse, *, deep: bool = False, views: bool = True) -> list[Check]:
-    """All that can be wrong with a file that opens; `deep` reads every block and computes views.
+    """Every check of a file that opens; `deep` reads every block and computes views.
 
-    Views are then compared with the tables that stand for them, unless they are not ours and so
-    not asked. A query that fails on a damaged block is a problem of its check, not an error.
+    Views are then compared with the stored tables, unless the views are foreign and so not run. A
+    query that fails on a damaged block is a problem of its check, not an error.
     """
     checks: list[tuple[str, Callable[[Warehouse], tuple[int, list[str]]]]] = [
         ("ledger", _ledger), ("rows", _rows), ("runs", _runs), ("iterations", _iterations),
@@ -45,7 +45,7 @@ def check(warehouse: Warehouse, *, deep: bool = False, views: bool = True) -> li
 
 
 def check_place(warehouse: Warehouse) -> list[Check]:
-    """The files of a shared place; nothing of a warehouse that is a file."""
+    """Check the files of a shared place; nothing for a warehouse that is a file."""
     if not warehouse.replica:
         return []
     return [Check("files", *_listed(*warehouse.replica.place.check()))]
@@ -70,7 +70,7 @@ def _checked(
 
 
 def _ledger(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """Each load of the ledger has its source, and each its place in the order of a uri."""
+    """Each load in the ledger has a source, and a place in the order of its uri."""
     [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.loads")
     missing = """SELECT uri || ' generation ' || generation || ': its rows are missing'
         FROM raw.loads WHERE load_id NOT IN (SELECT load_id FROM raw.sources) ORDER BY ALL"""
@@ -83,7 +83,7 @@ def _ledger(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _rows(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """Every row belongs to a load that the ledger knows, or to a part of one."""
+    """Every row belongs to a load in the ledger, or to a part of one."""
     known = "(SELECT load_id FROM raw.loads UNION ALL SELECT part_id FROM raw.parts)"
     total, problems = 0, []
     for table, columns in tables().items():
@@ -97,7 +97,7 @@ def _rows(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _runs(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """A run is there once in its load, and what is said of runs is said of known ones."""
+    """Run ids are unique within a load, and rows about runs are about known runs."""
     [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.runs")
     twice = """SELECT 'run ' || run_id || ' is there ' || count(*) || ' times in load ' || load_id
         FROM raw.runs GROUP BY load_id, run_id HAVING count(*) > 1 ORDER BY ALL"""
@@ -111,7 +111,7 @@ def _runs(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _iterations(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """No line of a log is there twice."""
+    """No line of a log is stored twice."""
     [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.iterations")
     twice = """SELECT 'run ' || run_id || ' line ' || line || ' is there ' || count(*) || ' times'
         FROM raw.iterations GROUP BY load_id, run_id, segment, iteration, line
@@ -120,7 +120,7 @@ def _iterations(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _lines(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """What was read, passed by and not read of a log is all of its lines."""
+    """Lines read, skipped and unread add up to the lines of a log."""
     [(rows,)] = warehouse.rows("SELECT count(*) FROM raw.sources")
     wrong = """SELECT 'load ' || load_id || ': ' || lines || ' lines, but '
             || (lines_read + lines_known + lines_unread) || ' counted'
@@ -130,11 +130,11 @@ def _lines(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _views(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """The views are those of this version: others may show what no source states."""
+    """The views are those of this version: others may show values that no source states."""
     [(number,)] = warehouse.rows("""SELECT count(*) FROM duckdb_views()
         WHERE database_name = 'wh' AND schema_name = 'main' AND NOT internal""")
     [(made,)] = warehouse.rows(f"SELECT max(sha256) FROM raw.applied WHERE number = {VIEWS}")
-    if views_digest() not in (made or ""):  # of a newer release, which this one leaves alone
+    if views_digest() not in (made or ""):  # of a newer release, left alone
         return int(number), []
     return int(number), warehouse.remade + others(defined(warehouse.con))
 
@@ -154,7 +154,7 @@ def _blocks(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _stored_views(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """What is stored of views is what the views show."""
+    """Stored views equal the views as computed now."""
     if not views_are_stored(warehouse):
         return 0, []
     total, problems = 0, []
@@ -175,7 +175,7 @@ def _stored_views(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _texts(warehouse: Warehouse, query: str) -> Iterator[str]:
-    """The first texts that a query gives, and how many more there are."""
+    """The first texts of a query's result, and the number of further ones."""
     found = [text for (text,) in warehouse.rows(query)]
     yield from found[:_SHOWN]
     if len(found) > _SHOWN:

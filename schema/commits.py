@@ -1,6 +1,6 @@
-"""A shared place: a sequence of numbered commits, whatever keeps it.
+"""A shared place: a sequence of numbered commits, in any kind of storage.
 
-Each is rows for the tables of schema `raw`, whole or not there at all.
+Each has rows for the tables of schema `raw`, and is complete or absent.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _ATTEMPTS = 200
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 Slices = Callable[[], Iterator["pa.Table"]]
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def untold(text: str) -> None:
-    """For who does not ask."""
+def ignore_note(text: str) -> None:
+    """Discard a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a commit adds: rows by table of `raw`, and the loads whose checkpoints it drops.
+    """The content of a commit: rows by table of `raw`, and the loads whose checkpoints it drops.
 
-    A `whole` one stands for all before it: its rows are all that there are.
+    A `whole` one replaces all before it: its rows are all that there are.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A line of the history: number, time (UTC), the tables that it filled."""
+    """An entry of the history: number, time (UTC), the tables with new rows."""
 
     number: int
     at: datetime
@@ -53,53 +53,53 @@ class Commit:
 
 
 class Place(Protocol):
-    """A shared place; every method raises BenchError when it cannot be reached."""
+    """A shared place; every method raises BenchError if it cannot be reached."""
 
     def exists(self) -> bool:
-        """Whether a warehouse has been made there."""
+        """Whether a warehouse has been created there."""
 
     @property
     def home(self) -> Path:
-        """The folder that paths of sources begin at."""
+        """The folder that paths of sources are relative to."""
 
     @property
     def scratch(self) -> Path | None:
-        """A folder of it for files that soon go again, None of an object store."""
+        """A folder of it for temporary files, None for an object store."""
 
     def create(self, data: str | None) -> None:
-        """Make an empty one; `data` is where a lake keeps its Parquet files: a folder, `s3://`."""
+        """Create an empty one; `data` is the place of a lake's Parquet files: a folder, `s3://`."""
 
     def latest(self) -> int:
-        """The number of the newest commit; 0 of none."""
+        """The number of the newest commit; 0 without commits."""
 
     def changes(self, after: int) -> Iterator[Change]:
-        """The commits behind a number in their order; a whole one where they are gone by now."""
+        """The commits after a number in order; a whole one if they have been removed."""
 
     def commit(self, after: int, change: Change) -> int | None:
-        """Add a commit right behind `after`; gives its number, None if others were faster."""
+        """Add a commit right after `after`; returns its number, None if another was first."""
 
     def history(self) -> list[Commit]:
         """The commits that are kept, oldest first."""
 
     def merge(self) -> bool:
-        """Put many small files together; False where a whole commit has to do it."""
+        """Merge many small files; False if this takes a whole commit."""
 
-    def collect(self, age: timedelta, tell: Tell = untold) -> int:
-        """Remove files older than `age` that no commit needs; gives how many.
+    def collect(self, age: timedelta, notify: Notify = ignore_note) -> int:
+        """Remove files older than `age` that no commit needs; returns their number.
 
-        Never those of a writer at work. An age of zero also removes what a reader needs right now.
-        What stays since it may be of somebody else is told.
+        Never those of a writer at work. An age of zero also removes files that a reader needs right
+        now. `notify` gets a note on files kept because they may have other owners.
         """
 
     def check(self) -> tuple[int, list[str]]:
-        """How many files there are, and what is wrong with them."""
+        """The number of files, and the problems found."""
 
 
-class Again(Locked):
-    """What may succeed when it begins anew, after a look at what is stored by then."""
+class Retry(Locked):
+    """A failure that may succeed on a retry, after reading the stored state."""
 
 
-class Overtaken(Again):
+class CommitConflict(Retry):
     """Others have committed since this process read."""
 
     def __init__(self) -> None:
@@ -110,9 +110,9 @@ class Overtaken(Again):
 
 
 def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Begins anew, after a while, what others have overtaken or what a lost connection ended.
+    """Retry a function, with pauses, after a commit conflict or a lost connection.
 
-    The function opens the warehouse itself. Raises Again after many times.
+    The function opens the warehouse itself. Raises Retry after many attempts.
     """
 
     @functools.wraps(function)
@@ -120,7 +120,7 @@ def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
         for attempt in range(_ATTEMPTS):
             try:
                 return function(*args, **kwargs)
-            except Again:
+            except Retry:
                 time.sleep(random.uniform(0, min(0.02 * 1.5**attempt, 1.0)))
         return function(*args, **kwargs)
 

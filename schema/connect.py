@@ -1,4 +1,4 @@
-"""A connection with the warehouse attached as `wh`, and errors in words."""
+"""Connections with the warehouse attached as `wh`, and translated errors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .errors import BenchError, Incompatible, Locked
 from .turn import Turn, pause
 
 STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
-# To start an instance takes 30 ms, as long as ten queries: free ones wait here for the next
+# Starting an instance takes 30 ms, as long as ten queries: free ones are kept for the next
 # warehouse. By process, since a forked one has none of the threads of its parent's instances.
 _free: dict[int, list[_Instance]] = {}
-_KEPT = 4  # free instances that reach one file alone: no other warehouse can use them
+_KEPT = 4  # free instances confined to one file: no other warehouse can use them
 _instances: WeakKeyDictionary[duckdb.DuckDBPyConnection, _Instance] = WeakKeyDictionary()
-# What DuckDB writes beside a file, and SQLite.
+# Companion files of DuckDB and of SQLite.
 _LOGS = (".wal", ".wal.checkpoint", ".wal.recovery", "-journal", "-wal", "-shm")
 _DAMAGE = (
     duckdb.IOException,
@@ -35,11 +35,11 @@ _DAMAGE = (
 
 @dataclass(slots=True)
 class _Instance:
-    """An instance of DuckDB: a connection that keeps it, and where it puts what memory lacks."""
+    """An instance of DuckDB: a connection that keeps it alive, and its folder for spilled data."""
 
     keeper: duckdb.DuckDBPyConnection
     spill: str
-    only: str = ""  # the file that it is confined to, for good
+    only: str = ""  # the file that it is confined to, permanently
 
 
 def connect(only: str = "") -> duckdb.DuckDBPyConnection:
@@ -60,7 +60,7 @@ def connect(only: str = "") -> duckdb.DuckDBPyConnection:
 
 
 def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None:
-    """Close a connection; its instance serves the next one, if no setting of it has been changed.
+    """Close a connection; its instance is reused, unless its settings have been changed.
 
     Temporary tables, registered tables, variables and transactions end with the connection.
     """
@@ -72,7 +72,7 @@ def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None
         instance.keeper.execute("DETACH DATABASE IF EXISTS wh")
     except duckdb.Error:  # the disk is full, the file is damaged
         reusable = False
-    # What was spilled is removed with the instance alone.
+    # Spilled data is removed with the instance.
     if not reusable or os.path.exists(instance.spill):
         instance.keeper.close()
         return
@@ -84,7 +84,7 @@ def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None
 
 
 def _start() -> _Instance:
-    # Nobody guesses its name.
+    # A name that cannot be guessed.
     spill = os.path.join(tempfile.gettempdir(), f"bench-spill-{os.urandom(8).hex()}")
     settings: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
@@ -93,7 +93,7 @@ def _start() -> _Instance:
         "temp_directory": spill,
     }
     keeper = duckdb.connect(config=settings)
-    # To detach may take seconds. A notebook without ipywidgets has no bar, and refuses the setting.
+    # Detaching may take seconds. A notebook without ipywidgets has no bar, and refuses the setting.
     with suppress(duckdb.InvalidInputException):
         keeper.execute("SET enable_progress_bar = false")
     return _Instance(keeper, spill)
@@ -112,15 +112,15 @@ def connect_file(
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the file attached as `wh`, in use; waits `lock_timeout` seconds for it.
 
-    It may be `confined` to the file, as by `confine`. Raises Locked, Incompatible when it is no
-    DuckDB file or one of a newer DuckDB, else BenchError.
+    It may be `confined` to the file, as by `confine`. Raises Locked, Incompatible for a foreign
+    file or one of a newer DuckDB, else BenchError.
     """
     _refuse(path)
     deadline = time.monotonic() + lock_timeout
     with Turn(path) as turn:
         while True:
             if read_only:
-                turn.stand_back(deadline - time.monotonic())
+                turn.yield_to_writer(deadline - time.monotonic())
             try:
                 con = _connect_file(path, read_only, confined)
             except Locked:
@@ -136,7 +136,7 @@ def connect_file(
 
 
 def _connect_file(path: Path, read_only: bool, confined: bool) -> duckdb.DuckDBPyConnection | None:
-    """The connection; None when another process put another file in its place meanwhile."""
+    """The connection; None if another process replaced the file meanwhile."""
     con = connect(_name(path) if confined else "")
     try:
         before = _identity(path)
@@ -157,7 +157,7 @@ def _connect_file(path: Path, read_only: bool, confined: bool) -> duckdb.DuckDBP
 
 
 def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: bool) -> None:
-    """Attach a file under a name, made if it may be written. Raises duckdb.Error."""
+    """Attach a file under a name, created if it is writable. Raises duckdb.Error."""
     quoted = str(path).replace("'", "''")
     option = ""
     if read_only:
@@ -168,9 +168,9 @@ def attach(con: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: 
 
 
 def confine(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
-    """From here on it reaches `path`, which is attached, and no other file, extension or network.
+    """Confine a connection to `path`, which is attached: no other file, extension or network.
 
-    So does its instance, which can serve no other file later.
+    Its instance is confined too, and cannot serve another file.
     """
     if not _instances[con].only:
         con.execute("SET enable_external_access = false")
@@ -179,7 +179,7 @@ def confine(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
 
 @contextmanager
 def explained(path: Path | None) -> Iterator[None]:
-    """Turns what DuckDB says of a damaged or forbidden file, a full disk or too little memory into
+    """Translate errors of damaged or forbidden files, a full disk or too little memory to
     BenchError.
 
     Errors of a query itself (duckdb.ParserException, ...) pass.
@@ -187,13 +187,13 @@ def explained(path: Path | None) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        if _is_damage(error) or _is_want(error) or _is_outside(error):
+        if _is_damage(error) or _is_out_of_resources(error) or _is_outside(error):
             raise explain(error, path) from error
         raise
 
 
 def explain(error: duckdb.Error, path: Path | None) -> BenchError:
-    """The same in our words."""
+    """The translated error."""
     text = str(error)
     first = text.splitlines()[0] if text else type(error).__name__
     name = f"the warehouse {path}" if path else "the warehouse in memory"
@@ -211,13 +211,13 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
     if "not a valid DuckDB" in text:
         why = "it is not a DuckDB file"
         return Incompatible(f"{path} is not a warehouse", why=why, hint="choose another --db PATH")
-    if _is_want(error):
+    if _is_out_of_resources(error):
         return BenchError(f"{name}: out of memory or disk space", why=first, hint="free some of it")
     if any(word in text for word in ("Permission denied", "Read-only file system")):
         hint = "check its permissions and those of its folder"
         return BenchError(f"cannot open {name}", why=first, hint=hint)
     if _is_outside(error):
-        hint = "only its own tables can be read; where a view of it asks, ingest again"
+        hint = "only its own tables can be read; if a view of it failed, ingest again"
         return BenchError(f"the query failed: it reaches outside {name}", why=first, hint=hint)
     if _is_damage(error):
         hint = "restore a copy, or ingest again into a new --db PATH"
@@ -225,30 +225,30 @@ def explain(error: duckdb.Error, path: Path | None) -> BenchError:
     return BenchError(f"cannot open {name}", why=first)
 
 
-def _is_want(error: duckdb.Error) -> bool:
-    """Whether memory, or room on the disk, is what is missing."""
+def _is_out_of_resources(error: duckdb.Error) -> bool:
+    """Whether memory or disk space is exhausted."""
     full = re.search(r"No space left|Disk quota exceeded|File too large", str(error))
     return isinstance(error, duckdb.OutOfMemoryException) or full is not None
 
 
 def _is_outside(error: duckdb.Error) -> bool:
-    """Whether a query wanted what a confined connection does not reach."""
+    """Whether a query tried to reach outside of a confined connection."""
     return isinstance(error, duckdb.PermissionException)
 
 
 def _is_damage(error: duckdb.Error) -> bool:
-    # DuckDB 2 has no class of its own for a block whose checksum does not fit.
+    # DuckDB 2 has no error class for a wrong checksum of a block.
     words = ("Corrupt database file", "Failure while replaying WAL")
     return isinstance(error, _DAMAGE) or str(error).startswith(words) or words[1] in str(error)
 
 
 def _name(path: Path) -> str:
-    """Which file a path is, and how DuckDB was told of it: it compares the texts."""
+    """A path's name in DuckDB, which compares the texts."""
     return f"{path.absolute()}\0{path}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file has a name now; None: none."""
+    """Device and inode of a path; None without a file."""
     try:
         found = path.stat()
     except OSError:
@@ -262,9 +262,9 @@ def logs_of(path: Path) -> list[Path]:
 
 
 def require_plain(path: Path) -> None:
-    """Raises BenchError for a warehouse that is no file, or whose log of writes is a link.
+    """Raises BenchError for a warehouse that is no file, or whose write-ahead log is a link.
 
-    DuckDB would wait for a pipe, and write through the link into whatever file its maker chose.
+    DuckDB would wait for a pipe, and write through the link into a file chosen by its creator.
     """
     for file in (path, *logs_of(path)):
         is_link = file != path and file.is_symlink()

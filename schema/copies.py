@@ -1,4 +1,4 @@
-"""Copies of a warehouse file: a backup, its return, and the file without what was deleted."""
+"""Copies of a warehouse file: backup, restore, and compaction after deletions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .warehouse import Warehouse, transaction
 
 
 def backup(db: Path, to: Path, lock_timeout: float) -> int:
-    """Copy a warehouse to a file that is not there yet; gives its size in bytes.
+    """Copy a warehouse to a new file; returns its size in bytes.
 
-    Nobody writes meanwhile, others may read. The copy is read before it gets its name. Raises
-    BenchError when the file is there, when the disk is full or when what was copied is damaged.
+    Others may read meanwhile, not write. The copy is read before it gets its name. Raises
+    BenchError if the file exists, if the disk is full or if the copy is damaged.
     """
     if to.is_dir():
         to = to / ("bench.duckdb" if is_shared(db) else db.name)
@@ -38,7 +38,7 @@ def backup(db: Path, to: Path, lock_timeout: float) -> int:
         )
     require_folder(to)
     with _draft_of(to) as draft:
-        with open_read(db, lock_timeout) as source:  # holds the lock that keeps writers out
+        with open_read(db, lock_timeout) as source:  # its lock excludes writers
             assert source.path is not None
             _copy(source.path, draft)
         _sound(draft, f"the copy of {db}")
@@ -47,10 +47,10 @@ def backup(db: Path, to: Path, lock_timeout: float) -> int:
 
 
 def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
-    """Put a copy in the place of a warehouse; gives where the present file is kept, if any.
+    """Replace a warehouse by a copy; returns the new path of the present file, if any.
 
-    The copy is read whole first. Raises BenchError when it is no sound warehouse, Locked while
-    others have the present one open.
+    The copy is read completely first. Raises BenchError for a damaged copy, Locked while others
+    have the present one open.
     """
     if is_shared(db):
         raise BenchError(
@@ -71,10 +71,10 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
 
 
 def share(db: Path, to: Path, data: str | None, lock_timeout: float) -> int:
-    """Copy a warehouse to a shared place, made if there is none; gives its rows.
+    """Copy a warehouse to a shared place, created if missing; returns its number of rows.
 
-    What was copied is read again from there, and compared by count and checksum. Raises BenchError
-    when something is stored there already, or when the copy differs.
+    The copy is read again from there, and compared by count and checksum. Raises BenchError if
+    something is stored there already, or if the copy differs.
     """
     place = place_of(to)
     if not place.exists():
@@ -91,7 +91,7 @@ def share(db: Path, to: Path, data: str | None, lock_timeout: float) -> int:
                         target.con.unregister("incoming")
             written = target.path
         assert written is not None
-        remove(written)  # so that it is read from the place
+        remove(written)  # forces a read from the place
         with open_read(to, lock_timeout) as copied:
             digests = [_digests(each) for each in (source, copied)]
     wrong = [table for table in tables() if digests[0][table] != digests[1][table]]
@@ -101,16 +101,16 @@ def share(db: Path, to: Path, data: str | None, lock_timeout: float) -> int:
 
 
 def _digests(warehouse: Warehouse) -> dict[str, tuple[int, int | None]]:
-    """Of each table its rows, and a checksum that does not hang on their order."""
+    """The number of rows of each table, and a checksum independent of their order."""
     query = "SELECT count(*), bit_xor(hash(one)) FROM raw.{} one"
     return {table: warehouse.rows(query.format(table))[0] for table in tables()}
 
 
 def compact(warehouse: Warehouse) -> None:
-    """Write the file of an open warehouse anew, without what was deleted from it, and close it.
+    """Rewrite the file of an open warehouse without deleted rows, and close it.
 
-    Bytes of deleted rows stay in free blocks of a DuckDB file until they are used again. Raises
-    BenchError when the disk is full; then the file is as it was.
+    Bytes of deleted rows stay in free blocks of a DuckDB file until these are reused. Raises
+    BenchError if the disk is full; then the file is unchanged.
     """
     path = warehouse.path
     assert path is not None, "a warehouse in memory has no file"
@@ -132,7 +132,7 @@ def compact(warehouse: Warehouse) -> None:
 
 @repeated
 def compact_at(db: Path, lock_timeout: float) -> None:
-    """Put a warehouse into few files, or anew into its one; errors as above."""
+    """Merge a warehouse's files, or rewrite its only one; errors as above."""
     require_warehouse(db)
     if is_shared(db) and place_of(db).merge():
         return
@@ -149,7 +149,7 @@ def compact_at(db: Path, lock_timeout: float) -> None:
 
 @contextmanager
 def _draft_of(path: Path) -> Iterator[Path]:
-    """A file beside another, for what gets its name when it is whole; gone at the end."""
+    """A temporary file next to another, renamed once complete; removed at the end."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
     try:
         yield draft
@@ -161,7 +161,7 @@ def _draft_of(path: Path) -> Iterator[Path]:
 
 
 def _copy(path: Path, draft: Path) -> None:
-    """A warehouse file with what its log of writes holds. Raises BenchError for a link of one."""
+    """Copy a warehouse file with its write-ahead log. Raises BenchError if that is a link."""
     require_plain(path)
     shutil.copyfile(path, draft)
     log = Path(f"{path}.wal")
@@ -170,12 +170,12 @@ def _copy(path: Path, draft: Path) -> None:
 
 
 def _sound(draft: Path, name: str) -> None:
-    """Read all of a copy, and put its log of writes into it."""
+    """Read a copy completely, and apply its write-ahead log."""
     con = connect_file(draft, read_only=False, confined=True)
     try:
-        wrong = outdated(con, draft)  # a view in place of a table is refused before it is asked
+        wrong = outdated(con, draft)  # before any query runs a view in place of a table
         with explained(draft):
-            con.execute("DROP SCHEMA IF EXISTS replica CASCADE")  # a file stands for itself
+            con.execute("DROP SCHEMA IF EXISTS replica CASCADE")  # a file is no replica
             con.execute("CHECKPOINT wh")
         found = check(Warehouse(con, draft), deep=True, views=not wrong)
     except duckdb.Error as error:
@@ -189,7 +189,7 @@ def _sound(draft: Path, name: str) -> None:
 
 
 def _put(draft: Path, to: Path) -> None:
-    """Give a draft its name, if nobody else has taken it."""
+    """Rename a draft, unless the name is taken."""
     try:
         os.link(draft, to)
     except FileExistsError:
@@ -199,15 +199,15 @@ def _put(draft: Path, to: Path) -> None:
 
 
 def _set_aside(db: Path, lock_timeout: float) -> Path:
-    """Keep the present file under another name; at no moment is there none of its own."""
-    # What is damaged, or of another version, is kept as it is.
+    """Move the present file to another name; its own name exists at every moment."""
+    # A damaged file, or one of another version, is kept unchanged.
     with suppress(Incompatible), open_write(db, lock_timeout) as warehouse, explained(db):
         warehouse.con.execute("CHECKPOINT wh")
     number = 1
     while (kept := db.with_name(f"{db.name}.before-restore-{number}")).exists():
         number += 1
     log = Path(f"{db}.wal")
-    if log.exists():  # else it would be read into the restored file
+    if log.exists():  # else it would be applied to the restored file
         os.replace(log, f"{kept}.wal")
     try:
         os.link(db, kept)

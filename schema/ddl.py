@@ -1,7 +1,7 @@
-"""The tables as their SQL files make them: columns with type and meaning, without asking DuckDB.
+"""Columns, types and meanings of the tables, parsed from their SQL files without DuckDB.
 
-To make the tables and look takes a tenth of a second, which every start would pay. The files keep
-to one column a line, with its meaning behind it, so that a line is all there is to read.
+Creating the tables takes a tenth of a second at every start. The files keep to one column a line,
+followed by its meaning, so that lines can be parsed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COLUMN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column of a table of schema `raw`: its SQL type, what it holds with its unit."""
+    """A column of a table of schema `raw`: its SQL type, its meaning and unit."""
 
     name: str
     type: str

@@ -1,8 +1,8 @@
-"""Whether the views and macros of a warehouse file are those that this program makes.
+"""Comparison of the views and macros of a warehouse file with those of this program.
 
-Whoever made the file chose them: a view may compute without end, already while it is bound, and a
-macro may stand for a function of DuckDB. So none is asked before all are compared, by their text.
-To compare takes about 50 ms, and which files were found right is kept in the user's cache.
+The creator of the file controls them: a view may compute without end, even when bound, and a macro
+may replace a function of DuckDB. So none runs before all are compared, by their text. Comparing
+takes about 50 ms; verified files are remembered in the user's cache.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
 from .template import fill, version
 
-_REMEMBERED = 200  # files, the newest
-_TABLES_ALONE = ("raw", STORED_VIEWS)  # schemas that hold no view
+_REMEMBERED = 200  # the newest files
+_TABLES_ALONE = ("raw", STORED_VIEWS)  # schemas without views
 _VIEWS = """SELECT schema_name, view_name, sql FROM duckdb_views()
             WHERE database_name = 'wh' AND NOT internal ORDER BY ALL"""
 _MACROS = """SELECT function_name, function_type, parameters, macro_definition,
@@ -38,20 +38,19 @@ _FUNCTIONS = f"""
         FROM duckdb_functions()),
     built_in AS (SELECT lower(function_name) FROM functions WHERE internal)
     {_MACROS}"""
-# A column that is computed, or a value that is filled in, is an expression of its maker's: no table
-# of ours has one.
+# A computed column or a default is an expression of the file's creator; our tables have none.
 _COMPUTED = """SELECT schema_name || '.' || table_name FROM duckdb_tables()
                WHERE database_name = 'wh' AND schema_name IN (?, ?)
                  AND regexp_matches(sql, '\\b(GENERATED|CHECK|DEFAULT)\\b') ORDER BY ALL"""
-_known: dict[str, str] = {}  # digests of `_plain`, by those of texts as they are written
-_right: set[str] = set()  # states of files, as the cache keeps them, for where none can be kept
+_known: dict[str, str] = {}  # digests of `_plain`, by the digest of the text as written
+_right: set[str] = set()  # verified states, where no cache can be written
 
 
 def outdated(con: duckdb.DuckDBPyConnection, path: Path) -> list[str] | None:
-    """None where all that is defined in a file is what this version makes: none of it is run
-    before. Else what others have made of it, in words; nothing where an older version made it.
+    """None if all definitions in a file are those of this version; nothing of it runs before.
 
-    Raises Incompatible also where it is said to be of a newer release, and is not ours.
+    Else a description of those changed by others; empty if an older version made them. Raises
+    Incompatible also for a foreign file that is marked as of a newer release.
     """
     try:
         with explained(path):
@@ -70,7 +69,7 @@ def outdated(con: duckdb.DuckDBPyConnection, path: Path) -> list[str] | None:
 
 
 def remake(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """All that is defined made anew; raises Incompatible where that cannot be."""
+    """Recreate all definitions; raises Incompatible where that is not possible."""
     try:
         bring_up_to_date(con, path, anew=True)
     except (duckdb.CatalogException, duckdb.BinderException) as error:
@@ -78,17 +77,17 @@ def remake(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
-    """What is defined in the file at `path`, attached as `wh`, and not by us, as `others`.
+    """The foreign definitions in the file at `path`, attached as `wh`, as `others`.
 
-    Raises Incompatible for a file that has views or computed columns in place of tables, or macros
-    in place of functions of DuckDB: those that we make anew would ask them.
+    Raises Incompatible for a file with views or computed columns in place of tables, or macros in
+    place of functions of DuckDB: recreated definitions would use them.
     """
     state = _state(path)
     if state in _right or state in _remembered():
         return []
     _require_tables(con, path)
     found = defined(con)
-    # A later DuckDB may have a function of the name of one of our macros.
+    # A later DuckDB may have a function with the name of one of our macros.
     strange = found.keys() - _ours().keys()
     if hides := sorted(name for name in strange if name.startswith("hides ")):
         raise _no_warehouse(path, f"the macro {hides[0].removeprefix('hides ')} is one of DuckDB's")
@@ -98,9 +97,9 @@ def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
 
 
 def others(found: Mapping[str, str]) -> list[str]:
-    """What of `defined` is not as this version makes it, a sentence each.
+    """Definitions in `defined` that differ from this version's, a sentence each.
 
-    Views and macros of names that we do not use are their maker's own: none of ours asks them.
+    Views and macros with names that we do not use are harmless: our views never use them.
     """
     ours = _ours()
     missing = [f"{name} is missing" for name in ours if name not in found]
@@ -112,7 +111,7 @@ def others(found: Mapping[str, str]) -> list[str]:
 
 
 def made_here(path: Path) -> None:
-    """Note a file that is ours as it is now, with what was written to it since it was opened."""
+    """Remember a file as verified in its present state: written by us since it was opened."""
     _remember(_state(path))
 
 
@@ -132,7 +131,7 @@ def _remember(state: str) -> None:
         known = _remembered()
         if state in known:
             return
-        # One state of each file: a log that is watched makes a new one every few seconds.
+        # One state per file: a watched log makes a new one every few seconds.
         rest = [one for one in known if one.partition(" ")[0] != state.partition(" ")[0]]
         with suppress(OSError, RuntimeError):
             keep(_kept(), "\n".join([*rest, state][-_REMEMBERED:]).encode())
@@ -140,8 +139,8 @@ def _remember(state: str) -> None:
 
 def _require_tables(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     query = f"SELECT schema_name || '.' || view_name FROM ({_VIEWS}) WHERE schema_name IN (?, ?)"
-    for asked in (query, _COMPUTED):
-        wrong = con.execute(asked, [*_TABLES_ALONE]).fetchall()
+    for check in (query, _COMPUTED):
+        wrong = con.execute(check, [*_TABLES_ALONE]).fetchall()
         if not wrong:
             continue
         raise _no_warehouse(path, f"{wrong[0][0]} is no plain table")
@@ -154,7 +153,7 @@ def _no_warehouse(path: Path, why: str) -> Incompatible:
 
 @cache
 def _ours() -> Mapping[str, str]:
-    """What this version makes, as `defined` tells it."""
+    """The definitions of this version, in the form of `defined`."""
     with suppress(OSError, RuntimeError, ValueError):
         kept: Mapping[str, str] = json.loads(read(kept_file("definitions", _made_by(), ".json")))
         return kept
@@ -171,25 +170,25 @@ def _ours() -> Mapping[str, str]:
 
 @cache
 def _made_by() -> str:
-    """What the digests hang on: what is defined, and how it is told here."""
+    """The key of the digests: the definitions, and the code that compares them."""
     return _digest(version() + Path(__file__).read_text("utf-8"))
 
 
 def defined(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Digests of what is defined, by kind and name; what `hides` a function of DuckDB by its own
-    name, too."""
+    """Digests of definitions, by kind and name; macros that `hides` a DuckDB function, also by that
+    name."""
     made = {
-        f"view {name}": _told(sql)
+        f"view {name}": _text_digest(sql)
         for schema, name, sql in con.execute(_VIEWS).fetchall() if schema == "main"
     }  # fmt: skip
     for name, kind, parameters, text, hides in con.execute(_FUNCTIONS).fetchall():
-        key = f"{'hides' if hides else kind} {name.lower()}"  # there may be several of one name
-        made[key] = made.get(key, "") + _digest(f"{parameters} {_told(text)}")
+        key = f"{'hides' if hides else kind} {name.lower()}"  # a name may have several
+        made[key] = made.get(key, "") + _digest(f"{parameters} {_text_digest(text)}")
     return made
 
 
-def _told(sql: str) -> str:
-    """A digest of `_plain`, which a process works out once of each text: most files have ours."""
+def _text_digest(sql: str) -> str:
+    """A digest of `_plain`, cached by text: most files have our texts."""
     if (as_written := _digest(sql)) not in _known:
         _known[as_written] = _digest(_plain(sql))
     return _known[as_written]
@@ -209,11 +208,11 @@ _NOT_IN = re.compile(r"\bNOT ((?:\w+ \. )?\w+) IN\b")
 
 
 def _plain(sql: str) -> str:
-    """A statement as both lines of DuckDB, and a file and a connection, would write it.
+    """A statement normalised: both releases of DuckDB, and a file and a connection, agree on it.
 
-    They differ in parentheses, in quotes, in schemas, and in how they write a number. Without
-    parentheses a sum may be grouped otherwise unseen: what a stranger's file says can be wrong
-    anyway, and nothing more is called or read.
+    They differ in parentheses, in quotes, in schemas, and in the format of numbers. Without
+    parentheses a sum may be regrouped unseen: values in a foreign file may be wrong anyway, and no
+    other function is called, no other table read.
     """
     words = [_word(one) for one in _WORD.findall(_ordered(sql))]
     text = " ".join(word for word in words if word not in ("(", ")", ""))
@@ -233,8 +232,8 @@ def _word(word: str) -> str:
 
 
 def _ordered(sql: str) -> str:
-    """A statement with each list of an EXCLUDE or REPLACE in order: DuckDB writes it in any."""
-    parts: list[list[str]] = [[""]]  # for each open parenthesis what is in it, by commas
+    """A statement with sorted lists in EXCLUDE and REPLACE: DuckDB writes them in any order."""
+    parts: list[list[str]] = [[""]]  # for each open parenthesis its items
     is_list = [False]
     at = 0
     for found in _STEP.finditer(sql):
@@ -255,14 +254,14 @@ def _ordered(sql: str) -> str:
 
 
 def _state(path: Path) -> str:
-    """Which file, and a digest that changes whenever it or its log of writes does; "": none."""
+    """The path, and a digest that changes with the file or its write-ahead log; "" without one."""
     try:
         stats = [path.stat(), *(one.stat() for one in _logs(path))]
     except OSError:
         return ""
-    told = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats]
+    stats_key = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats]
     file = f"{stats[0].st_dev}:{stats[0].st_ino}"
-    return f"{file} {_digest(f'{_made_by()} {told}')}"
+    return f"{file} {_digest(f'{_made_by()} {stats_key}')}"
 
 
 def _logs(path: Path) -> Iterator[Path]:

@@ -1,17 +1,17 @@
-"""How a value is made, as the heads of SQL files say it: the edges of the graph of metrics.
+"""Derivations in the heads of SQL files: the edges of the graph of metrics.
 
-A head has one line for each way in which its value may come about: the first whose condition holds
-is the one, and the last where none does. `bench explain` walks them, so the arithmetic stands in
-SQL alone and its words beside it.
+A head has one line for each way to make its value: the first whose condition holds is used, and the
+last where none does. `bench explain` follows them, so the arithmetic is in SQL alone, with its
+description next to it.
 
     -- from: tokens_per_s / devices | unit tokens/s of a device
     -- from: F7(b=gbs, s=seq_len, l=layers, ...) | when model_formula = 'F7'
     -- from: as printed | of printed tokens_per_s | when rate_from = 'tokens_per_s'
 
-Before the first `|` stands the arithmetic, with a formula's id before it or as a call of it; or
-`stated`, `printed`, or `assumed` where there is none. Behind it, each once: `of` names the inputs
-where the words do not; `when` is a SQL condition over the columns of `selected`, else all inputs
-have to be known; `value` and `note` are SQL over them too, and `unit` is a text.
+The part before the first `|` is the arithmetic, with a formula's id before it or as a call of it;
+or `stated`, `printed`, or `assumed`. The parts after it, each once: `of` names the inputs if the
+arithmetic does not; `when` is a SQL condition over the columns of `selected`, by default that all
+inputs are known; `value` and `note` are SQL over them too, and `unit` is a text.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ _ALONE = re.compile(r"(?:printed|stated)(?: \w+)?")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place that an input may come from: a column, a printed metric, or a constant."""
+    """One possible origin of an input: a column, a printed metric, or a constant."""
 
-    name: str  # '' is what is explained itself
+    name: str  # '' is the explained value itself
     kind: str = ""  # printed, stated, or '': a node of the graph if there is one, else stated
     scale: float | None = None
     note: str = ""
 
     @property
     def constant(self) -> int | None:
-        """The number that it is, if it is one."""
+        """The number of a constant."""
         return int(self.name) if self.name.isdigit() else None
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input under the name that the arithmetic has for it; of its sources the first known."""
+    """An input under its name in the arithmetic; the first known source is used."""
 
     name: str  # '' keeps the name of the source
     sources: tuple[Source, ...]
@@ -55,7 +55,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to make a value. Without `expression` it is its only input under another name."""
+    """One way to make a value. Without `expression` it is its only input, renamed."""
 
     inputs: tuple[Input, ...]
     expression: str = ""
@@ -67,7 +67,7 @@ class Way:
 
 
 def parse_way(text: str) -> Way:
-    """One line of a head. Raises ValueError for what it cannot read."""
+    """Parse one line of a head. Raises ValueError for invalid syntax."""
     first, *rest = text.split(" | ")
     more = dict(part.split(" ", 1) for part in rest)
     if unknown := more.keys() - {"of", "when", "value", "unit", "note"}:
@@ -116,7 +116,7 @@ def _source(text: str) -> Source:
 
 
 def _known(one: Input) -> str:
-    """That an input has a value, as a condition over `selected`."""
+    """A condition over `selected`: the input is known."""
     if one.optional or any(s.constant is not None or s.kind or not s.name for s in one.sources):
         return ""
     return f"coalesce({', '.join(source.name for source in one.sources)}) IS NOT NULL"

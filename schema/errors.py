@@ -1,4 +1,4 @@
-"""The one exception that the command line shows: what, why, where, and what to try."""
+"""The exception that the command line shows: problem, reason, place, and remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FINE, FOUND, USAGE, NOTHING_RECOGNISED, LOCKED, NOTHING_TO_COMPARE, INTERRUPTED 
     0, 1, 2, 3, 4, 5, 130,
 )  # fmt: skip
 
-_FEW = 30  # words that a hint lists behind its guess
+_FEW = 30  # words listed by a hint after its guess
 
 
 class BenchError(Exception):
@@ -30,7 +30,7 @@ class BenchError(Exception):
 
 
 def _indented(text: str) -> str:
-    """Lines below the first stay part of what they belong to, whatever is quoted in them."""
+    """Indent the lines after the first, so that quoted text stays part of its field."""
     return "\n    ".join(text.splitlines())
 
 
@@ -53,7 +53,7 @@ class NothingRecognised(BenchError):
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint: the field that has this other name, else the nearest word, else the first of them."""
+    """A hint: the field with this alternative name, else the nearest word, else the first words."""
     import difflib  # errors are rare, start-up is not
 
     from ..vocabulary.fields import named
@@ -66,5 +66,5 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     listed += f" and {more} more, as docs/warehouse.md lists them" if more > 0 else ""
     if not near:
         return listed
-    # Behind a guess, a hundred columns would only hide it.
+    # After a guess, a hundred columns would only hide it.
     return f"did you mean {by_fold[near[0]]!r}?" + (f" {listed}" if len(known) <= _FEW else "")

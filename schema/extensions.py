@@ -1,4 +1,4 @@
-"""Instances of DuckDB with extensions: from their wheels, with what the environment says of S3."""
+"""Instances of DuckDB with extensions from wheels, and S3 settings from the environment."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def instance(extensions: tuple[str, ...]) -> Iterator[duckdb.DuckDBPyConnection]
 
 
 def _ended(con: duckdb.DuckDBPyConnection, keeper: duckdb.DuckDBPyConnection) -> bool:
-    """What was begun is rolled back, and `wh` let go; False if a server is not there for that."""
+    """Roll back and detach `wh`; False if a server is unreachable for that."""
     try:
-        with suppress(duckdb.TransactionException):  # nothing was begun
-            con.execute("ROLLBACK")  # one that fails only when it closes would end the process
+        with suppress(duckdb.TransactionException):  # no transaction
+            con.execute("ROLLBACK")  # a rollback that fails at closing would end the process
         con.close()
         keeper.execute("DETACH DATABASE IF EXISTS wh")
     except duckdb.Error:
@@ -47,9 +47,9 @@ def _ended(con: duckdb.DuckDBPyConnection, keeper: duckdb.DuckDBPyConnection) ->
 
 
 def load(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """An extension from its wheel, where there is one of this DuckDB; else one installed before.
+    """Load an extension from its wheel for this DuckDB; else one installed before.
 
-    Raises BenchError where there is neither.
+    Raises BenchError without either.
     """
     found = importlib.util.find_spec(f"duckdb_extension_{name}")
     folder = Path(found.origin).parent if found and found.origin else Path()
@@ -74,19 +74,19 @@ def _started(extensions: tuple[str, ...]) -> duckdb.DuckDBPyConnection:
 
 
 def _use_environment(con: duckdb.DuckDBPyConnection) -> None:
-    """The keys of S3 by the names that AWS's tools have for them; else secrets kept by DuckDB."""
-    said = os.environ.get
-    url = urlsplit(said("AWS_ENDPOINT_URL_S3") or said("AWS_ENDPOINT_URL") or "")
+    """S3 keys by the environment variables of AWS's tools; else secrets kept by DuckDB."""
+    variable = os.environ.get
+    url = urlsplit(variable("AWS_ENDPOINT_URL_S3") or variable("AWS_ENDPOINT_URL") or "")
     words = {
-        "KEY_ID": said("AWS_ACCESS_KEY_ID"), "SECRET": said("AWS_SECRET_ACCESS_KEY"),
-        "SESSION_TOKEN": said("AWS_SESSION_TOKEN"),
-        "REGION": said("AWS_REGION") or said("AWS_DEFAULT_REGION"),
+        "KEY_ID": variable("AWS_ACCESS_KEY_ID"), "SECRET": variable("AWS_SECRET_ACCESS_KEY"),
+        "SESSION_TOKEN": variable("AWS_SESSION_TOKEN"),
+        "REGION": variable("AWS_REGION") or variable("AWS_DEFAULT_REGION"),
         "ENDPOINT": url.netloc or None, "URL_STYLE": "path" if url.netloc else None,
         "USE_SSL": "false" if url.scheme == "http" else None,
     }  # fmt: skip
     if words["KEY_ID"]:
-        told = ", ".join(f"{name} '{quoted(word)}'" for name, word in words.items() if word)
+        options = ", ".join(f"{name} '{quoted(word)}'" for name, word in words.items() if word)
         try:
-            con.execute(f"CREATE SECRET bench_s3 (TYPE s3, {told})")
-        except duckdb.Error:  # it repeats the statement
+            con.execute(f"CREATE SECRET bench_s3 (TYPE s3, {options})")
+        except duckdb.Error:  # its message repeats the statement
             raise BenchError("the keys of S3 in the environment are not taken") from None

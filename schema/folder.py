@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ..vocabulary.regular import parse_json, read_regular
-from .commits import Change, Commit, Tell, untold
+from .commits import Change, Commit, Notify, ignore_note
 from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
@@ -34,7 +34,7 @@ _COMMIT = re.compile(r"(\d{10})\.json")
 
 
 class _Entry(TypedDict):
-    """A commit as it is written; `tables` is the number of the newest table that it may fill."""
+    """A commit as written; `tables` is the number of the newest table that it may fill."""
 
     at: str
     tables: int
@@ -45,7 +45,7 @@ class _Entry(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The place `folder:DIR`; what each method does is said in `place.Place`."""
+    """The place `folder:DIR`; `commits.Place` describes its methods."""
 
     path: Path
 
@@ -109,7 +109,7 @@ class Folder:
 
     def changes(self, after: int) -> Iterator[Change]:
         latest = self.latest()
-        # What lies behind a whole commit may be gone: nobody needs it.
+        # Files before a whole commit may be removed: nobody needs them.
         start = self._newest_whole(latest, after) or after + 1
         for number in range(start, latest + 1):
             entry = self._entry(number)
@@ -137,7 +137,8 @@ class Folder:
                 at=now_utc().isoformat(), tables=last_table(), whole=change.whole,
                 gone=list(change.gone), files=written,
             )  # fmt: skip
-            # Interrupted here the commit may be there: its files stay, if need be for `collect`.
+            # After an interruption here the commit may exist: its files stay, if need be for
+            # `collect`.
             if self._claim(after + 1, entry):
                 return after + 1
             self._removed(self._paths(written))
@@ -154,12 +155,12 @@ class Folder:
     def merge(self) -> bool:
         return False
 
-    def collect(self, age: timedelta, tell: Tell = untold) -> int:
+    def collect(self, age: timedelta, notify: Notify = ignore_note) -> int:
         self._refuse_links()
         past = time.time() - age.total_seconds() if age else None
         with self._writing():
             gone = self._orphans(past)
-            # Their writers want a number up to the fence's at most: none can take it any more.
+            # Their writers want a number up to the fence's: it is taken now.
             latest = self._fence() if gone else self.latest()
             first = self._newest_whole(latest) or 1
             for number in range(1, first):
@@ -185,7 +186,7 @@ class Folder:
         return files, problems
 
     def _refuse_links(self) -> None:
-        """Files are written and removed in the folder itself; where a link leads, only read."""
+        """Raises BenchError for links: files are written and removed only in the folder itself."""
         for folder in (self.path / "commits", self._data):
             if folder.is_symlink():
                 raise Incompatible(
@@ -194,9 +195,9 @@ class Folder:
                 )
 
     def _newest_whole(self, latest: int, after: int = 0) -> int | None:
-        """The newest commit behind `after` that stands for all before it."""
+        """The newest commit after `after` that replaces all before it."""
         for number in range(latest, after, -1):
-            # The first one stands on nothing, so it need not be read.
+            # The first one follows nothing, so it need not be read.
             if number > 1 and self._entry(number)["whole"]:
                 return number
         return None
@@ -212,7 +213,7 @@ class Folder:
         return found - self._named(1, self.latest())
 
     def _named(self, first: int, last: int) -> set[Path]:
-        """The files of commits, asked by number: a listing may be old."""
+        """The files of commits, looked up by number: a listing may be stale."""
         entries = (self._entry(number) for number in range(first, last + 1))
         return {path for entry in entries for path in self._paths(entry["files"])}
 
@@ -220,7 +221,7 @@ class Folder:
         return {self._data / file["name"] for file in files}
 
     def _fence(self) -> int:
-        """Take a number with a commit of nothing."""
+        """Take a number with an empty commit."""
         entry = _Entry(at=now_utc().isoformat(), tables=0, whole=False, gone=[], files=[])
         number = self.latest() + 1
         while not self._claim(number, entry):
@@ -241,7 +242,7 @@ class Folder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BenchError(
                 f"cannot read commit {number} of {self.path}", why=str(error), where=str(path),
-                hint="try again; bench db check tells what is missing",
+                hint="try again; bench db check lists missing files",
             ) from error  # fmt: skip
         if newer:
             raise Incompatible(f"{self.path} was written by a newer bench", hint="upgrade bench")
@@ -255,7 +256,7 @@ class Folder:
             mine = draft.stat()
             os.link(draft, path)
         except FileExistsError:
-            # Over NFS an answer may be lost: then the first try was ours.
+            # Over NFS a reply may be lost: then the first attempt succeeded.
             return os.path.samestat(mine, path.stat())
         except FileNotFoundError:
             if path.exists():  # `collect` has taken the number, and removed the draft
@@ -301,7 +302,7 @@ class Folder:
 
 
 def _is_commit(entry: _Entry) -> bool:
-    """Whether all that is asked of a commit is there; raises ValueError, KeyError, TypeError."""
+    """Whether a commit has all required fields; raises ValueError, KeyError, TypeError."""
     datetime.fromisoformat(entry["at"])
     typed = isinstance(entry["whole"], bool) and isinstance(entry["gone"], list)
     texts = [*entry["gone"], *(file[key] for file in entry["files"] for key in ("table", "sha256"))]

@@ -1,20 +1,20 @@
-"""Parts of SQL that are written from the declared fields, so that no file lists them by hand.
+"""Parts of SQL generated from the declared fields, so that no file lists them by hand.
 
 A line `{{annotated TABLE as ALIAS, but NAME, NAME}}` of a view stands for the columns of a raw
 table that may be annotated, each as the source states it, else as the annotation that counts.
 A slot within a line stands for names of fields, with commas between them and some left out:
 
-    {{configuration, but NAME, NAME}}  what makes a configuration, as sources state it
-    {{compared, but NAME, NAME}}       the same where runs are compared, worked out
+    {{configuration, but NAME, NAME}}  the fields of a configuration, as sources state them
+    {{compared, but NAME, NAME}}       the same where runs are compared, derived
     {{words, but NAME}}                texts that listings show
     {{counts as TYPE, but NAME}}       whole numbers that listings show; `as TYPE` casts each
-    {{metrics}}                        the joins of every metric, by run_id; each reads what has
-                                       the name of a view there, which may be a CTE
+    {{metrics}}                        the joins of every metric, by run_id; each reads the object
+                                       with its view's name there, which may be a CTE
 
 `{{experts}}` stands for the pattern of names of models with experts (vocabulary/experts.py).
 A line `{{device peaks}}` stands for a row of each device and number format of hardware.toml.
 
-What DuckDB gets: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
+The SQL for DuckDB: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _EXPERTS = "{{experts}}"
 
 
 def declarations() -> str:
-    """What the slots are filled from, as text: views change with it."""
+    """The sources of the slots as text: views change with it."""
     folder = files("bench.vocabulary")
-    said = [folder.joinpath(name).read_text("utf-8") for name in ("fields.toml", "hardware.toml")]
-    return "".join([*said, experts_pattern()])
+    texts = [folder.joinpath(name).read_text("utf-8") for name in ("fields.toml", "hardware.toml")]
+    return "".join([*texts, experts_pattern()])
 
 
 def expand(text: str) -> str:
@@ -56,7 +56,7 @@ def expand(text: str) -> str:
 def _device_peaks() -> str:
     rows = []
     for place, device in enumerate(devices(), 1):
-        # DuckDB's patterns look neither back nor ahead.
+        # DuckDB's patterns have no look-around.
         names = "|".join(device.names).replace("(?![A-Za-z0-9])", "(?:$|[^A-Za-z0-9])")
         head = f"{place}, '{device.name}', '{device.family}', '(?i)(?:^|[^A-Za-z0-9])(?:{names})'"
         peaks = [f"'{dtype}', {peak}" for dtype, peak in device.peak.items()]
@@ -65,7 +65,7 @@ def _device_peaks() -> str:
 
 
 def _joins() -> str:
-    """A new metric is a column of results without a word said there."""
+    """The joins of every metric, so that a new one becomes a column of results."""
     return " ".join(
         f"LEFT JOIN (SELECT run_id, {metric.selected} FROM ({metric.query})) USING (run_id)"
         for metric in metrics()

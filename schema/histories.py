@@ -1,4 +1,4 @@
-"""Histories of documents in the warehouse: what is there of one, and how the next commits go in."""
+"""Histories of documents in the warehouse: their present state, and appended commits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLES = ("histories", "commits", "revisions", "row_changes")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One reading of a branch, and how far it has come; `number` -1: no commit is stored yet."""
+    """One reading of a branch, and its progress; `number` -1: no commit is stored yet."""
 
     history_id: str
     repository: str
@@ -35,7 +35,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """A document as its newest revision has it."""
+    """A document in its newest revision."""
 
     document_id: str
     uri: str
@@ -45,7 +45,7 @@ class Tip:
 
 
 def newest(warehouse: Warehouse, repository: str, branch: str, path: str) -> History | None:
-    """The newest reading of a branch, if there is any."""
+    """The newest reading of a branch, or None."""
     query = """SELECT h.* EXCLUDE (begun_at), coalesce(c.number, -1), c.commit_id
         FROM raw.histories h LEFT JOIN raw.commits c USING (history_id)
         WHERE h.repository = ? AND h.branch = ? AND h.path = ?
@@ -55,7 +55,7 @@ def newest(warehouse: Warehouse, repository: str, branch: str, path: str) -> His
 
 
 def tips(warehouse: Warehouse, history_id: str, until: int | None = None) -> dict[str, Tip]:
-    """The documents that are there, by uri, after commit number `until`; by default the last."""
+    """The documents that exist after commit number `until`, by uri; by default after the last."""
     query = """SELECT document_id, uri, blob, row_ids, lines FROM raw.revisions
         WHERE history_id = ? AND number <= coalesce(?, number)
         QUALIFY row_number() OVER (PARTITION BY document_id ORDER BY number DESC) = 1
@@ -82,7 +82,7 @@ def gone(
 
 
 def append(warehouse: Warehouse, history: History, rows: Rows) -> None:
-    """Store the next commits of a history, all or none of them, as known from now on.
+    """Store the next commits of a history, all or none, as known from now on.
 
     Raises BenchError where another process has stored commits of it meanwhile.
     """

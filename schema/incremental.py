@@ -1,11 +1,11 @@
-"""Logs that grow: what is stored of them part by part, and where their readers go on."""
+"""Growing logs: the parts stored of them, and the checkpoints of their readers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .ledger import Known, Ledger
+from .ledger import Ledger, LedgerEntry
 from .rows import content_id
 from .spill import Spill
 from .warehouse import Warehouse
@@ -13,7 +13,7 @@ from .warehouse import Warehouse
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where the reader of a log stands: the byte behind the last whole line, and what it knows."""
+    """The state of a log's reader: the byte after the last whole line, and its variables."""
 
     offset: int
     state: bytes
@@ -21,7 +21,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The newest part of a log that grows: its load, its place in the chain, its checkpoint."""
+    """The newest part of a growing log: its load, its place in the chain, its checkpoint."""
 
     load_id: str
     chain_id: str
@@ -31,7 +31,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was read of a log behind `after`, or from its first line: rows that stay as they are."""
+    """The rows read of a log after `after`, or from its first line, that will not change."""
 
     checkpoint: Checkpoint
     after: Stored | None = None
@@ -39,7 +39,7 @@ class Part:
 
 
 def read_stored(warehouse: Warehouse, load_ids: Sequence[str]) -> dict[str, Stored]:
-    """The parts that loads added, where their readers can go on, by load."""
+    """The stored parts from which readers can continue, by load."""
     query = """SELECT load_id, chain_id, number, to_byte, state FROM raw.parts
                JOIN raw.checkpoints USING (load_id) WHERE load_id IN (SELECT unnest(?))"""
     return {
@@ -48,15 +48,15 @@ def read_stored(warehouse: Warehouse, load_ids: Sequence[str]) -> dict[str, Stor
     }
 
 
-def store_part(warehouse: Warehouse, ledger: Ledger, plan: Known, part: Part) -> str:
-    """Note a part of the load `plan`, not yet in the ledger; gives the id that its rows take."""
+def store_part(warehouse: Warehouse, ledger: Ledger, plan: LedgerEntry, part: Part) -> str:
+    """Record a part of the load `plan`, not yet in the ledger; returns the id for its rows."""
     part_id = content_id("part", plan.load_id)
     after = part.after
     chain_id, number = (after.chain_id, after.number + 1) if after else (plan.load_id, 1)
     before = after.checkpoint.offset if after else 0
     row = [plan.load_id, chain_id, number, part_id, before, part.checkpoint.offset]
     warehouse.con.execute("INSERT INTO raw.parts VALUES (?, ?, ?, ?, ?, ?)", row)
-    # A checkpoint may be 16 MiB, and only the newest is gone on from; unless another name shows it.
+    # A checkpoint may be 16 MiB, and only the newest is used; unless another name shows it.
     newest = ledger.newest(plan.uri)
     if newest is not None and not ledger.shows_elsewhere(newest):
         warehouse.con.execute("DELETE FROM raw.checkpoints WHERE load_id = ?", [newest.load_id])

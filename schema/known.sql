@@ -1,12 +1,12 @@
--- Annotations as they counted at a time: without those that are known since later, with those that were taken back later.
--- Of a field of a run that neither is about, what counts is what counted anyway.
+-- Annotations that counted at a time: without those known only later, with those withdrawn later.
+-- A field of a run without such annotations keeps what counts now.
 WITH known AS (
     SELECT a.*, k.precedence, coalesce(outcome IN ('withdrawn', 'superseded') AND withdrawn_on > $at::DATE, false) AS stands_again,
         coalesce(known_since > $at::DATE, false) AS comes_later,
-        -- What was replaced later stood before what replaced it.
+        -- An annotation replaced later counted before its replacement.
         CASE outcome WHEN 'superseded' THEN withdrawn_on END AS replaced,
         CASE WHEN outcome IN ('agrees', 'contradicts', 'withdrawn') THEN stated END AS by_source,
-        -- What a record brings is one of several, of which the strongest counts.
+        -- An annotation from a record is one of several, of which the strongest counts.
         bool_or(stands_again OR comes_later) OVER (PARTITION BY run_id, field) AS is_other
     FROM main.annotations a JOIN source_kinds k ON k.kind = a.origin
 ), judged AS (

@@ -17,12 +17,12 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from .catalogs import Catalog, State, quoted, told
-from .commits import Change, Commit, Tell, untold
+from .catalogs import Catalog, State, quoted, translated_errors
+from .commits import Change, Commit, Notify, ignore_note
 from .ddl import tables
 from .errors import BenchError
 from .extensions import instance
-from .lake_files import S3, is_marked, mark, remove, remove_orphans, tell_unmarked
+from .lake_files import S3, is_marked, mark, notify_unmarked, remove, remove_orphans
 from .migrate import apply_tables, lacks_tables
 
 _SLICE = 1 << 20  # rows
@@ -32,7 +32,7 @@ _CHECKED = "checkpoints"  # whose rows are deleted when newer ones come
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """The place `ducklake:...`; what each method does is said in `commits.Place`."""
+    """The place `ducklake:...`; `commits.Place` describes its methods."""
 
     catalog: Catalog
 
@@ -41,7 +41,7 @@ class Lake:
         if self.catalog.folder:
             return self.catalog.folder
         data = _data(self.catalog)
-        # Names below a working folder would be other files for each who writes.
+        # Names below a working folder would be other files for each writer.
         return Path("/") if data.startswith(S3) else Path(data).parent
 
     @property
@@ -77,7 +77,7 @@ class Lake:
         if self.latest() == after:
             return
         with self._attached() as con:
-            con.execute("BEGIN")  # all of it as it is now
+            con.execute("BEGIN")  # one state for all queries
             latest = _latest(con)
             filled = _filled(con, after, latest) if after else None
             whole = filled is None
@@ -93,10 +93,10 @@ class Lake:
     def commit(self, after: int, change: Change) -> int | None:
         with ExitStack() as stack:
             still = stack.enter_context(self.catalog.guarded())
-            if self.latest() != after:  # most who waited are late, and need not attach it
+            if self.latest() != after:  # most that waited are late, and need not attach it
                 return None
             con = stack.enter_context(self._attached(read_only=False))
-            # What others commit all the same is a conflict, not a reason to come behind it.
+            # A commit by others in between is a conflict: ours must not follow it.
             con.execute("SET ducklake_max_retry_count = 0")
             if lacks_tables(con, Path(self.catalog.address)):
                 apply_tables(con)
@@ -129,7 +129,7 @@ class Lake:
             con.execute("CALL ducklake_merge_adjacent_files('wh')").fetchall()
         return True
 
-    def collect(self, age: timedelta, tell: Tell = untold) -> int:
+    def collect(self, age: timedelta, notify: Notify = ignore_note) -> int:
         past = f"TIMESTAMPTZ '{datetime.now(UTC) - age:%Y-%m-%d %H:%M:%S+00}'"
         with self.catalog.guarded(), self._attached(read_only=False) as con:
             until = past if age else "now()"
@@ -141,9 +141,9 @@ class Lake:
             # another lake, whose folder the catalog may name.
             if age and is_marked(data, self.catalog.folder, self.catalog.address):
                 call = f"ducklake_delete_orphaned_files('wh', {which})"
-                removed += remove_orphans(con, call, data, tell)
+                removed += remove_orphans(con, call, data, notify)
             elif age:
-                tell_unmarked(data, self.catalog.address, tell)
+                notify_unmarked(data, self.catalog.address, notify)
             return removed
 
     def check(self) -> tuple[int, list[str]]:
@@ -159,12 +159,12 @@ class Lake:
         return files, problems
 
     def _slices(self, con: duckdb.DuckDBPyConnection, source: str) -> Iterator[pa.Table]:
-        with self._told():
+        with self._translated_errors():
             for batch in con.sql(f"SELECT * FROM {source}").to_arrow_reader(_SLICE):
                 yield pa.Table.from_batches([batch])
 
-    def _told(self) -> AbstractContextManager[None]:
-        return told(self.catalog.address.removeprefix("postgres:"))
+    def _translated_errors(self) -> AbstractContextManager[None]:
+        return translated_errors(self.catalog.address.removeprefix("postgres:"))
 
     @contextmanager
     def _attached(
@@ -182,7 +182,7 @@ class Lake:
         with ExitStack() as stack:
             stack.enter_context(self.catalog.opened(new=data is not None))
             con = stack.enter_context(instance(tuple(extensions)))
-            stack.enter_context(self._told())
+            stack.enter_context(self._translated_errors())
             name = quoted(f"ducklake:{self.catalog.address}")
             con.execute(f"ATTACH '{name}' AS wh ({', '.join(options)})")
             con.execute("USE wh")
@@ -191,7 +191,7 @@ class Lake:
 
 @lru_cache
 def _data(catalog: Catalog) -> str:
-    """Where the Parquet files of a lake are, which never changes."""
+    """The place of the Parquet files of a lake, which never changes."""
     return _state(catalog).data
 
 
@@ -209,7 +209,7 @@ def _latest(con: duckdb.DuckDBPyConnection) -> int:
 
 
 def _objects(con: duckdb.DuckDBPyConnection, data: str) -> set[str]:
-    """All objects below `s3://...`; nothing of a folder, whose files are looked at one by one."""
+    """All objects below `s3://...`; empty for a folder, whose files are checked one by one."""
     if not data.startswith(S3):
         return set()
     found = con.execute("SELECT file FROM glob(?)", [f"{data.rstrip('/')}/**"]).fetchall()
@@ -217,7 +217,7 @@ def _objects(con: duckdb.DuckDBPyConnection, data: str) -> set[str]:
 
 
 def _names(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Tables of schema raw by the id that snapshots call them by."""
+    """Tables of schema raw by their ids in snapshots."""
     query = "SELECT table_id, table_name FROM ducklake_table_info('wh')"
     return {str(number): name for number, name in con.execute(query).fetchall()}
 
@@ -228,7 +228,7 @@ def _touched(changes: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> 
 
 
 def _filled(con: duckdb.DuckDBPyConnection, after: int, latest: int) -> list[str] | None:
-    """The tables that grew behind a snapshot; None where that cannot be told any more."""
+    """The tables with new rows after a snapshot; None if that is no longer known."""
     query = "SELECT snapshot_id, changes FROM wh.snapshots() WHERE snapshot_id > ? ORDER BY 1"
     snapshots = con.execute(query, [after]).fetchall()
     if len(snapshots) != latest - after:

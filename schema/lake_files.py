@@ -1,7 +1,7 @@
-"""What the catalog of a lake may name: whoever made it need not be who uses it.
+"""Checks of the files and objects in the catalog of a lake, which may be by an untrusted creator.
 
 DuckLake reads and removes any file that a catalog names, runs its views and macros as if they were
-tables, and looks for files that no snapshot names in whatever folder it is told.
+tables, and looks for files that no snapshot names in any folder given to it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 import duckdb
 
-from .commits import Tell
+from .commits import Notify
 from .errors import BenchError, Incompatible
 
 S3 = "s3://"
 _OURS = re.compile(r"ducklake-[0-9a-f-]+(?:-delete)?\.(?:parquet|puffin)")
-_MARK = ".bench-lake"  # in a folder of rows: whose they are
+_MARK = ".bench-lake"  # in a folder of rows: the catalog that owns it
 _ELSEWHERE = "NOT {0}.path_is_relative OR {0}.path LIKE '%..%'"
 # Files of our tables, which we name relative to the folder of rows.
 _FILES = f"""SELECT f.path FROM
@@ -33,8 +33,8 @@ _VIEWS = """SELECT v.view_name FROM ducklake_view v
     JOIN ducklake_schema s ON s.schema_id = v.schema_id
     WHERE s.schema_name = 'raw' AND v.end_snapshot IS NULL LIMIT 1"""
 _MACROS = "SELECT macro_name FROM ducklake_macro WHERE end_snapshot IS NULL LIMIT 1"
-_ASKED = {_FILES: "file", _VIEWS: "view", _MACROS: "macro"}
-# In the database of the catalog itself all that DuckLake makes is plain tables.
+_QUERIES = {_FILES: "file", _VIEWS: "view", _MACROS: "macro"}
+# In the database of the catalog itself DuckLake creates only plain tables.
 _OF_SQLITE = """SELECT name FROM sqlite_master
     WHERE type IN ('view', 'trigger') OR sql LIKE '%VIRTUAL%' OR sql LIKE '%GENERATED%' LIMIT 1"""
 _OF_DUCKDB = """SELECT view_name FROM duckdb_views() WHERE database_name = 'wh' AND NOT internal
@@ -42,32 +42,33 @@ _OF_DUCKDB = """SELECT view_name FROM duckdb_views() WHERE database_name = 'wh' 
     UNION ALL SELECT table_name FROM duckdb_tables() WHERE database_name = 'wh'
         AND regexp_matches(sql, '\\bGENERATED\\b') LIMIT 1"""
 _DATABASES = {"sqlite": _OF_SQLITE, "duckdb": _OF_DUCKDB}
-Ask = Callable[[str], Sequence[tuple[Any, ...]]]
+RunQuery = Callable[[str], Sequence[tuple[Any, ...]]]
 
 
-def require_tables(ask: Ask, kind: str) -> None:
-    """Raises Incompatible where the database of a catalog computes anything: its maker would."""
-    for (name,) in ask(_DATABASES[kind]) if kind in _DATABASES else ():
+def require_tables(run_query: RunQuery, kind: str) -> None:
+    """Raises Incompatible if the database of a catalog has views or computed columns."""
+    for (name,) in run_query(_DATABASES[kind]) if kind in _DATABASES else ():
         raise Incompatible("the catalog of the lake is not one of DuckLake",
                            why=f"{name} is no plain table")  # fmt: skip
 
 
-def require_own(ask: Ask) -> None:
-    """Raises Incompatible where our tables are none, or have rows in files that lie elsewhere."""
-    for query, what in _ASKED.items():
-        for (name,) in ask(query):
+def require_own(run_query: RunQuery) -> None:
+    """Raises Incompatible if our tables are none, or have rows in files elsewhere."""
+    for query, what in _QUERIES.items():
+        for (name,) in run_query(query):
             raise Incompatible("the lake is not one of bench", why=f"the {what} {name} in it")
 
 
 def mark(data: str, address: str) -> None:
-    """Note whose rows a new folder holds."""
+    """Record the owner of a new folder of rows."""
     if not data.startswith(S3):
         with suppress(FileExistsError), (Path(data) / _MARK).open("x") as file:
             file.write(f"{address}\n")
 
 
 def is_marked(data: str, catalog: Path | None, address: str) -> bool:
-    """Whether all rows of a folder are those of a catalog: it lies beside it, or says so."""
+    """Whether all rows of a folder are of this catalog: it is in the same folder, or has our
+    mark."""
     if data.startswith(S3) or catalog is None:
         return True
     if Path(data).resolve().is_relative_to(catalog.resolve()):
@@ -78,7 +79,7 @@ def is_marked(data: str, catalog: Path | None, address: str) -> bool:
 
 
 def remove(con: duckdb.DuckDBPyConnection, call: str, data: str) -> int:
-    """Have DuckLake remove files; raises BenchError before, for one that it has not made."""
+    """Have DuckLake remove files; raises BenchError before, for a foreign one."""
     for name in _named(con, call):
         if not _is_own(name, data):
             raise BenchError("the lake would remove a file that is none of it", where=name,
@@ -86,27 +87,27 @@ def remove(con: duckdb.DuckDBPyConnection, call: str, data: str) -> int:
     return len(con.execute(f"CALL {call}").fetchall())
 
 
-def remove_orphans(con: duckdb.DuckDBPyConnection, call: str, data: str, tell: Tell) -> int:
-    """Remove those orphans that DuckLake has made; of others it is told how many are left.
+def remove_orphans(con: duckdb.DuckDBPyConnection, call: str, data: str, notify: Notify) -> int:
+    """Remove the orphans created by DuckLake; notify of the number of others, which stay.
 
     DuckLake would remove all of them.
     """
     names = _named(con, call)
     own = [name for name in names if _is_own(name, data)]
     if others := len(names) - len(own):
-        tell(f"{data} holds files that are none of the lake, which stay: {others:,}")
+        notify(f"{data} has files that are not of the lake, which stay: {others:,}")
     if not data.startswith(S3):
         return sum(map(_removed, own))
     if own and others:
-        tell(f"so do {len(own):,} of its own that no snapshot names: move the others elsewhere")
+        notify(f"so do {len(own):,} of its own that no snapshot names: move the others elsewhere")
         return 0
     return len(con.execute(f"CALL {call}").fetchall()) if own else 0
 
 
-def tell_unmarked(data: str, address: str, tell: Tell) -> None:
-    """Say why the orphans of a folder are not looked for, and what makes them be."""
+def notify_unmarked(data: str, address: str, notify: Notify) -> None:
+    """Explain why the orphans of a folder are not removed, and what enables it."""
     note = Path(data) / _MARK
-    tell(f"files in {data} that no snapshot names stay: the folder does not say whose they are; "
+    notify(f"files in {data} that no snapshot names stay: the folder does not say whose they are; "
          f"if no other lake keeps its rows there, write '{address}' into {note}")  # fmt: skip
 
 

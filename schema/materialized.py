@@ -1,8 +1,7 @@
-"""Views kept as tables, computed once and read often: in the file of a warehouse, else for as long
-as it is open.
+"""Views computed once and kept as tables: in the warehouse file, else while it is open.
 
-Binding nested views again and again took three quarters of a page's time, and all runs are read
-where one is asked for. `stored.py` writes those of the file.
+Binding nested views repeatedly took three quarters of a page's time, and a query for one run reads
+all. `stored.py` writes the tables of the file.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _MORE_OF_RUNS = ("measured", "findings", "model_flops", "token_rates", "utilizat
 OF_PAGES = (*OF_RUNS, *_MORE_OF_RUNS)
 OF_CONTINUATIONS = ("current_uris", "current_loads", "hidden_runs", "judged_runs", "runs",
                     "topology", "iterations", "events", "continuations")  # fmt: skip
-# What the views of pages read of sources, several times each.
+# Inputs of the views of pages, read several times each.
 _READ_OF_SOURCES = OF_SOURCES[: OF_SOURCES.index("topology")]
-# What is read to compute others alone.
+# Inputs of other views alone.
 _ON_THE_WAY = ("judged_runs",)
-# What is kept in the file: all but rows that are stored once already, line by line.
+# Views stored in the file: all but rows that are stored once already, line by line.
 STORED = (*(view for view in OF_RUNS if view not in _ON_THE_WAY), *_READ_OF_SOURCES, *_MORE_OF_RUNS,
           "results", LAST_STORED)  # fmt: skip
 # The tables with a row for each line, cell or argument of a source: no other is larger.
@@ -35,8 +34,8 @@ _COUNTED = ("cells", "facts", "iterations", "timers", "memory")
 
 
 def materialize(warehouse: Warehouse, *views: str) -> None:
-    """Hide views behind tables; those that the file has are read from there, others computed."""
-    # Who may write would be left with views of tables that the next transaction changes.
+    """Hide views behind tables; read them from the file if stored there, else compute them."""
+    # A writer would be left with views of tables that the next transaction changes.
     stored = STORED if warehouse.read_only and views_are_stored(warehouse) else ()
     _run_as_written(warehouse)
     for view in stored:
@@ -56,19 +55,19 @@ def compute(warehouse: Warehouse, *views: str) -> None:
 
 
 def _run_as_written(warehouse: Warehouse) -> None:
-    """In a small warehouse it takes longer to think about a query than to run it."""
+    """Skip the optimizer in a small warehouse: there it takes longer than the query."""
     if is_small(warehouse) and not warehouse.hastened:
         warehouse.hastened = True
         warehouse.rows("SET threads = 1")
-        # Each by its name: with `disable_optimizer` a window over a whole run compares each of its
+        # By names: with `disable_optimizer` a window over a whole run compares each of its
         # intervals with all others.
         [(names,)] = warehouse.rows("SELECT string_agg(name) FROM duckdb_optimizers()")
         warehouse.rows(f"SET disabled_optimizers = '{names}'")
 
 
 def views_are_stored(warehouse: Warehouse) -> bool:
-    """Whether the file has them as they are now: each transaction drops the last of them, which is
-    made again once all others are up to date."""
+    """Whether the file has them in their present state: each transaction drops the last of them,
+    which is recreated once all others are up to date."""
     if warehouse.stores_views is None:
         try:
             warehouse.rows(f"FROM {STORED_VIEWS}.{LAST_STORED} LIMIT 0")
@@ -79,8 +78,8 @@ def views_are_stored(warehouse: Warehouse) -> bool:
 
 
 def materialize_if_cheap(warehouse: Warehouse, *views: str) -> None:
-    """The same of a small warehouse, or of one that stores them: for views that hold all that
-    sources say."""
+    """The same for a small warehouse, or one that stores them: for views with all statements of
+    sources."""
     if is_small(warehouse):
         materialize(warehouse, *views)
     elif warehouse.read_only and views_are_stored(warehouse):
@@ -88,14 +87,14 @@ def materialize_if_cheap(warehouse: Warehouse, *views: str) -> None:
 
 
 def materialize_pages(warehouse: Warehouse) -> None:
-    """What pages read: the views of runs, and those that they are made of where they are cheap."""
+    """Materialize the views of pages: those of runs, and their inputs where these are cheap."""
     materialize(warehouse, *OF_RUNS)
     materialize_if_cheap(warehouse, *_READ_OF_SOURCES)
     materialize(warehouse, *OF_PAGES, "results")
 
 
 def is_small(warehouse: Warehouse) -> bool:
-    """Whether it takes longer to think about the queries of a page than to run them."""
+    """Whether planning the queries of a page takes longer than running them."""
     if warehouse.small is None:
         # DuckDB's own list of its tables takes 15 ms: it makes all of its own views first.
         counts = " + ".join(f"(SELECT count(*) FROM raw.{table})" for table in _COUNTED)

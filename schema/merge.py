@@ -1,9 +1,9 @@
-"""Another warehouse taken into this one: its tables alone, nothing twice, in one transaction.
+"""Merge of another warehouse: its tables alone, nothing twice, in one transaction.
 
-The other file is a stranger's: it is opened read-only on a connection that reaches nothing else,
-and only its base tables are read, never a view. Its ids hang on paths that may be ours too, so each
-is made anew from the name of the group and the id. What it hides, what it found itself (findings,
-links, superseded steps) and older states of its sources stay behind: they are worked out here.
+The other file is untrusted: it is opened read-only on a connection confined to it, and only its
+base tables are read, never a view. Its ids depend on paths that may be ours too, so each is made
+anew from the name of the group and the id. Hidden sources, derived tables (findings, links,
+superseded steps) and older states of its sources are not merged: they are derived here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .opening import open_read, open_write
 from .warehouse import Warehouse, transaction
 
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))
-# What is worked out anew, or holds only where it was made; `loads` and `parts` are taken by hand.
+# Tables derived anew, or valid only at their origin; `loads` and `parts` are merged by hand.
 _LEFT = frozenset((
     "loads", "parts", "hidden", "stamps", "checkpoints", "audits", "findings", "closings",
     "fact_sets", "link_sets", "links", "redone", "told",
@@ -45,7 +45,7 @@ _CURRENT = f"""CREATE TEMP TABLE theirs AS
         coalesce(k.load_id, {_ID.format("n.load_id")}) AS as_load,
         coalesce(k.source_id, {_ID.format("n.source_id")}) AS as_source, k.load_id IS NULL AS is_new
     FROM newest n LEFT JOIN known k USING (sha256)"""
-# A row for each load, and for each part of a log that grew, of which the rows are not here yet.
+# A row for each load, and for each part of a growing log, whose rows are missing here.
 _ROWS = f"""CREATE TEMP TABLE moved AS
     WITH wanted AS (
         SELECT load_id FROM theirs WHERE is_new
@@ -68,9 +68,9 @@ _LOADS = """INSERT INTO raw.loads BY NAME
         t.as_load AS load_id, t.as_source AS source_id, t.sha256, t.from_byte, t.to_byte,
         t.parser_version, $now AS loaded_at
     FROM theirs t ANTI JOIN current_uris u ON u.uri = t.uri AND u.sha256 = t.sha256"""
-# What people stated there of runs comes along as it does with records: it counts, and says who and
-# where. Of bytes that are here the same line is the same run. What was stated after the last merge
-# comes with the next one, though its source is known.
+# Annotations of runs are merged as in records: they count, with author and place. For known bytes
+# the same line is the same run. Annotations made after the last merge are added by the next one,
+# though its source is known.
 _STATED = f"""INSERT INTO raw.facts BY NAME
     WITH newest AS (
         SELECT set_id FROM other.raw.fact_sets ORDER BY made_at DESC, set_id LIMIT 1
@@ -97,7 +97,7 @@ _STATED = f"""INSERT INTO raw.facts BY NAME
             s.raw, concat_ws(', ', s.raw, nullif(s.author, ''), s.stated_on::VARCHAR))"""
 _MERGES = """INSERT INTO raw.merges SELECT $group, $now
     WHERE $group NOT IN (SELECT group_name FROM raw.merges)"""
-# Sources of one name, of which two groups, or a group and this warehouse, hold other bytes.
+# Sources of one name, of which two groups, or a group and this warehouse, have other bytes.
 _OTHERWISE = """SELECT DISTINCT t.uri, u.uri FROM theirs t
     JOIN current_uris u ON u.sha256 <> t.sha256 AND u.uri <> t.uri AND (
         u.uri = substr(t.uri, length($group) + 2)
@@ -107,24 +107,24 @@ _OTHERWISE = """SELECT DISTINCT t.uri, u.uri FROM theirs t
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of one merge, in names of sources; `otherwise` are pairs of one name whose bytes
-    are not the same."""
+    """Result of one merge, in names of sources; `otherwise` are pairs of one name with different
+    bytes."""
 
     added: tuple[str, ...]
-    known: tuple[str, ...]  # other names of bytes that are here
-    unchanged: int  # sources that this group had brought before
+    known: tuple[str, ...]  # other names of known bytes
+    unchanged: int  # sources merged from this group before
     otherwise: tuple[tuple[str, str], ...]
 
 
 @repeated
 def merge(db: Path, other: Path, group: str, lock_timeout: float) -> Merged:
-    """Take the sources of another warehouse into `db`, each named GROUP/NAME; all or nothing.
+    """Merge the sources of another warehouse into `db`, each named GROUP/NAME; all or nothing.
 
-    Bytes that are here already are not doubled: they get one more name. Raises Locked,
-    Incompatible for a file that is no warehouse or of a newer version, BenchError.
+    Known bytes are not doubled: they get one more name. Raises Locked, Incompatible for a foreign
+    file or a newer version, BenchError.
     """
     with open_read(other, lock_timeout) as read:  # recognised, and of this version
-        file = read.path or other  # of a shared place the replica
+        file = read.path or other  # the replica of a shared place
     with (
         open_write(db, lock_timeout, confined=False) as warehouse,  # until the other is attached
         _attached(warehouse, file),
@@ -139,7 +139,7 @@ def merge(db: Path, other: Path, group: str, lock_timeout: float) -> Merged:
 
 @contextmanager
 def _attached(warehouse: Warehouse, other: Path) -> Iterator[None]:
-    """The other file as `other`, read-only; the connection reaches no third one from then on."""
+    """The other file as `other`, read-only; the connection is confined to both from then on."""
     con = warehouse.con
     try:
         attach(con, other, "other", read_only=True)
@@ -154,8 +154,7 @@ def _attached(warehouse: Warehouse, other: Path) -> Iterator[None]:
 
 
 def _require_tables(con: duckdb.DuckDBPyConnection, other: Path) -> None:
-    """Raises Incompatible where something has the name of a table and is none: a view may read
-    whatever its maker liked."""
+    """Raises Incompatible for a view with the name of a table: it may read any file."""
     query = """SELECT table_name FROM duckdb_tables()
                WHERE database_name = 'other' AND schema_name = 'raw'"""
     found = {name for (name,) in con.execute(query).fetchall()}
@@ -187,7 +186,7 @@ def _merged(warehouse: Warehouse, group: str) -> Merged:
 
 
 def _copy(table: str, columns: list[str]) -> str:
-    """The rows of the loads that are moved, with ids of this warehouse; of annotations none."""
+    """The rows of the merged loads, with ids of this warehouse; without annotations."""
     made = [
         "m.as_load AS load_id" if name == "load_id"
         else f"CASE WHEN o.{name} IS NOT NULL THEN {_ID.format(f'o.{name}')} END AS {name}"

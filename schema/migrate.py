@@ -1,4 +1,4 @@
-"""Tables in numbered order, recorded; views, formulas and metrics rebuilt when they changed."""
+"""Tables applied in numbered order; views, formulas and metrics rebuilt after changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTE = "INSERT INTO raw.applied VALUES (?, ?, ?, ?)"
 _MADE = re.compile(r"^CREATE OR REPLACE (VIEW|MACRO) (\w+)", re.M)
 _DROPPED = re.compile(r"(?:^|(?<=,))(VIEW|MACRO) (\w+)(?=,|\Z)")
 VIEWS = 0  # the row that records all views: their names, and the release with their digest
-STORED_VIEWS = "materialized"  # a schema of tables that hold what views show; see stored.py
+STORED_VIEWS = "materialized"  # a schema of tables with the rows of views; see stored.py
 LAST_STORED = "continuations"  # the last of them: without it the others may be out of date
 
 
@@ -32,8 +32,8 @@ def bring_up_to_date(
 ) -> None:
     """Apply the missing tables in order and rebuild the views, in one transaction.
 
-    With `anew` also those that are said to be up to date. Raises Incompatible when the file is not
-    ours, or newer than this program.
+    With `anew` also those that are marked as up to date. Raises Incompatible for a foreign file, or
+    one newer than this program.
     """
     if is_up_to_date(con, path) and not anew:
         return
@@ -52,8 +52,8 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
     """Whether every table and the present views are in place; raises Incompatible as above."""
     try:
         applied = _applied(con)
-    except duckdb.CatalogException:  # asking whether the table is there takes longer
-        if _holds_anything(con):
+    except duckdb.CatalogException:  # a query for the table would take longer
+        if _has_objects(con):
             raise Incompatible(
                 f"{path} is a DuckDB file, but no warehouse of bench",
                 why="it has tables or views of its own",
@@ -65,18 +65,18 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
     if unknown:
         raise Incompatible(
             f"the warehouse {path} was made by another version of bench",
-            why=f"its tables {min(unknown):03d} and later are not the ones this version knows",
+            why=f"its tables {min(unknown):03d} and later are not those of this version",
             hint="upgrade bench, or ingest again into a new --db PATH",
         )
     if set(applied) != {VIEWS, *known}:
         return False
     _, _, text = applied[VIEWS][1].partition(" ")
-    # The release is asked for last: reading the metadata of an installed package takes 20 ms.
+    # The release is compared last: reading the metadata of an installed package takes 20 ms.
     return text == views_digest() or _is_newer(applied)
 
 
 def is_newer(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the views are said to be those of a newer release; asked of a file of ours."""
+    """Whether the views are marked as of a newer release; for a file of ours."""
     return _is_newer(_applied(con))
 
 
@@ -92,13 +92,14 @@ def last_table() -> int:
 
 
 def lacks_tables(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
-    """Whether tables of this version are missing, views aside; raises Incompatible as above."""
+    """Whether tables of this version are missing, apart from views; raises Incompatible as
+    above."""
     is_up_to_date(con, path)
     return not _is_ours(con) or not {number for number, _, _ in _tables()} <= set(_applied(con))
 
 
 def apply_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """The missing tables alone, in one transaction: a place that is shared has no views."""
+    """Apply the missing tables alone, in one transaction: a shared place has no views."""
     con.execute("BEGIN")
     try:
         _apply_tables(con)
@@ -110,7 +111,7 @@ def apply_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def definitions() -> tuple[str, ...]:
-    """All that decides on what is in a warehouse before its first row."""
+    """Everything that determines an empty warehouse."""
     return (_RECORD, views_digest(), *(text for _, _, text in _tables()), *_views())
 
 
@@ -134,7 +135,7 @@ def _rebuild_views(con: duckdb.DuckDBPyConnection) -> None:
     views = [expand(text) for text in _views()]
     made = [name for text in views for name in _MADE.findall(text)]
     before, _ = _applied(con).get(VIEWS, ("", ""))
-    # Whoever made the file wrote these names: what is none would be a statement of theirs.
+    # The file's creator wrote these names: anything else would be a statement of theirs.
     for kind, word in _DROPPED.findall(before):
         if (kind, word) not in made:
             con.execute(f"DROP {kind} IF EXISTS {word}")
@@ -153,7 +154,8 @@ def _tables() -> tuple[tuple[int, str, str], ...]:
 
 @cache
 def _views() -> tuple[str, ...]:
-    """All that is rebuilt: formulas, the views that use them, metrics, and what joins these."""
+    """The rebuilt SQL: formulas, the views that use them, metrics, and the views that join
+    these."""
     folders = ("formulas", "views", "metrics")
     texts = [text for folder in folders for _, text in sql_files(folder)]
     return tuple(sorted(texts, key=lambda text: METRICS in text))
@@ -161,9 +163,9 @@ def _views() -> tuple[str, ...]:
 
 @cache
 def views_digest() -> str:
-    """The digest of all that is rebuilt, so that a changed file needs no number raised by hand.
+    """The digest of the rebuilt SQL, so that a changed file needs no number raised by hand.
 
-    Of the text as it is: without comments it would take 40 times as long, on every start.
+    Of the text with comments: removing them would take 40 times as long, on every start.
     """
     return hashlib.sha256("\0".join((*_views(), declarations())).encode()).hexdigest()[:16]
 
@@ -172,8 +174,8 @@ def views_digest() -> str:
 def _release() -> int:
     """The version of this program as one number: 1.2.3 is 1,002,003.
 
-    Views of a newer release are left alone by an older one, which would otherwise take turns with
-    it in rebuilding a shared warehouse. Within a release the digest alone decides.
+    An older release leaves views of a newer one alone; otherwise both would take turns rebuilding a
+    shared warehouse. Within a release the digest alone decides.
     """
     from ..vocabulary.release import VERSION
 
@@ -187,8 +189,8 @@ def _is_ours(con: duckdb.DuckDBPyConnection) -> bool:
     return con.execute(query).fetchone() is not None
 
 
-def _holds_anything(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether anybody has made a table, a view, a macro or a schema in the file."""
+def _has_objects(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the file has any table, view, macro or schema."""
     query = """
         SELECT 1 FROM duckdb_tables() WHERE database_name = 'wh'
         UNION ALL SELECT 1 FROM duckdb_views() WHERE database_name = 'wh' AND NOT internal

@@ -1,7 +1,7 @@
-"""The warehouse as it was known at an earlier time: nothing is ever overwritten, so it still is.
+"""The warehouse as known at an earlier time, which it still has since rows are never overwritten.
 
-The few views that choose the newest of what is stored choose among what was stored by then; all
-others read those.
+Only a few views choose the newest of the stored rows; they are restricted to rows stored by then,
+and all others read those.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from .errors import BenchError
 from .sql import sql_file, sql_files
 from .warehouse import Warehouse
 
-# When a row was stored, by table.
+# The time of storing a row, by table.
 _STORED_AT = {
     "loads": "loaded_at", "hidden": "hidden_at", "redone": "found_at", "fact_sets": "made_at",
     "link_sets": "made_at", "audits": "made_at", "histories": "begun_at",
 }  # fmt: skip
-# The views that choose; each after those that it reads.
+# The choosing views; each after its inputs.
 CHOOSING = ("current_uris", "hidden_runs", "superseded_steps", "newest_fact_set", "newest_link_set",
             "newest_audits", "document_histories")  # fmt: skip
 
 
 def require_known(warehouse: Warehouse, at: datetime) -> None:
-    """Raises BenchError where no source was stored by a time, UTC."""
+    """Raises BenchError if no source was stored by a time, UTC."""
     [(first,)] = warehouse.rows("SELECT min(loaded_at) FROM raw.loads")
     if first is None or first > at:
-        raise BenchError(f"the warehouse held nothing on {at:%Y-%m-%d %H:%M:%S}",
+        raise BenchError(f"the warehouse was empty on {at:%Y-%m-%d %H:%M:%S}",
                          why=f"its first source was read on {first:%Y-%m-%d %H:%M:%S} UTC" if first
                          else "nothing was ever read in")  # fmt: skip
 
 
 def show_as_known_at(warehouse: Warehouse, at: datetime) -> None:
-    """Show what was stored by a time, UTC, until the warehouse is closed."""
+    """Show the rows stored by a time, UTC, until the warehouse is closed."""
     warehouse.stores_views = False  # they are of today
     for view in CHOOSING:
         warehouse.rows(f"CREATE TEMP TABLE {view} AS {_as_of(view)}", {"at": at})
@@ -44,14 +44,14 @@ def show_as_known_at(warehouse: Warehouse, at: datetime) -> None:
 
 
 def _judge_annotations(warehouse: Warehouse, at: datetime) -> None:
-    """Of what people had stated by then, what was known, and was not taken back yet."""
+    """Restrict annotations to those known by then and not yet withdrawn."""
     view = "annotations"
     warehouse.rows(f"CREATE TEMP TABLE {view} AS {sql_file('known')}", {"at": at})
     warehouse.materialized.append(view)
 
 
 def _judge_findings(warehouse: Warehouse, at: datetime) -> None:
-    """Of findings that facts with dates close, what was closed then."""
+    """Restrict closed findings to those closed by then."""
     view = "findings"
     query = """CREATE TEMP TABLE findings AS
         SELECT f.* REPLACE (CASE WHEN c.audit_id IS NULL THEN f.closed ELSE coalesce(c.reason, '')
@@ -67,7 +67,7 @@ def _judge_findings(warehouse: Warehouse, at: datetime) -> None:
 
 @cache
 def _as_of(view: str) -> str:
-    """The query of a view, of what was stored by `$at` alone."""
+    """The query of a view over the rows stored by `$at` alone."""
     texts = "\n".join(text for _, text in sql_files("views"))
     found = re.search(rf"^CREATE OR REPLACE VIEW {view} AS\n(.*?);$", texts, re.M | re.S)
     assert found, f"view {view} is in no file"

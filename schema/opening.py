@@ -23,7 +23,7 @@ from .definitions import created_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
 from .place import is_shared, require_place
 from .replica import open_replica
-from .template import create_file, fill, tell_time
+from .template import create_file, fill, stamp_applied
 from .warehouse import Warehouse
 
 LOCK_TIMEOUT_S = 5.0
@@ -40,12 +40,12 @@ def in_memory() -> Warehouse:
 def open_read(
     path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = True
 ) -> Warehouse:
-    """The warehouse at `path`, read-only; one of an older version is brought up to date first, as
-    is one whose views were changed: `remade` tells them.
+    """The warehouse at `path`, read-only. One of an older version, or with changed views, is
+    brought up to date first; `remade` lists these.
 
-    Who made the file is not known: `confined`, none of its views can read another file.
+    The creator of the file is unknown: `confined`, none of its views can read another file.
     Raises Locked while another process writes to it, Incompatible for a foreign, newer or damaged
-    file, BenchError when there is none.
+    file, BenchError without one.
     """
     if is_shared(path):
         con, replica = open_replica(path, _store_views)
@@ -70,11 +70,11 @@ def open_read(
 def open_write(
     path: Path, lock_timeout: float = LOCK_TIMEOUT_S, *, confined: bool = True
 ) -> Warehouse:
-    """The warehouse at `path`, made or brought up to date; keep it open only for a commit.
+    """The warehouse at `path`, created or brought up to date; keep it open only for a commit.
 
-    It is `confined` as one that is read, but for who has it attach another file. Raises Locked
-    while another process has it open, Incompatible for a foreign, newer or damaged file,
-    BenchError when its folder is not there or not writable.
+    It is `confined` as for reading, unless another file is to be attached. Raises Locked while
+    another process has it open, Incompatible for a foreign, newer or damaged file, BenchError if
+    its folder is missing or not writable.
     """
     if is_shared(path):
         con, replica = open_replica(path)
@@ -86,7 +86,7 @@ def open_write(
     if made or not current:
         try:
             with explained(path):
-                tell_time(con) if current else remake(con, path)
+                stamp_applied(con) if current else remake(con, path)
         except BaseException:
             disconnect(con, reusable=False)
             raise
@@ -94,7 +94,7 @@ def open_write(
 
 
 def require_warehouse(path: Path) -> None:
-    """Raises BenchError when there is none."""
+    """Raises BenchError without a warehouse."""
     if is_shared(path):
         require_place(path)
     elif not path.exists():
@@ -105,7 +105,7 @@ def require_warehouse(path: Path) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raises BenchError when there is no folder to make the warehouse `path` in, or to write to."""
+    """Raises BenchError without a writable folder for a new warehouse at `path`."""
     if is_shared(path):
         require_place(path)
         return
@@ -119,7 +119,7 @@ def require_folder(path: Path) -> None:
 
 
 def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
-    """What pages read of a replica that is not small, brought up to date."""
+    """Bring the stored views of pages up to date, in a replica that is not small."""
     from .materialized import is_small
     from .stored import store_views
 
@@ -143,10 +143,10 @@ def _upgrade(path: Path, lock_timeout: float, wrong: Sequence[str]) -> None:
 
 
 def _create(path: Path) -> bool:
-    """Make the file under another name and link it into place: whole, or not there at all.
+    """Create the file under another name and link it: complete or absent.
 
-    Gives whether it was made here. Raises BenchError where a log of writes lies there without its
-    file: DuckDB would replay it into the new one, whoever wrote it.
+    Returns whether it was created here. Raises BenchError for a write-ahead log without its file:
+    DuckDB would replay it into the new one, whoever wrote it.
     """
     require_plain(path)
     for log in logs_of(path):
@@ -164,7 +164,7 @@ def _create(path: Path) -> bool:
 
 
 def _sweep_drafts(path: Path) -> None:
-    """Remove what a killed process left of its draft."""
+    """Remove drafts of killed processes."""
     for draft in path.parent.glob(f".{path.name}.*.new*"):
         with suppress(OSError):
             if time.time() - draft.stat().st_mtime > _DRAFTS_KEPT_S:

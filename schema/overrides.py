@@ -1,4 +1,4 @@
-"""What `--set` says of sources, stored as said: the newest of each source and field counts."""
+"""Overrides of sources by `--set`, stored as text: the newest of each source and field counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .annotation import SET, Annotation, Match
 from .migrate import now_utc
 from .warehouse import Warehouse, transaction
 
-Overrides = Mapping[str, str | None]  # field -> value; None takes back what was set
+Overrides = Mapping[str, str | None]  # field -> value; None withdraws an override
 
 _NEWEST = """SELECT source_id, field, value, told_at FROM raw.told
     QUALIFY row_number() OVER (PARTITION BY source_id, field ORDER BY told_at DESC, value) = 1
@@ -17,7 +17,7 @@ _NEWEST = """SELECT source_id, field, value, told_at FROM raw.told
 
 
 def document_overrides(warehouse: Warehouse) -> tuple[Annotation, ...]:
-    """What is set of documents: their audit depends on it."""
+    """The overrides of documents, on which their audit depends."""
     newest = warehouse.rows(_NEWEST)
     logs = {source for (source,) in warehouse.rows(
         "SELECT source_id FROM sources WHERE kind = 'log'"
@@ -33,7 +33,7 @@ def document_overrides(warehouse: Warehouse) -> tuple[Annotation, ...]:
 def missing_overrides(
     warehouse: Warehouse, uris: Sequence[str], overrides: Overrides
 ) -> list[tuple[str, str]]:
-    """Source and field of what is not set of these sources yet, in this very word."""
+    """Source and field of overrides that these sources lack, compared as text."""
     if not overrides:
         return []
     known = {(source, field): value for source, field, value, _ in warehouse.rows(_NEWEST)}
@@ -49,13 +49,13 @@ def missing_overrides(
 
 
 def store_overrides(warehouse: Warehouse, uris: Sequence[str], overrides: Overrides) -> None:
-    """Store what is set of the sources at these paths, in place of what was set before."""
+    """Store overrides of the sources at these paths, in place of earlier ones."""
     rows = missing_overrides(warehouse, uris, overrides)
     if not rows:
         return
     with transaction(warehouse):
         [(last,)] = warehouse.rows("SELECT max(told_at) FROM raw.told")
-        # Later than all before, whatever the clock says.
+        # Later than all before, whatever the clock shows.
         at = now_utc() if last is None else max(now_utc(), last + timedelta(microseconds=1))
         warehouse.con.executemany(
             "INSERT INTO raw.told VALUES (?, ?, ?, ?)",

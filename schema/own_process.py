@@ -1,4 +1,4 @@
-"""What a process of our own does first and last, and one of a user's does not: it has one job."""
+"""Start and end of our own single-purpose processes, not of a user's process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SELDOM = (50_000, 20, 100)  # 700, 10, 10 are Python's
 
 
 class _Absent(Loader):
-    """Finds pandas, and then has none: PyArrow goes on without, as where it is not installed."""
+    """An importer that makes pandas absent: PyArrow continues as where it is not installed."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name == "pandas" else None
@@ -31,20 +31,20 @@ class _Absent(Loader):
 
 
 def calculate_alone() -> None:
-    """No threads of OpenBLAS, which NumPy starts with its import: nothing here is for them.
+    """Turn off the threads of OpenBLAS, which NumPy starts at import: nothing here uses them.
 
-    They wait in a busy loop, a tenth of the time of reading a small log. Processes that are started
-    later are told the same, so this is not for who starts those of a user.
+    They wait in a busy loop, a tenth of the time of reading a small log. Child processes inherit
+    the setting, so it is not for parents of a user's processes.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Processes of Python that are started here do not look for modules in the working folder.
+    """Child processes of Python do not search the working folder for modules.
 
-    Those of `multiprocessing` are started with `-c`, which puts it first. Only for them: a script
-    of a user needs the modules beside it.
+    Those of `multiprocessing` are started with `-c`, which puts it first. Only for them: a user's
+    script needs the modules in its folder.
     """
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
@@ -58,11 +58,11 @@ def safe_path() -> Iterator[None]:
 
 
 def begin() -> None:
-    """No pandas from now on, and few searches for cycles among objects.
+    """Block pandas, and collect cyclic garbage rarely.
 
-    PyArrow imports pandas with its first array: a fifth of the start of a program that makes no
-    data frame of it. Rows by the hundred thousand are in no cycles, and to look for some again and
-    again took a fifth of the time of reading tables and a tenth of auditing them.
+    PyArrow imports pandas with its first array: a fifth of the start of a program without data
+    frames. Hundreds of thousands of rows have no cycles, and repeated searches for them took a
+    fifth of the time of reading tables and a tenth of auditing them.
     """
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _Absent())
@@ -70,7 +70,7 @@ def begin() -> None:
 
 
 def end(code: int) -> NoReturn:
-    """Leave with an exit code; what waits for the end is done, and nothing is taken apart.
+    """Leave with an exit code; runs exit handlers, but skips the teardown of the interpreter.
 
     Python frees modules and objects one by one, a tenth of a second; the system frees all at once.
     """

@@ -1,4 +1,4 @@
-"""Parquet files of a folder: each written once, on disk before it is named."""
+"""Parquet files in a folder: each written once, and on disk before it is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLICE = 1 << 20  # rows
 
 
 class Written(TypedDict):
-    """A file by its name in the folder, and what it holds."""
+    """A file by its name in the folder, and its contents."""
 
     table: str
     name: str
@@ -26,7 +26,7 @@ class Written(TypedDict):
 
 
 def read(folder: Path, files: Sequence[Written]) -> Iterator[pa.Table]:
-    """The rows of files, a million or so at a time; raises BenchError."""
+    """The rows of files, about a million at a time; raises BenchError."""
     import pyarrow.parquet as pq
 
     for file in files:
@@ -40,12 +40,12 @@ def read(folder: Path, files: Sequence[Written]) -> Iterator[pa.Table]:
         except (OSError, pa.ArrowInvalid) as error:
             raise BenchError(
                 f"cannot read {path}", why=str(error).splitlines()[0],
-                hint="try again; bench db check tells what is missing",
+                hint="try again; bench db check lists missing files",
             ) from error  # fmt: skip
 
 
 def write(folder: Path, table: str, slices: Iterator[pa.Table]) -> Iterator[Written]:
-    """A file for each slice of the rows of a table; raises OSError."""
+    """Write a file for each slice of the rows of a table; raises OSError."""
     import pyarrow.parquet as pq
 
     for rows in slices:
@@ -64,6 +64,6 @@ def write(folder: Path, table: str, slices: Iterator[pa.Table]) -> Iterator[Writ
 
 
 def sha256(path: Path) -> str:
-    """Of a file's bytes, in hexadecimal."""
+    """The digest of a file's bytes, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

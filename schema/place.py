@@ -1,8 +1,8 @@
-"""Where a warehouse lies: a file of one machine, or a place that many machines write to.
+"""The place of a warehouse: a file of one machine, or a place shared by many machines.
 
 `--db` names a file, `folder:DIR`, or a lake by its catalog: `ducklake:FILE.ducklake`,
-`ducklake:sqlite:FILE`, `ducklake:postgres:dbname=NAME host=HOST`. What reads and writes a shared
-place (`commits.py`) is a replica, a warehouse file of this machine (`replica.py`).
+`ducklake:sqlite:FILE`, `ducklake:postgres:dbname=NAME host=HOST`. A shared place (`commits.py`) is
+read and written through a replica, a warehouse file of this machine (`replica.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .errors import BenchError
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)
 _NAMED = "folder:DIR, ducklake:FILE.ducklake, ducklake:sqlite:FILE, ducklake:postgres:dbname=NAME"
-# A `Path` has made one slash of the two of a URL.
+# A `Path` has reduced the two slashes of a URL to one.
 _SECRET = re.compile(r"\b(?:passfile|\w*(?:password|secret))\s*=|:/+[^/@]*:[^/@]*@", re.I)
 
 
@@ -26,7 +26,7 @@ def is_shared(path: Path) -> bool:
 
 
 def place_of(path: Path) -> Place:
-    """The shared place of a name; raises BenchError for one that cannot be."""
+    """The shared place of a name; raises BenchError for an invalid one."""
     if (name := str(path)).startswith(FOLDER):
         from .folder import Folder
 
@@ -46,9 +46,9 @@ def _catalog(name: str) -> tuple[str, str]:
 
 
 def located(name: str | Path, folder: Path) -> Path:
-    """A warehouse by its name as seen from a folder: absolute, also inside of a place's name.
+    """A warehouse's name relative to a folder, made absolute, also within the name of a place.
 
-    Raises BenchError when the name holds a password, or a lake no catalog that is supported.
+    Raises BenchError for a name with a password, or a lake with an unsupported catalog.
     """
     text = str(name)
     _refuse_secret(text)
@@ -70,7 +70,7 @@ def located(name: str | Path, folder: Path) -> Path:
 
 
 def path_of(path: Path) -> Path | None:
-    """Where the file or the folder of a warehouse lies; None of one that a server holds."""
+    """The path of the file or the folder of a warehouse; None for one on a server."""
     text = str(path)
     if text.startswith(FOLDER):
         return Path(text.removeprefix(FOLDER))
@@ -81,34 +81,34 @@ def path_of(path: Path) -> Path | None:
 
 
 def _refuse_secret(name: str) -> None:
-    """A password would be seen in lists of processes, and repeated in messages: not in this one."""
+    """Raises BenchError for a password, which process lists and messages would show."""
     if _SECRET.search(name):
         raise BenchError(
-            "the name of the warehouse holds a password",
+            "the name of the warehouse contains a password",
             why="passwords on command lines are seen by others",
             hint="leave it out: PostgreSQL takes it from ~/.pgpass or PGPASSWORD",
         )
 
 
 def home_of(path: Path) -> Path:
-    """The folder that paths of sources begin at: the one that the file or the place lies in.
+    """The folder that paths of sources are relative to: that of the file or the place.
 
-    Raises BenchError when it has to ask a lake that is not there.
+    Raises BenchError if it needs a lake that is missing.
     """
     return place_of(path).home if is_shared(path) else path.absolute().parent
 
 
 def require_place(path: Path) -> None:
-    """Raises BenchError when no warehouse has been made at a shared place."""
+    """Raises BenchError if no warehouse has been created at a shared place."""
     if not place_of(path).exists():
         raise BenchError(f"no warehouse at {path}", hint=f"bench db init --db '{path}' makes one")
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a warehouse of this name; raises BenchError if that cannot be asked."""
+    """Whether there is a warehouse of this name; raises BenchError if that is unknown."""
     return place_of(path).exists() if is_shared(path) else path.exists()
 
 
 def scratch_of(path: Path) -> Path | None:
-    """A folder that whoever writes to the warehouse sees and may write to; None of rows on S3."""
+    """A folder that all writers of the warehouse can write to; None for rows on S3."""
     return place_of(path).scratch if is_shared(path) else path.absolute().parent

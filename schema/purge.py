@@ -1,4 +1,4 @@
-"""Rows of sources deleted for good, which every other command never does."""
+"""Permanent deletion of the rows of sources, which every other command avoids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .ddl import tables
 from .warehouse import Warehouse, transaction
 
-# Loads of these uris that no other uri shows, and the parts of logs that only they are made of.
+# Loads shown only at these uris, and the parts of logs that belong only to them.
 _GONE = """CREATE TEMP TABLE gone_loads AS
     SELECT DISTINCT load_id FROM raw.loads WHERE list_contains(?::VARCHAR[], uri)
     EXCEPT SELECT load_id FROM raw.loads WHERE NOT list_contains(?::VARCHAR[], uri)"""
@@ -24,9 +24,9 @@ _RUNS = """CREATE TEMP TABLE gone_runs AS
 
 
 def purge(warehouse: Warehouse, uris: Sequence[str]) -> int:
-    """Delete every row that sources have given, of all their versions; gives how many.
+    """Delete every row from sources, of all their versions; returns the number.
 
-    What other uris show too stays theirs. The bytes stay in free blocks of the file until it is
+    Rows that other uris show too are kept. The bytes stay in free blocks of the file until it is
     compacted.
     """
     con, deleted = warehouse.con, 0

@@ -9,7 +9,7 @@ from .derivation import Way
 from .opening import in_memory
 from .warehouse import Warehouse
 
-# Of the views: who asks for runs starts at the top.
+# Views, in the order of a reader who looks for runs.
 FIRST = ("configurations", "runs", "measured", "left_out", "model_flops")
 
 _HEAD = """# The warehouse
@@ -71,7 +71,7 @@ def _metrics() -> Iterator[str]:
 
 
 def _way(way: Way) -> str:
-    """One way to make a value, in a few words."""
+    """A brief description of one way to make a value."""
     names = (f"`{one.sources[0].name}`" for one in way.inputs)
     if way.expression:
         return f"{way.formula}: {way.expression}" if way.formula else way.expression

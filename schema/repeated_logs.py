@@ -1,4 +1,4 @@
-"""Files that repeat a run of a log, which must not count twice.
+"""Files that repeat the run of a log, which must not count twice.
 
 Event files and W&B's output repeat its steps; of the files of the ranks of one job the first states
 the run, and the last prints its steps.
@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from .warehouse import Warehouse
 
-WANDB = r"(?m)(^|/)wandb/[^/\n]+/files/output\.log$"  # what W&B keeps of what a run prints
-SAME_STEPS, RANKS = "same steps", "ranks of one job"  # why a file is linked to the run
+WANDB = r"(?m)(^|/)wandb/[^/\n]+/files/output\.log$"  # W&B's copy of a run's output
+SAME_STEPS, RANKS = "same steps", "ranks of one job"  # reasons for linking a file to the run
 EVENTS = "TensorBoard"
 _LEAST = 5  # common iterations
 # Of the last iteration of an interval, with the digits that logs print; a loss may be a mean.
@@ -39,7 +39,7 @@ _AGREE = """
         count(*) FILTER (NOT lr OR NOT coalesce(grad_norm, loss))
     FROM compared"""
 
-# What a join finds quickly: rounded norms of gradients, or losses, of the same iterations.
+# Keys of a fast join: rounded norms of gradients, or losses, of the same iterations.
 _ALIKE = """
     WITH steps AS (
         SELECT s.source_id, s.uris, i.run_id, s.format = ? AS events, i.iteration,
@@ -62,7 +62,7 @@ _ALIKE = """
     FROM pairs p JOIN runs_of e ON e.run_id = p.events JOIN runs_of l ON l.run_id = p.log
     ORDER BY ALL"""
 
-# The output of a run, and runs of other logs that begin with the same line, to its last digit.
+# The output of a run, and runs of other logs with an identical first line.
 _COPIES = """
     WITH starts AS (
         SELECT s.source_id, s.uris, f.run_id, f.value,
@@ -103,10 +103,10 @@ _RUNS_OF_RANKS = """
 
 
 def copies(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
-    """Output that W&B kept of a log's run: source and run of the output, the log's run, rule.
+    """W&B's copies of the output of a log's run: source and run of the copy, the log's run, rule.
 
-    The log lies in the folder of the `wandb` folder, above or below it; the first step is the same
-    line, and no step of both has another time or loss.
+    The log is in the folder of the `wandb` folder, above or below it; the first step is the same
+    line, and no common step differs in time or loss.
     """
     found: dict[str, tuple[str, str, str, str]] = {}
     for source, run, uris, log, others in warehouse.rows(_COPIES, {"output": WANDB}):
@@ -121,7 +121,7 @@ def copies(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
 def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
     """Event files and the run of a log that each repeats: source, run, rule.
 
-    They lie in one folder, or one below the other; five iterations or more agree in learning rate
+    They are in one folder, or one below the other; five iterations or more agree in learning rate
     and in the norm of the gradient (else the loss), as printed, and none differs.
     """
     found: list[tuple[str, str | None, str]] = []
@@ -133,7 +133,7 @@ def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
 
 
 def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
-    """Event files and runs that share some numbers, and lie in one line of folders."""
+    """Event files and runs with common numbers, in folders of one path."""
     for source, events, uris, run, others in warehouse.rows(_ALIKE, [EVENTS, EVENTS]):
         if _in_line(_folders(others), _folders(uris)):
             yield source, events, run
@@ -154,10 +154,10 @@ def _folders(uris: list[str]) -> list[PurePosixPath]:
 def of_one_job(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
     """Files of ranks that print no steps, and the run of the one file that does: source, run, rule.
 
-    What tells of a failure stays a run of its own, and so do ranks that all print steps.
+    Logs with a failure stay runs of their own, as do ranks that all print steps.
     """
     jobs: dict[str, list[tuple[str, str, str, bool]]] = defaultdict(list)
-    # Whether runs have steps costs a look at all steps: few warehouses hold such files.
+    # Looking for runs with steps reads all steps: few warehouses have such files.
     if not warehouse.rows(_ANY_RANKS, {"files": RANK_FILES}):
         return []
     for source, uri, run, status, has_steps in warehouse.rows(
@@ -169,11 +169,11 @@ def of_one_job(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
 
 
 def _job_of(uri: str) -> str | None:
-    """What the files of all ranks of a job have in common."""
+    """The common part of the names of all ranks' files of a job."""
     if found := _ATTEMPT.fullmatch(uri):
         return found["job"]
     if found := _STDPROC.fullmatch(uri):
-        # `%m/%/1000r/`: a folder for every thousand ranks, below that of the mpiexec.
+        # `%m/%/1000r/`: a folder for every thousand ranks, below the one of mpiexec.
         thousand = f"{int(found['rank']) // 1000}/"
         split = re.search(rf"(?:^|/)\d+/{thousand}$", found["folder"])
         folder = found["folder"].removesuffix(thousand) if split else found["folder"]

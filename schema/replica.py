@@ -1,10 +1,10 @@
-"""The warehouse file of this machine that stands for a shared place.
+"""The local warehouse file that represents a shared place.
 
-Before it answers it takes in the commits that are new, so that every query runs as fast as on a
-file, and no view is asked of the place. A transaction is stored in the place first: its rows become
-the commit right behind the last one taken in; if others were faster it is rolled back, and what it
-decided on is read anew (`repeated`). A killed process leaves a replica without its last commit,
-which is taken in like any other.
+It takes in new commits before queries, so that every query runs as fast as on a file, and no view
+is run at the place. A transaction is stored in the place first: its rows become the commit right
+after the last one taken in; if others were faster it is rolled back and retried with a new reading
+(`repeated`). A killed process leaves a replica without its last commit, which is taken in like any
+other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from .commits import Again, Change, Overtaken, Place, repeated
+from .commits import Change, CommitConflict, Place, Retry, repeated
 from .connect import connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible, Locked
@@ -32,8 +32,8 @@ from .template import create_file, version
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SLOTS = 64  # processes of a machine that use one place at once, each with a replica if need be
-_UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of rows of the transaction
+_SLOTS = 64  # processes of a machine that use one place at once, each with a replica if needed
+_UNCOMMITTED = 36_028_797_018_960_000  # row ids from here on are those of the open transaction
 _SLICE = 1 << 20  # rows
 _KEPT_S = 30 * 86400.0
 _NOT_FITTING = (duckdb.BinderException, duckdb.ConversionException, duckdb.ConstraintException)
@@ -41,30 +41,30 @@ _STATE = "CREATE SCHEMA replica; CREATE TABLE replica.state (number BIGINT NOT N
 
 
 class _Rebuilt(Exception):
-    """The commits behind a replica are gone: it is made anew."""
+    """The commits after a replica's are gone: it is recreated."""
 
 
 @dataclass(slots=True)
 class Replica:
-    """A replica that is open: its file, its place, the commit that it stands at."""
+    """An open replica: its file, its place, the number of its commit."""
 
     file: Path
-    home: Path  # the folder that paths of sources begin at
+    home: Path  # the folder that paths of sources are relative to
     place: Place
     number: int
 
     def publish(self, con: duckdb.DuckDBPyConnection, *, whole: bool = False) -> None:
-        """Make the rows of the open transaction a commit; raises Overtaken.
+        """Make the rows of the open transaction a commit; raises CommitConflict.
 
-        Nothing is committed when none is new. Of all that is deleted checkpoints alone are, unless
-        the commit is `whole`.
+        Nothing is committed without new rows. The only deletions in a commit are of checkpoints,
+        unless it is `whole`.
         """
         change = _change(con, whole=whole)
         if not (change.tables or change.gone or whole):
             return
         number = self.place.commit(self.number, change)
         if number is None:
-            raise Overtaken
+            raise CommitConflict
         con.execute("UPDATE replica.state SET number = ?", [number])
         self.number = number
 
@@ -73,9 +73,9 @@ class Replica:
 def open_replica(
     path: Path, prepare: Callable[[duckdb.DuckDBPyConnection, Path], None] | None = None
 ) -> tuple[duckdb.DuckDBPyConnection, Replica]:
-    """A connection to a replica of a place as it is now, attached as `wh` and in use.
+    """A connection to an up-to-date replica of a place, attached as `wh` and in use.
 
-    With `prepare` it only reads; where something was new, that is done to the file before.
+    With `prepare` it only reads; `prepare` is applied to the file after new commits.
 
     Raises Locked when too many processes use it, else BenchError.
     """
@@ -83,7 +83,7 @@ def open_replica(
     try:
         home, latest = place.home, place.latest() if prepare else 0
     except BenchError as error:
-        if not isinstance(error, Again):
+        if not isinstance(error, Retry):
             require_place(path)
         raise
     for file in _files(path):
@@ -107,7 +107,7 @@ def open_replica(
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Replicas that a process may use; not shared between machines, whose locks do not meet."""
+    """Replicas that a process may use; one set per machine, since locks are local."""
     from platformdirs import user_cache_path
 
     digest = hashlib.sha256(f"{path}\n{version()}".encode()).hexdigest()[:16]
@@ -118,7 +118,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove replicas that nobody has used for long."""
+    """Remove replicas that have not been used for long."""
     for file in folder.glob("*.duckdb"):
         with suppress(OSError):
             if time.time() - file.stat().st_mtime > _KEPT_S:
@@ -126,10 +126,10 @@ def _sweep(folder: Path) -> None:
 
 
 def _reading(file: Path, number: int) -> duckdb.DuckDBPyConnection | None:
-    """A replica that stands at a commit, or a later one, read-only."""
+    """A replica at this commit or a later one, read-only."""
     try:
         con = connect_file(file, read_only=True)
-    except Incompatible:  # killed while it was made, or damaged: it is made anew
+    except Incompatible:  # killed during creation, or damaged: it is recreated
         return None
     if (_number(con) or 0) >= number:
         return con
@@ -138,7 +138,7 @@ def _reading(file: Path, number: int) -> duckdb.DuckDBPyConnection | None:
 
 
 def _writing(file: Path, path: Path, place: Place) -> tuple[duckdb.DuckDBPyConnection, int]:
-    """A replica with what is new in its place; made anew where it cannot be used."""
+    """An up-to-date replica; recreated if it is unusable."""
     for _ in range(3):
         if not file.exists():
             _sweep(file.parent)
@@ -158,20 +158,20 @@ def _writing(file: Path, path: Path, place: Place) -> tuple[duckdb.DuckDBPyConne
                 raise
         except BaseException as error:
             disconnect(con, reusable=False)
-            if isinstance(error, BenchError) and not isinstance(error, Again):
+            if isinstance(error, BenchError) and not isinstance(error, Retry):
                 require_place(path)
             raise
     raise BenchError(f"cannot make {file}", hint="remove it, and try again")
 
 
 def remove(file: Path) -> None:
-    """Remove a replica; the next process makes it anew from its place."""
+    """Remove a replica; the next process recreates it from its place."""
     for each in (file, Path(f"{file}.wal")):
         each.unlink(missing_ok=True)
 
 
 def _number(con: duckdb.DuckDBPyConnection) -> int | None:
-    """The commit that a replica stands at; None of a new one."""
+    """The commit of a replica; None for a new one."""
     try:
         [(number,)] = con.execute("SELECT max(number) FROM replica.state").fetchall()
     except duckdb.CatalogException:
@@ -180,7 +180,7 @@ def _number(con: duckdb.DuckDBPyConnection) -> int | None:
 
 
 def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
-    """Take in what is new; gives the number of the last commit."""
+    """Take in new commits; returns the number of the last one."""
     number = _number(con)
     if number is None:
         con.execute(_STATE)
@@ -197,7 +197,7 @@ def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
         except BaseException as error:
             with suppress(duckdb.Error):
                 con.execute("ROLLBACK")
-            if isinstance(error, _NOT_FITTING):  # others wrote it
+            if isinstance(error, _NOT_FITTING):  # written by others
                 why = str(error).splitlines()[0]
                 what = f"the rows of commit {change.number} do not fit"
                 raise Incompatible(what, why=why) from error
@@ -220,14 +220,14 @@ def _take_in(con: duckdb.DuckDBPyConnection, change: Change) -> None:
 
 
 def _change(con: duckdb.DuckDBPyConnection, *, whole: bool) -> Change:
-    """What the open transaction has written."""
+    """The rows written in the open transaction."""
     low = 0 if whole else _UNCOMMITTED
     filled: dict[str, Callable[[], Iterator[pa.Table]]] = {}
     counts = _counts(con, low)
     for table, rows in counts.items():
         if rows:
             filled[table] = partial(slices, con, table, low)
-    before = con.cursor()  # it sees what is committed
+    before = con.cursor()  # sees only committed rows
     try:
         before.execute("SET enable_progress_bar = false")
         gone = () if whole else _gone(con, before)
@@ -254,14 +254,14 @@ def _gone(con: duckdb.DuckDBPyConnection, before: duckdb.DuckDBPyConnection) -> 
 def _refuse_deleted(
     now: dict[str, int], new: dict[str, int], before: dict[str, int], gone: int
 ) -> None:
-    """A commit has no way to say that rows of other tables were deleted."""
+    """Raises BenchError if rows of other tables were deleted: a commit cannot express that."""
     for table, rows in now.items():
         missing = before[table] + new[table] - rows
         assert missing == (gone if table == "checkpoints" else 0), f"{missing} rows of raw.{table}"
 
 
 def slices(con: duckdb.DuckDBPyConnection, table: str, low: int = 0) -> Iterator[pa.Table]:
-    """The rows of a table from a row id on, a million or so at a time."""
+    """The rows of a table from a row id on, about a million at a time."""
     query = f"SELECT min(rowid), max(rowid) FROM raw.{table} WHERE rowid >= {low}"
     [(first, last)] = con.execute(query).fetchall()
     if first is None:

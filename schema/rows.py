@@ -1,4 +1,4 @@
-"""Rows on their way into the warehouse, by table."""
+"""Rows to be stored, by table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = dict[str, object]
 class Rows:
     """Rows by table name (as in `tables/*.sql`, without schema); columns left out are NULL.
 
-    `load_id` is added when the rows are stored. `tables` are rows that were read many at once.
+    `load_id` is added when the rows are stored. `tables` are columnar rows.
     """
 
     by_table: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
@@ -33,7 +33,7 @@ class Rows:
             self.tables[table].extend(many)
 
     def count(self) -> int:
-        """How many there are, without those read many at once."""
+        """The number of rows, without columnar ones."""
         return sum(map(len, self.by_table.values()))
 
     def warn(self, code: str, message: str, line: int | None = None) -> None:
@@ -41,6 +41,6 @@ class Rows:
 
 
 def content_id(*parts: object) -> str:
-    """Twelve hex digits that depend on nothing but the parts."""
+    """Twelve hex digits that depend only on the parts."""
     text = "\x1f".join(str(part) for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

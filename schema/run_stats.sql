@@ -1,16 +1,16 @@
 -- Statistics of the runs of some loads, by rule 2: of an iteration logged twice the later one counts,
--- and of those that a later run goes back behind none;
+-- and none of those that a later run repeats;
 -- an interval with the first logged iteration after a start in it is warm-up; where a format counts
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
--- print the date), such an interval is left out too. What would leave nothing is not left out.
--- Of a run whose batch changes, as it does in a ramp-up, the intervals of the batch that most of its
--- iterations have count, of two the larger: times of one batch say nothing of another.
--- No window over all intervals of a run, and none of them put by: it would need memory for each of them.
+-- print the date), such an interval is left out too. The exclusions never leave a run without intervals.
+-- For a run whose batch changes, as it does in a ramp-up, the intervals of the batch that most of its
+-- iterations have count, of two the larger: times of one batch say nothing about another.
+-- No window over all intervals of a run, and no materialization of them: it would need memory for each.
 INSERT INTO raw.run_stats
 WITH asked AS (
     SELECT unnest($load_ids) AS load_id
 ), held AS (
-    -- Of a log that was read as it grew, the rows of all its parts count as those of the load.
+    -- For a log that was read as it grew, the rows of all its parts count as those of the load.
     SELECT load_id AS part_id, load_id FROM asked
     UNION ALL
     SELECT p.part_id, n.load_id FROM asked a JOIN raw.parts n ON n.load_id = a.load_id
@@ -41,7 +41,7 @@ WITH asked AS (
     UNION SELECT run_id, line FROM raw.events JOIN held ON part_id = events.load_id
     WHERE kind = 'save'
 ), counting AS (
-    -- The runs whose intervals contain what happens between two lines.
+    -- The runs whose intervals include events between two lines.
     SELECT run_id FROM raw.runs WHERE load_id IN (SELECT part_id FROM held)
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
@@ -50,7 +50,7 @@ WITH asked AS (
         run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NOT NULL AND load_id IN (SELECT part_id FROM held)) AS stated
     FROM kept GROUP BY run_id, segment
 ), next_lines AS (
-    -- Of each pause the next line of a step; a pause on the line of a step itself is in no interval.
+    -- For each pause the next line of a step; a pause on the line of a step itself is in no interval.
     SELECT DISTINCT e.run_id, k.line
     FROM (FROM pauses SEMI JOIN counting USING (run_id)) e
     ASOF JOIN kept k ON k.run_id = e.run_id AND e.line <= k.line
@@ -59,7 +59,7 @@ WITH asked AS (
     SELECT run_id, line, min(iteration) AS iteration
     FROM kept SEMI JOIN next_lines USING (run_id, line) GROUP BY run_id, line
 ), graded AS NOT MATERIALIZED (
-    -- The length of sequences is of interest where no header states it.
+    -- The sequence length is needed only if no header states it.
     SELECT k.* EXCLUDE printed_at REPLACE (CASE WHEN NOT stated THEN seq_len END AS seq_len),
         CASE WHEN iteration - length + 1 <= first_logged THEN 3
              WHEN EXISTS (FROM paused p WHERE p.run_id = k.run_id AND p.line = k.line AND p.iteration = k.iteration)
@@ -67,10 +67,10 @@ WITH asked AS (
              ELSE 1 END AS grade
     FROM kept k JOIN starts s USING (run_id, segment)
 ), kinds AS (
-    -- What there is to choose from: intervals of a run by their grade and their batch.
+    -- The candidates: intervals of a run by their grade and their batch.
     SELECT run_id, grade, gbs, sum(length) AS iterations FROM graded GROUP BY run_id, grade, gbs
 ), batches AS (
-    -- The batch that counts, of runs that print several.
+    -- The batch that counts, for runs that print several.
     SELECT run_id, arg_max(gbs, (-grade, iterations, gbs)) AS batch FROM kinds
     WHERE gbs IS NOT NULL GROUP BY run_id HAVING min(gbs) < max(gbs)
 ), grades AS (
@@ -79,7 +79,7 @@ WITH asked AS (
         min(now) OVER (PARTITION BY k.run_id) AS least
     FROM kinds k LEFT JOIN batches b USING (run_id)
 ), long AS (
-    -- Runs whose values would fill the memory: their quantiles are found among the different ones.
+    -- Runs whose values would fill the memory: their quantiles are computed from distinct values.
     SELECT run_id FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held) GROUP BY run_id HAVING count(*) > $long
 ), used AS NOT MATERIALIZED (
     SELECT load_id, run_id, iteration, length, CAST(gbs AS DOUBLE) AS gbs, seq_len,
@@ -95,7 +95,7 @@ WITH asked AS (
     WHERE EXISTS (FROM grades j WHERE now <= least
         AND j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs)
 ), in_order AS (
-    -- Few rows are added up in one order, and by one thread: sums of fractions hang on it.
+    -- Few rows are summed in one order, by one thread: sums of fractions depend on it.
     (FROM used WHERE $few ORDER BY run_id, iteration)
     UNION ALL
     FROM used WHERE NOT $few
@@ -116,20 +116,20 @@ WITH asked AS (
 ), told AS (
     UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
 ), of_long_runs AS NOT MATERIALIZED (
-    -- About a value are those that have five digits in common with it.
+    -- Values are grouped if they have five digits in common.
     SELECT load_id, run_id, metric, value,
         CASE WHEN value = 0 THEN 0 ELSE round(value, CAST(4 - floor(log10(abs(value))) AS INTEGER)) END AS about
     FROM (UNPIVOT (SELECT load_id, run_id, COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu') FROM used WHERE is_long)
         ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE value)
 ), abouts AS (
-    -- Where a quantile lies among the values in order, from 0, and how many are up to those about one.
+    -- The index of a quantile among the values in order, from 0, and the number up to each group.
     SELECT load_id, run_id, metric, about, share, lines, sum(lines) OVER up AS upto,
         share * (sum(lines) OVER (PARTITION BY load_id, run_id, metric, share) - 1) AS place
     FROM (SELECT load_id, run_id, metric, about, count(*) AS lines FROM of_long_runs GROUP BY ALL)
     CROSS JOIN (SELECT unnest([0.5, 0.95])::DOUBLE AS share)
     WINDOW up AS (PARTITION BY load_id, run_id, metric, share ORDER BY about)
 ), counted AS (
-    -- Of these only the ones on either side of a quantile's place are told apart.
+    -- Only values next to a quantile's index are distinguished.
     SELECT load_id, run_id, metric, share, place, upto - a.lines AS below, value, count(*) AS lines
     FROM of_long_runs JOIN abouts a USING (load_id, run_id, metric, about)
     WHERE upto > floor(place) AND upto - a.lines <= ceil(place)
@@ -152,7 +152,7 @@ SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_it
     greatest($rule_version, 3), d.iteration
 FROM told t LEFT JOIN superseded_steps d ON d.run_id = t.run_id
 LEFT JOIN of_long l ON l.load_id = t.load_id AND l.run_id = t.run_id AND l.metric = t.metric
--- What the lines themselves say is no step time, or no rate of the job, is none.
+-- Values that the lines themselves mark as no step time, or no rate of the job, are dropped.
 ANTI JOIN raw.quantities q ON q.load_id = t.load_id AND q.run_id = t.run_id AND q.metric = t.metric AND NOT q.used
 ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
     AND known.redone_from IS NOT DISTINCT FROM d.iteration

@@ -1,4 +1,4 @@
-"""The columns of the raw tables as Arrow has them."""
+"""The columns of the raw tables as Arrow schemas."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _shape(columns: Collection[TableColumn]) -> Shape:
 
 
 def _arrow_type(kind: str) -> pa.DataType:
-    """The type that DuckDB calls by a name. Raises KeyError for one that no table has yet."""
+    """The Arrow type of a DuckDB type. Raises KeyError for one that no table uses yet."""
     if kind.endswith(_LIST):
         return pa.list_(_arrow_type(kind.removesuffix(_LIST)))
     if kind.startswith(_MAP):

@@ -1,4 +1,4 @@
-"""Which files beside logs surely belong to which runs: by names, job ids and what they name."""
+"""Links of sidecar files to runs: by names, job ids and the files that they name."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _ENDS = re.compile(
 )
 _WANDB = re.compile(r"(?:offline-)?run-[\w-]+")
 ALONE = "alone together"
-Link = tuple[str, str | None, str]  # companion, run, why
+Link = tuple[str, str | None, str]  # companion, run, reason
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log with runs: where it lies, its job ids, the files that it names."""
+    """A log with runs: its place, its job ids, the files that it names."""
 
     source_id: str
     paths: tuple[PurePosixPath, ...]
     runs: tuple[str, ...]
     numbers: frozenset[str]
     names: frozenset[str]
-    layouts: int  # in how many ways its runs lay out their ranks
+    layouts: int  # number of different rank layouts among its runs
 
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A file beside logs: where it lies, what it is, the outputs and files that it names."""
+    """A sidecar file: its place, its kind, the outputs and files that it names."""
 
     source_id: str
     paths: tuple[PurePosixPath, ...]
@@ -50,11 +50,11 @@ class _Folder:
 
 
 def links(companions: Sequence[Companion], logs: Sequence[Log]) -> list[Link]:
-    """Every companion with the runs that it surely belongs to; else with the reason why none.
+    """Every companion with the runs that it belongs to; else with the reason for none.
 
-    Only files of one folder go together (of W&B the folder of a run, of Hydra that above
-    `.hydra`): by a job id in both names, by the same name, because one names the other, or
-    because a log and one companion of its kind are alone there.
+    Only files of one folder are linked (of W&B the folder of a run, of Hydra that above `.hydra`):
+    by a job id in both names, by the same name, because one names the other, or because a log and
+    one companion of its kind are alone there.
     """
     folders: dict[PurePosixPath, _Folder] = defaultdict(_Folder)
     for log in logs:
@@ -75,13 +75,13 @@ def links(companions: Sequence[Companion], logs: Sequence[Log]) -> list[Link]:
 
 
 def _home(path: PurePosixPath, folders: dict[PurePosixPath, _Folder]) -> PurePosixPath:
-    """The folder whose logs a file speaks of."""
+    """The folder of the logs that a file belongs to."""
     folder = path.parent
     if folder.name == ".hydra":
         return folder.parent
     run = folder.parent
     if folder.name == "files" and _WANDB.fullmatch(run.name) and folder not in folders:
-        # Nothing was printed into W&B's own folder: the job's folder is above `wandb`.
+        # Without logs in W&B's own folder: the job's folder is above `wandb`.
         others = [other for other in folders if other.parent.parent == run.parent]
         if run.parent.name == "wandb" and not others:
             return run.parent.parent
@@ -106,7 +106,7 @@ def _of_folder(folder: _Folder) -> Iterator[Link]:
 
 
 def _evidence(folder: _Folder) -> dict[str, dict[str, tuple[Log, str]]]:
-    """Of each companion the logs that it surely belongs to, with the first reason."""
+    """For each companion the logs that it belongs to, with the first reason."""
     by: dict[tuple[str, str], list[Log]] = defaultdict(list)
     for log in folder.logs:
         keys = {("job id", number) for number in log.numbers}
@@ -143,7 +143,7 @@ def _sure(
 
 
 def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
-    """The logs that a script names as its output; %j and the like stand for any number."""
+    """The logs that a script names as its output; %j and similar match any number."""
     found: list[Log] = []
     for output in one.outputs:
         last = output.rsplit("/", 1)[-1]
@@ -157,9 +157,9 @@ def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
 
 
 def _pattern(output: str) -> tuple[str, list[str]] | None:
-    """The names that an output's pattern stands for, and what stands behind its holes.
+    """The name pattern of an output, and the literals after its placeholders.
 
-    None of one that is nothing but its number.
+    None for one that is only its number.
     """
     if not re.sub(r"%\d*[A-Za-z]|\.\w+$|[-_.]", "", output):
         return None
@@ -179,11 +179,11 @@ def _why_not(folder: _Folder, of_kind: int) -> str:
 
 
 def numbers_of(name: str) -> frozenset[str]:
-    """Numbers of a name that may be job ids: no years and dates."""
+    """Numbers in a name that may be job ids: no years and dates."""
     return frozenset(n for n in _NUMBER.findall(name) if not _DATE.fullmatch(n))
 
 
 def _stem(name: str) -> str:
-    """A file's name without what its end says of its kind; of `.hydra` and the like the name."""
+    """A file's name without the suffixes of its kind; for `.hydra` and similar the name."""
     cut = _ENDS.sub("", name)
     return cut if cut != name else PurePosixPath(name).stem or name

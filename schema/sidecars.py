@@ -1,4 +1,4 @@
-"""A job's folder is a bundle: which companions belong to which runs, and what they say of them."""
+"""Links of sidecar files to runs, stored, and checked against their statements."""
 
 from __future__ import annotations
 
@@ -11,8 +11,20 @@ from .repeated_logs import EVENTS, RANK_FILES, WANDB, copies, of_one_job, same_s
 from .sidecar_links import ALONE, Companion, Link, Log, links, numbers_of
 from .warehouse import Warehouse, transaction
 
-# What a file of another job would say otherwise.
-_TELLING = ("ranks", "dp", "tp", "pp", "cp", "ep", "mbs", "layers", "hidden", "heads", "seq_len")
+# Fields that differ in a file of another job.
+_SHAPE_FIELDS = (
+    "ranks",
+    "dp",
+    "tp",
+    "pp",
+    "cp",
+    "ep",
+    "mbs",
+    "layers",
+    "hidden",
+    "heads",
+    "seq_len",
+)
 # A job needs a process on each of its nodes, so that more nodes than ranks are of another job.
 _CONTRADICTING = """
     WITH linked AS (
@@ -35,8 +47,8 @@ _CONTRADICTING = """
 
 
 def find_links(warehouse: Warehouse) -> list[Link]:
-    """The links of what is in the warehouse."""
-    # Asked of every command that reads paths: few of them hold a companion or an event file.
+    """The links of the files in the warehouse."""
+    # Runs in every command that reads paths: few have a companion or an event file.
     kinds = """SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format = ?
                UNION ALL SELECT 1 FROM raw.loads
                WHERE regexp_matches(uri, ?) OR regexp_matches(uri, ?) LIMIT 1"""
@@ -48,7 +60,7 @@ def find_links(warehouse: Warehouse) -> list[Link]:
     same += of_one_job(warehouse)
     if not companions:
         return sorted(same, key=str)
-    # What belongs to a copy belongs to the run that it is a copy of.
+    # The companions of a copy belong to the run that it is a copy of.
     run_of = {run: log for _, run, log, _ in copied}
     found = [
         (source, run_of.get(run, run) if run else run, why)
@@ -67,17 +79,17 @@ def find_links(warehouse: Warehouse) -> list[Link]:
 def _contradictions(
     warehouse: Warehouse, found: Sequence[Link]
 ) -> dict[tuple[str, str | None], list[str]]:
-    """Sidecar files that lie beside a log by chance, as what they say of shape and layout shows."""
+    """Sidecar files next to a log by chance, as they state another shape or layout."""
     if not found:
         return {}
     sources, runs = zip(*((source, run) for source, run, _ in found), strict=True)
-    parameters = {"sources": list(sources), "runs": list(runs), "fields": list(_TELLING)}
+    parameters = {"sources": list(sources), "runs": list(runs), "fields": list(_SHAPE_FIELDS)}
     rows = warehouse.rows(_CONTRADICTING, parameters)
     return {(source, run): names for source, run, names in rows}
 
 
 def store_links(warehouse: Warehouse, found: Sequence[Link]) -> bool:
-    """Store the links as the newest set; False when they are."""
+    """Store the links as the newest set; False if they are."""
     set_id = _digest(found)
     if set_id == _newest(warehouse):
         return False
@@ -97,7 +109,7 @@ def are_stored(warehouse: Warehouse, found: Sequence[Link]) -> bool:
 
 
 def unlinked(warehouse: Warehouse, uris: Sequence[str]) -> list[str]:
-    """The companions among these paths that belong to no run, each with the reason."""
+    """The companions among these paths without a run, each with the reason."""
     if not warehouse.rows("FROM raw.sources WHERE kind = 'companion' LIMIT 1"):
         return []
     query = """SELECT uri, rule FROM companions
@@ -121,8 +133,8 @@ def _companions(warehouse: Warehouse) -> list[Companion]:
 
 
 def _logs(warehouse: Warehouse) -> list[Log]:
-    """Every log with a run; an event file only where no log is printed beside it."""
-    # Hidden runs too: what the links hide must not change them.
+    """Every log with a run; an event file only without a printed log in its folder."""
+    # Hidden runs too: links must not depend on their own effect.
     query = """SELECT s.source_id, s.uris, list(r.run_id ORDER BY r.line),
                    flatten(list(r.job_ids)), any_value(n.names),
                    count(DISTINCT struct_pack(t.ranks, t.dp, t.tp, t.pp, t.nodes)), s.format

@@ -1,4 +1,4 @@
-"""Rows of one file on their way into the warehouse: few lie in memory, many on disk."""
+"""Rows of one file before they are stored: few in memory, many on disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pyarrow as pa
 from .arrow import Tables, joined
 from .shapes import shapes
 
-HELD_BYTES = 150 << 20
+MEMORY_BYTES = 150 << 20
 
 
 @dataclass(slots=True)
 class _File:
-    """Record batches in a file without a name, which a crash leaves nothing of."""
+    """Record batches in an unnamed file, which disappears in a crash."""
 
     file: IO[bytes]
     writer: pa.RecordBatchStreamWriter
@@ -38,51 +38,51 @@ class _File:
 
 @dataclass(slots=True)
 class Spill:
-    """Tables that grow piece by piece; `sources` gives each as DuckDB can read it."""
+    """Tables that grow in pieces; `sources` returns each in a form that DuckDB can read."""
 
     counts: Counter[str] = field(default_factory=Counter)  # rows by table
-    _held: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
+    _in_memory: dict[str, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     _bytes: int = 0
     _files: dict[str, _File] = field(default_factory=dict)
 
     def add(self, tables: Tables) -> None:
-        """One more piece. Raises OSError when the disk is full."""
+        """Add a piece. Raises OSError if the disk is full."""
         for name, table in tables.items():
-            self._held[name].append(table)
+            self._in_memory[name].append(table)
             self._bytes += table.nbytes
             self.counts[name] += table.num_rows
-        if self._bytes > HELD_BYTES:
+        if self._bytes > MEMORY_BYTES:
             self._put_away()
 
-    def hold(self, tables: Tables) -> None:
-        """What a small file gave: it stays in memory."""
+    def keep_in_memory(self, tables: Tables) -> None:
+        """Add the rows of a small file, which stay in memory."""
         for name, table in tables.items():
-            self._held[name].append(table)
+            self._in_memory[name].append(table)
             self.counts[name] += table.num_rows
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return self.counts.total()
 
-    def holds(self, name: str) -> bool:
-        """Whether there are rows of a table."""
+    def has_rows(self, name: str) -> bool:
+        """Whether a table has rows."""
         return self.counts[name] > 0
 
     def sources(self) -> Iterator[tuple[str, pa.Table | pa.RecordBatchReader]]:
-        """Every table by name; of one on disk a reader, good for once."""
-        if self._files:  # the last rows follow the others, in their order
+        """Every table by name; one on disk as a single-use reader."""
+        if self._files:  # the last rows follow the others, in order
             self._put_away()
         for name, file in self._files.items():
             yield name, file.reader()
-        for name, tables in self._held.items():
+        for name, tables in self._in_memory.items():
             yield name, joined(tables)
 
     def _put_away(self) -> None:
-        for name in list(self._held):
-            self._write(name, self._held.pop(name))
+        for name in list(self._in_memory):
+            self._write(name, self._in_memory.pop(name))
         self._bytes = 0
-        pa.default_memory_pool().release_unused()  # what stays is asked for elsewhere soon
+        pa.default_memory_pool().release_unused()  # other allocators need the memory soon
 
     def _write(self, name: str, tables: list[pa.Table]) -> None:
         if name not in self._files:

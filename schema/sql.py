@@ -24,19 +24,19 @@ def sql_files(folder: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def sql_file(name: str) -> str:
-    """The text of one SQL file beside the folders."""
+    """The text of one SQL file in the package's own folder."""
     return _package().joinpath(f"{name}.sql").read_text("utf-8")
 
 
 def named_statements(text: str) -> dict[str, str]:
-    """The statements of a SQL file that stand behind lines `-- name: NAME`, by name."""
+    """The statements after lines `-- name: NAME` of a SQL file, by name."""
     parts = _NAME.split(text)
     own = (part.strip().rstrip(";") for part in parts[2::2])
     return dict(zip(parts[1::2], own, strict=True))
 
 
 def digest(text: str) -> str:
-    """SHA-256 of SQL without its comments and line breaks: a better comment changes no table."""
+    """SHA-256 of SQL without comments and line breaks: a better comment changes no table."""
     bare = _SPACE.sub(" ", _COMMENT.sub("", text)).strip()
     return hashlib.sha256(bare.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The rule of the statistics of logs, as run_stats.sql has it."""
+"""The rule for the statistics of logs, from run_stats.sql."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _JUDGED = """), judged AS (
 
 
 def judged_intervals() -> str:
-    """The WITH clause that ends with `judged`: the intervals of $load_ids with their grade.
+    """The WITH clause up to `judged`: the intervals of $load_ids with their grade.
 
-    Grade 1 is used, 2 holds an evaluation or a save, 3 is warm-up, 4 has another batch; the lowest
-    grade that a run has, its `least`, is what its statistics are made of.
+    Grade 1 is used, 2 contains an evaluation or a save, 3 is warm-up, 4 has another batch; a run's
+    statistics use its lowest grade, its `least`.
     """
     text = sql_file("run_stats")
     return text[text.index("WITH asked") : text.index("), long AS")] + _JUDGED

@@ -1,4 +1,4 @@
-"""The way rows get in: whole files, one transaction, nothing twice."""
+"""Storage of rows: whole files, one transaction, nothing twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from .arrow import joined, to_arrow
 from .errors import BenchError
 from .incremental import Part, store_part
-from .ledger import Known, Stamp, read_ledger
+from .ledger import LedgerEntry, Stamp, read_ledger
 from .migrate import now_utc
 from .rows import Rows
 from .spill import Spill
@@ -24,22 +24,22 @@ from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
 RUN_STATS_VERSION = 3
-_MEMORY_MB = 288  # DuckDB takes what memory there is, and is as fast with less
-_LONG = 1_100_000  # steps of a run whose values are not all held for its medians
+_MEMORY_MB = 288  # DuckDB takes all memory otherwise, and is as fast with less
+_LONG = 1_100_000  # steps of a run whose medians are computed without all values in memory
 _AS_WRITTEN = "common_subplan,build_side_probe_side"
-_MANY = 100_000  # rows of a batch that are worth a limit
+_MANY = 100_000  # rows of a batch that need a limit
 Stamps = Mapping[str, tuple[str, Stamp]]
 _NONE: Stamps = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One file ready to be stored: its plan, and its tables unless its bytes are stored already.
+    """One file ready for storing: its plan, and its tables unless its bytes are stored already.
 
-    Of a log that may grow `part` has the rows that stay, and `tables` those that may change.
+    For a log that may grow `part` has the final rows, and `tables` those that may change.
     """
 
-    plan: Known
+    plan: LedgerEntry
     tables: Spill | None
     part: Part | None = None
 
@@ -49,8 +49,8 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """Rows on their way in, the id that they take, and the load that shows them."""
+class _Batch:
+    """Rows to insert, their id, and the load that shows them."""
 
     tables: Spill
     rows_id: str
@@ -60,17 +60,17 @@ class _Held:
 def store(warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps = _NONE) -> set[str]:
     """Store whole files in one transaction; returns the uris of those whose plan no longer holds.
 
-    The ledger is read again inside the transaction: what another process stored meanwhile is
-    left out, so nothing is doubled. The others have to be planned and read again. `stamps` is what
-    the file system said of files, by uri with the SHA-256 of what was then read.
-    Raises BenchError when the disk is full or the file damaged; then nothing is stored.
+    The ledger is read again inside the transaction: bytes stored meanwhile by another process are
+    skipped, so nothing is doubled. The others have to be planned and read again. `stamps` are the
+    files' stats, by uri with the SHA-256 of the bytes then read. Raises BenchError if the disk is
+    full or the file damaged; then nothing is stored.
     """
     try:
         return _store(warehouse, loads, stamps, bounded=True)
     except BenchError as error:
         if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
             raise
-    # Some statistics need more than the limit: once more with what memory there is.
+    # Some statistics need more than the limit: retry with all memory.
     for name in ("memory_limit", "threads", "disabled_optimizers", "preserve_insertion_order"):
         warehouse.con.execute(f"RESET {name}")
     return _store(warehouse, loads, stamps, bounded=False)
@@ -79,37 +79,37 @@ def store(warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps = _NONE) -
 def _store(
     warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps, *, bounded: bool
 ) -> set[str]:
-    overtaken: set[str] = set()
-    new: list[_Held] = []
-    noted: list[Known] = []
+    stale: set[str] = set()
+    new: list[_Batch] = []
+    noted: list[LedgerEntry] = []
     with transaction(warehouse):
-        ledger = read_ledger(warehouse)  # as it is now that nobody else can write
+        ledger = read_ledger(warehouse)  # as it is now, without other writers
         for load in loads:
             plan = ledger.plan(load.uri, *load.plan.content, load.plan.size)
             if plan is None:  # another process was faster with the same bytes
                 continue
-            is_new = not ledger.holds(plan.load_id)
+            is_new = not ledger.has_load(plan.load_id)
             if plan != load.plan or (is_new and load.tables is None):
-                overtaken.add(load.uri)
+                stale.add(load.uri)
                 continue
             if is_new and load.tables is not None:
-                new.append(_Held(load.tables, plan.load_id, plan.load_id))
+                new.append(_Batch(load.tables, plan.load_id, plan.load_id))
                 if load.part:
                     part_id = store_part(warehouse, ledger, plan, load.part)
-                    new.append(_Held(load.part.rows, part_id, plan.load_id))
+                    new.append(_Batch(load.part.rows, part_id, plan.load_id))
             noted += ledger.note(plan)
         _note_loads(warehouse.con, noted)
         if bounded:
-            _bound(warehouse, [held.tables for held in new])
+            _bound(warehouse, [batch.tables for batch in new])
         _insert_tables(warehouse.con, new)
-        _note_stamps(warehouse.con, {u: seen for u, seen in stamps.items() if u not in overtaken})
-    return overtaken
+        _note_stamps(warehouse.con, {u: seen for u, seen in stamps.items() if u not in stale})
+    return stale
 
 
 def _bound(warehouse: Warehouse, tables: Sequence[Spill]) -> None:
-    """Little memory until the file is closed, which puts its last rows in order with what it may.
+    """Limit memory until the file is closed, also for the final checkpoint.
 
-    A warehouse in memory needs what it needs.
+    A warehouse in memory has no limit.
     """
     if warehouse.path is None or sum(each.rows for each in tables) < _MANY:
         return
@@ -119,7 +119,7 @@ def _bound(warehouse: Warehouse, tables: Sequence[Spill]) -> None:
 
 @contextmanager
 def _setting(con: duckdb.DuckDBPyConnection, name: str, value: str) -> Iterator[None]:
-    """A setting for the time being."""
+    """Change a setting temporarily."""
     con.execute(f"SET {name} = '{value}'")
     try:
         yield
@@ -129,7 +129,7 @@ def _setting(con: duckdb.DuckDBPyConnection, name: str, value: str) -> Iterator[
 
 
 def _note_stamps(con: duckdb.DuckDBPyConnection, stamps: Stamps) -> None:
-    """What the file system said of files that had settled: others may hide a later write."""
+    """Store stamps of files older than their resolution: others may hide a later write."""
     rows = [(uri, sha256, *stamp) for uri, (sha256, stamp) in stamps.items() if stamp.settled]
     if rows:
         names = ("uri", "sha256", *Stamp._fields)
@@ -141,21 +141,21 @@ def insert(con: duckdb.DuckDBPyConnection, rows: Rows, load_id: str) -> None:
     """Insert rows of one load into their raw tables, in bulk, and its run statistics."""
     tables = Spill()
     tables.add(to_arrow(rows))
-    _insert_tables(con, [_Held(tables, load_id, load_id)])
+    _insert_tables(con, [_Batch(tables, load_id, load_id)])
 
 
 def restate(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
-    """Insert the statistics of loads again, of runs where other iterations count than before."""
+    """Recompute the statistics of loads, for runs whose counted iterations have changed."""
     if load_ids:
-        _tell_statistics(con, load_ids)
+        _insert_statistics(con, load_ids)
 
 
 def hide(
     warehouse: Warehouse, scope: str, identifiers: Iterable[str], *, hidden: bool = True
 ) -> None:
-    """Hide (or show again) uris or runs, `scope` says which; nothing is deleted."""
+    """Hide (or show again) uris or runs, by `scope`; nothing is deleted."""
     with transaction(warehouse):
-        # Later than any other decision, whatever the clock says.
+        # Later than any other decision, whatever the clock shows.
         [(last,)] = warehouse.rows("SELECT max(hidden_at) FROM raw.hidden")
         at = now_utc() if last is None else max(now_utc(), last + timedelta(microseconds=1))
         for identifier in identifiers:
@@ -163,7 +163,7 @@ def hide(
             warehouse.con.execute("INSERT INTO raw.hidden VALUES (?, ?, ?, ?)", row)
 
 
-def _note_loads(con: duckdb.DuckDBPyConnection, loads: Sequence[Known]) -> None:
+def _note_loads(con: duckdb.DuckDBPyConnection, loads: Sequence[LedgerEntry]) -> None:
     """Rows of the ledger, in the order of their times."""
     if not loads:
         return
@@ -182,28 +182,28 @@ def _note_loads(con: duckdb.DuckDBPyConnection, loads: Sequence[Known]) -> None:
     _insert(con, "loads", table, "*", [])
 
 
-def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Held]) -> None:
+def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Batch]) -> None:
     """The rows of several loads, table by table, and the statistics of their runs."""
     small: dict[str, list[tuple[str, pa.Table]]] = defaultdict(list)
     with_steps: dict[str, None] = {}
-    for held in loads:
-        for name, rows in held.tables.sources():
+    for batch in loads:
+        for name, rows in batch.tables.sources():
             if isinstance(rows, pa.Table) and len(rows) < _MANY:
-                small[name].append((held.rows_id, rows))
+                small[name].append((batch.rows_id, rows))
                 continue
-            # In any order each thread writes row groups of its own: faster, and in less memory.
+            # Without order each thread writes its own row groups: faster, and in less memory.
             with _setting(con, "preserve_insertion_order", "false"):
-                _insert(con, name, rows, "? AS load_id, *", [held.rows_id])
-        if held.tables.holds("iterations") or held.rows_id != held.load_id:
-            with_steps[held.load_id] = None
+                _insert(con, name, rows, "? AS load_id, *", [batch.rows_id])
+        if batch.tables.has_rows("iterations") or batch.rows_id != batch.load_id:
+            with_steps[batch.load_id] = None
     for name, parts in small.items():
         _insert(con, name, _with_ids(parts), "*", [])
     if with_steps:
-        _tell_statistics(con, list(with_steps))
+        _insert_statistics(con, list(with_steps))
 
 
-def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
-    """Statistics of the runs of some loads."""
+def _insert_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
+    """Insert the statistics of the runs of some loads."""
     query = """SELECT count(*) FROM raw.iterations
                WHERE load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
                    SELECT p.part_id FROM raw.parts n JOIN raw.parts p USING (chain_id)
@@ -219,11 +219,11 @@ def _tell_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> Non
 
 @contextmanager
 def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
-    """One thread for few rows, which adds up in one order: the same rows, the same last digit.
+    """One thread for few rows: one order of summation, so the same rows give the same last digit.
 
-    Their query runs as it is written: to optimize it takes longer than to run it.
-    Of many, what is asked for several times is computed as often, not kept; and joins look rows up
-    in what is written on their right, which is short: estimates have it the other way round.
+    Their query runs without the optimizer, which would take longer than the query. For many rows
+    repeated subqueries are recomputed, not kept; and joins build on the right side, which is short:
+    estimates have it the other way round.
     """
     if rows >= _MANY:
         with _setting(con, "disabled_optimizers", _AS_WRITTEN):
@@ -239,7 +239,7 @@ def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
 
 
 def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
-    """The rows of several loads, each with the id that it takes."""
+    """The rows of several loads, each with its id."""
     ids, tables = zip(*parts, strict=True)
     places = np.repeat(np.arange(len(ids)), [len(table) for table in tables])
     rows = joined(tables).combine_chunks()

@@ -1,10 +1,9 @@
-"""The views that pages read, stored as tables in the file, and brought up to date source by source.
+"""Views of pages stored as tables in the file, and updated source by source.
 
 A view of `materialized.STORED` is a table of its name in the schema `materialized`. Every
-transaction drops the last of them, and nobody reads the others then: none is older than what it
-shows. The table `inputs` tells of each source what its rows were made from, so that after a load
-the rows of changed sources alone are made again, and a process that was killed leaves nothing
-behind that the next one would take for new.
+transaction drops the last of them, which invalidates the others: none is older than its inputs. The
+table `inputs` has the inputs of each source's rows, so that after a load only the rows of changed
+sources are recomputed, and nothing that a killed process leaves is taken for new.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from .migrate import LAST_STORED, STORED_VIEWS
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
-# What others hang on, or few rows: computed as a whole.
+# Inputs of others, or few rows: computed as a whole.
 _WHOLE = ("current_uris", "current_loads", "hidden_runs", "annotations", "user_facts", "companions")
-# The rows of a source, by the column that tells which they are; each after those that it reads.
+# The rows of a source, by its key column; each after its inputs.
 _BY_SOURCE = {
     "sources": "source_id", "run_stats": "run_id", "runs": "run_id", "configurations": "run_id",
     "tables": "table_id", "cells": "table_id", "facts": "coalesce(run_id, table_id)",
@@ -28,7 +27,7 @@ _CHANGED = f"""
     SELECT coalesce(o.source_id, n.source_id) AS source_id
     FROM {STORED_VIEWS}.inputs o FULL JOIN inputs n ON n.source_id = o.source_id
     WHERE o.made_from IS DISTINCT FROM n.made_from"""
-# What rows of the changed sources are told by, as they were stored and as they are.
+# Keys of the rows of changed sources, as stored and as computed now.
 _IDS = f"""
     SELECT 'source_id' AS kind, source_id AS id FROM changed
     UNION SELECT 'run_id', run_id FROM raw.runs SEMI JOIN changed USING (source_id)
@@ -39,24 +38,24 @@ _IDS = f"""
     UNION SELECT 'uri', uri FROM raw.loads SEMI JOIN changed USING (source_id)
     UNION SELECT 'audit_id', audit_id FROM raw.audits WHERE load_id IN (
         SELECT load_id FROM raw.loads SEMI JOIN changed USING (source_id))"""
-# The changed sources, and the sidecar files that state something of their runs.
+# The changed sources, and the sidecar files with statements about their runs.
 _READ = """
     FROM changed
     UNION SELECT source_id FROM companions WHERE run_id IN (SELECT id FROM ids)"""
-# Runs that the audit or a digit may tie to changed ones, as they were stored and as they are: what
-# they printed, by which copies are found.
+# Runs that findings or equal digits may link to changed ones, as stored and as computed now: with
+# their measurements, by which copies are found.
 _TOUCHED = f"""
     SELECT s.run_id, m.metric, m.value FROM (
         SELECT id AS run_id FROM ids WHERE kind = 'run_id'
         UNION SELECT run_id FROM {STORED_VIEWS}.findings
             WHERE audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
     ) s LEFT JOIN {STORED_VIEWS}.measurements m USING (run_id)"""
-# Copies agree in every digit: whoever shares one may be a copy by now, or the first of some.
+# Copies agree in every digit: a run with a common one may have become a copy, or the first of some.
 _DOUBTFUL = f"""
     SELECT run_id FROM touched WHERE run_id IS NOT NULL
     UNION SELECT run_id FROM {STORED_VIEWS}.measurements SEMI JOIN touched USING (metric, value)
         WHERE metric IN ('step_time_s', 'tflops')"""
-# Whether a table repeats a configuration is asked of all its rows.
+# Repetition of a configuration in a table depends on all its rows.
 _BESIDE = f"""
     SELECT run_id, table_id FROM {STORED_VIEWS}.configurations
     WHERE run_id IN (FROM doubtful) OR table_id IN (
@@ -69,9 +68,9 @@ _OF_BESIDE = {
 
 
 def store_views(warehouse: Warehouse) -> None:
-    """Bring the stored views up to date; without any, or in a small warehouse, all are made.
+    """Update the stored views; without any, or in a small warehouse, all are recomputed.
 
-    The warehouse is confined to its file from then on. Raises BenchError when the disk is full, and
+    The warehouse is confined to its file from then on. Raises BenchError if the disk is full, and
     for a view that reads another file.
     """
     warehouse.confine()
@@ -87,7 +86,7 @@ def store_views(warehouse: Warehouse) -> None:
 
 
 def rebuild(warehouse: Warehouse) -> None:
-    """Make all stored views anew. Errors as those of `store_views`."""
+    """Recompute all stored views. Errors as those of `store_views`."""
     warehouse.confine()
     compute(warehouse, *OF_RUNS, *STORED)
     with transaction(warehouse, STORED):
@@ -101,8 +100,7 @@ def rebuild(warehouse: Warehouse) -> None:
 
 
 def verify(warehouse: Warehouse) -> list[str]:
-    """The stored views that do not hold what the views show that they stand for: as they are
-    computed now. Nothing is asked where nothing is stored."""
+    """The stored views that differ from their views as computed now; none without stored views."""
     if not views_are_stored(warehouse):
         return []
     compute(warehouse, *OF_RUNS, *STORED)
@@ -116,7 +114,7 @@ def _differs(warehouse: Warehouse, view: str) -> bool:
 
 
 def _can_be_refreshed(warehouse: Warehouse) -> bool:
-    """Whether there are stored views, perhaps of an earlier state."""
+    """Whether there are stored views, possibly of an earlier state."""
     query = """SELECT table_name FROM information_schema.tables
                WHERE table_catalog = 'wh' AND table_schema = ?"""
     there = {name for (name,) in warehouse.rows(query, [STORED_VIEWS])}
@@ -137,7 +135,7 @@ def _refresh(warehouse: Warehouse) -> None:
 
 
 def _refresh_sources(warehouse: Warehouse) -> None:
-    # From here on the views show what was read of these sources, and nothing else.
+    # From here on the views show the rows of these sources, and nothing else.
     con = warehouse.con
     con.execute("DELETE FROM temp.main.current_uris WHERE source_id NOT IN (FROM read)")
     con.execute("""DELETE FROM temp.main.current_loads
@@ -184,7 +182,7 @@ def _compute(warehouse: Warehouse, name: str, query: str = "") -> None:
 
 
 def _exchange(warehouse: Warehouse, view: str, condition: str = "true") -> None:
-    """The rows that were computed for those that were stored."""
+    """Replace stored rows by the computed ones."""
     con = warehouse.con
     con.execute(f"DELETE FROM {STORED_VIEWS}.{view} WHERE {condition}")
     con.execute(f"INSERT INTO {STORED_VIEWS}.{view} FROM temp.main.{view} WHERE {condition}")

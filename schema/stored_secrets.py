@@ -1,4 +1,4 @@
-"""Secrets that a version of bench with fewer patterns has stored, by file and line."""
+"""Secrets stored by a version of bench with fewer patterns, by file and line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .ddl import tables
 from .warehouse import Warehouse
 
 _LINES = ("line", "status_line", "header_line")
-_NAMES = ("name", "field")  # columns with the name of what stands in `value` and `raw`
-# Ids, words of ours, and numbers as text of steps: nothing of these is a source's own text.
+_NAMES = ("name", "field")  # columns with the name of the value in `value` and `raw`
+# Ids, our own words, and numbers as text of steps: none is a source's own text.
 _OURS = frozenset(("load_id", "source_id", "run_id", "table_id", "audit_id", "sha256", "set_id"))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSecret:
-    """Where one stands; what it is, is told nowhere."""
+    """The place of a secret, without its text."""
 
     uri: str
     line: int | None
@@ -28,7 +28,7 @@ class StoredSecret:
 
 
 def stored_secrets(warehouse: Warehouse) -> list[StoredSecret]:
-    """Every text of the raw tables in which the present patterns find one."""
+    """Every text of the raw tables with a match of the present patterns."""
     found: Counter[tuple[str, str, str, int | None]] = Counter()
     for table, columns in tables().items():
         texts = [

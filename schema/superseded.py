@@ -1,6 +1,6 @@
-"""Steps of logs that a later run does again from a checkpoint: they count there alone.
+"""Steps of logs that a later run repeats from a checkpoint: only the repetition counts.
 
-Found anew after each ingest, so that the files may come in any order.
+Computed after each ingest, so that the files may come in any order.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from .migrate import now_utc
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
-Superseded = tuple[
-    str, int, str
-]  # run, the first of its iterations that are done again, by which run
+Superseded = tuple[str, int, str]  # run, the first of its repeated iterations, the repeating run
 
 _LOADED = "SELECT 1 FROM raw.events WHERE kind = 'load' LIMIT 1"
 _STORED = "SELECT run_id, iteration, superseded_by FROM superseded_steps ORDER BY run_id"
@@ -22,10 +20,10 @@ _STORED = "SELECT run_id, iteration, superseded_by FROM superseded_steps ORDER B
 
 def find_superseded(warehouse: Warehouse) -> list[Superseded]:
     """The superseded steps of all runs that are shown."""
-    # Asked of every command that reads paths: few logs go on from a checkpoint.
+    # Runs in every command that reads paths: few logs continue from a checkpoint.
     if not warehouse.rows(_LOADED):
         return []
-    # Its views read each other many times over: without, to plan the query takes half a second.
+    # Its views read each other many times: planning the query takes half a second otherwise.
     materialize_if_cheap(warehouse, *OF_CONTINUATIONS)
     return [
         (run, int(first), again) for run, first, again in warehouse.rows(sql_file("superseded"))
@@ -33,12 +31,12 @@ def find_superseded(warehouse: Warehouse) -> list[Superseded]:
 
 
 def superseded_is_stored(warehouse: Warehouse, found: list[Superseded]) -> bool:
-    """Whether this is what counts already."""
+    """Whether the stored set is this one."""
     return found == warehouse.rows(_STORED)
 
 
 def store_superseded(warehouse: Warehouse, found: list[Superseded]) -> bool:
-    """Store superseded steps, and the statistics without them; False when they are stored."""
+    """Store superseded steps, and the statistics without them; False if they are stored."""
     known = {run: (first, again) for run, first, again in warehouse.rows(_STORED)}
     wanted = {run: (first, again) for run, first, again in found}
     changed = sorted(
@@ -46,14 +44,14 @@ def store_superseded(warehouse: Warehouse, found: list[Superseded]) -> bool:
     )
     if not changed:
         return False
-    from .store import restate  # what is stored stays so mostly
+    from .store import restate  # stored sets rarely change
 
     query = """SELECT DISTINCT l.shown_by FROM raw.runs r JOIN current_loads l USING (load_id)
                WHERE list_contains($runs, r.run_id) ORDER BY ALL"""
     with transaction(warehouse):
         loads = [load for (load,) in warehouse.rows(query, {"runs": changed})]
         [(last,)] = warehouse.rows("SELECT max(found_at) FROM raw.redone")
-        # Later than all before, whatever the clock says.
+        # Later than all before, whatever the clock shows.
         at = now_utc() if last is None else max(now_utc(), last + timedelta(microseconds=1))
         warehouse.con.executemany(
             "INSERT INTO raw.redone VALUES (?, ?, ?, ?)",

@@ -1,5 +1,5 @@
--- Of each run the first of its iterations that another run does again, and that run: one that goes on
--- from its checkpoint; or, where it failed, another try from the checkpoint that it had gone on from.
+-- For each run the first of its iterations that another run repeats, and that run: one that continues
+-- from its checkpoint; or, if it failed, another try from the checkpoint that it had continued from.
 WITH linked AS MATERIALIZED (
     SELECT c.run_id, c.continues, c.loaded, r.uri, r.line, r.date, r.status,
         [t.dp, t.tp, t.pp, t.cp, t.ep, t.mbs, t.gbs] AS layout

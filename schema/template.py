@@ -1,7 +1,7 @@
-"""The template database, an empty warehouse kept between processes.
+"""The template database: an empty warehouse cached between processes.
 
 Copying it takes a tenth of the time of binding its views, and its bytes a tenth of that. Its name
-holds their digest: what was damaged is not copied.
+contains their digest: a damaged one is not copied.
 """
 
 from __future__ import annotations
@@ -22,41 +22,45 @@ _OTHERS_KEPT_S = 30 * 86400.0  # templates of other versions
 
 
 def fill(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
-    """Every table, view and metric in the empty database `wh` of a connection.
+    """Create every table, view and metric in the empty database `wh` of a connection.
 
-    They are copied from the template of this version where one can be kept, else made. Raises as
+    They are copied from the template of this version if it can be cached, else created. Raises as
     `bring_up_to_date`.
     """
     try:
         template = _kept()
-    except (OSError, RuntimeError, duckdb.Error):  # no home, nothing to write to: a cache is spared
+    except (
+        OSError,
+        RuntimeError,
+        duckdb.Error,
+    ):  # no home, nothing writable: no cache
         template = None
     if template is None or not _copied(con, template):
         bring_up_to_date(con, path)
 
 
 def make_file(path: Path) -> None:
-    """The same as a file that is not there yet. Raises as `connect_file` and `bring_up_to_date`."""
+    """The same in a new file. Raises as `connect_file` and `bring_up_to_date`."""
     try:
         content = _kept().read_bytes()
         with path.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    except (OSError, RuntimeError, duckdb.Error):  # as above; a full disk is told by DuckDB
+    except (OSError, RuntimeError, duckdb.Error):  # as above; DuckDB reports a full disk
         path.unlink(missing_ok=True)
         _write(path)
 
 
-def tell_time(con: duckdb.DuckDBPyConnection) -> None:
-    """Note that what was copied into the database `wh` is applied now."""
+def stamp_applied(con: duckdb.DuckDBPyConnection) -> None:
+    """Set the time of application of the copied tables in the database `wh` to now."""
     con.execute("UPDATE raw.applied SET applied_at = ?", [now_utc()])
 
 
 def create_file(path: Path) -> str:
-    """A new warehouse file, filled, under its name: whole, or not there at all.
+    """Create and fill a new warehouse file: complete or absent.
 
-    Gives its device and inode, "" where another process was first and nothing is done. Raises
+    Returns its device and inode, or "" if another process was first and nothing was done. Raises
     BenchError.
     """
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
@@ -64,7 +68,7 @@ def create_file(path: Path) -> str:
         with explained(path):
             make_file(draft)
         # FileExistsError: another process was first. Else a file system without hard links: then
-        # the file is made in place, which is safe from other processes, if not from kill -9.
+        # the file is created in place, safe from other processes, though not from kill -9.
         with suppress(OSError):
             made = draft.stat()
             os.link(draft, path)
@@ -81,15 +85,15 @@ def _copied(con: duckdb.DuckDBPyConnection, template: Path) -> bool:
         try:
             con.execute("BEGIN")
             con.execute("COPY FROM DATABASE template TO wh")
-            tell_time(con)
+            stamp_applied(con)
             con.execute("COMMIT")
-        except BaseException:  # Ctrl-C too, which DuckDB tells as a RuntimeError
+        except BaseException:  # Ctrl-C too, which DuckDB raises as a RuntimeError
             with suppress(duckdb.Error):
                 con.execute("ROLLBACK")
             raise
         finally:
             con.execute("DETACH template")
-    except duckdb.Error:  # cut short when the machine went down, mostly: it is made anew next time
+    except duckdb.Error:  # truncated by a crash of the machine, mostly: recreated next time
         with suppress(OSError):
             template.unlink()
         return False
@@ -97,7 +101,7 @@ def _copied(con: duckdb.DuckDBPyConnection, template: Path) -> bool:
 
 
 def _kept() -> Path:
-    """The template of this version, made if there is none that is whole."""
+    """The template of this version, created if there is no complete one."""
     from platformdirs import user_cache_path
 
     folder = user_cache_path("bench", appauthor=False)
@@ -118,13 +122,13 @@ def _digest(path: Path) -> str:
 
 @cache
 def version() -> str:
-    """What the bytes of a template depend on."""
+    """The key of a template's bytes."""
     text = "\n".join((duckdb.__version__, STORAGE_VERSION, *definitions()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _make(folder: Path, name: str) -> Path:
-    """Whole, or not there at all."""
+    """Create a template: complete or absent."""
     draft = folder / f".{name}.{os.urandom(6).hex()}.new"
     try:
         _write(draft)
@@ -144,7 +148,7 @@ def _write(path: Path) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove templates that other versions made long ago, and what killed processes left."""
+    """Remove old templates of other versions, and remains of killed processes."""
     # Earlier versions called them blanks.
     for other in (*path.parent.glob("*template-*"), *path.parent.glob("*blank-*")):
         with suppress(OSError):

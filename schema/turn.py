@@ -1,7 +1,7 @@
-"""Whose turn it is to open a warehouse file: one that waits to write goes before later readers.
+"""Queue for a warehouse file: a waiting writer goes before later readers.
 
-DuckDB admits any number of readers, and a writer only while there are none: readers that overlap
-would keep it out for as long as they come.
+DuckDB admits any number of readers, and a writer only while there are none: overlapping readers
+would exclude it for as long as they come.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-_COURTESY_S = 2.0  # that a reader stands back: writers that come in turn cannot keep it out either
+_COURTESY_S = 2.0  # limit of a reader's wait: a sequence of writers cannot exclude it either
 
 
 class Turn:
-    """A place in line for the file at `path`; leave it by `with`.
+    """A place in the queue for the file at `path`; leave it by `with`.
 
-    The line is an advisory lock on its folder, which ends with the process that holds it. Where
-    folders cannot be locked, as on some network file systems, nobody stands back.
+    The queue is an advisory lock on its folder, which ends with its process. Where folders cannot
+    be locked, as on some network file systems, nobody waits.
     """
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
-        self._held: int | None = None
+        self._descriptor: int | None = None
 
-    def stand_back(self, most_s: float) -> None:
-        """Wait while a writer is in line, up to two seconds or `most_s` if that is less."""
+    def yield_to_writer(self, most_s: float) -> None:
+        """Wait while a writer is in the queue, up to two seconds or `most_s` if that is less."""
         until = time.monotonic() + min(most_s, _COURTESY_S)
         while self._is_claimed() and time.monotonic() < until:
             pause()
 
     def claim(self) -> None:
-        """Let later readers stand back, unless another writer has them do so."""
-        if self._held is None:
+        """Make later readers wait, unless another writer does."""
+        if self._descriptor is None:
             with suppress(BlockingIOError):
-                self._held = self._lock(fcntl.LOCK_EX)
+                self._descriptor = self._lock(fcntl.LOCK_EX)
 
     def __enter__(self) -> Turn:
         return self
@@ -49,9 +49,9 @@ class Turn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def _is_claimed(self) -> bool:
         try:
@@ -63,7 +63,8 @@ class Turn:
         return False
 
     def _lock(self, kind: int) -> int | None:
-        """The folder, locked; None where it cannot be. Raises BlockingIOError when another does."""
+        """The folder, locked; None if that is impossible. Raises BlockingIOError if another has
+        it."""
         try:
             folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
@@ -80,5 +81,5 @@ class Turn:
 
 
 def pause() -> None:
-    """A moment until the next try, another one for each process."""
+    """Sleep until the next attempt, for a time that differs between processes."""
     time.sleep(random.uniform(0.02, 0.08))

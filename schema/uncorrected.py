@@ -1,4 +1,4 @@
-"""A warehouse as its sources alone have it: without anything that people state beside them."""
+"""A warehouse as its sources alone have it: without annotations by people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .ddl import tables
 from .opening import in_memory, open_read
 from .warehouse import Warehouse
 
-# Of facts those of sources and of files beside logs; a record's that people stated are theirs too.
+# Facts of sources and of files next to logs are kept, but not a record's annotations by people.
 _KEPT = {
     "told": "false",
     "facts": "how <> 'user' AND coalesce(source_kind, 'bundle') = 'bundle'",
@@ -23,8 +23,8 @@ _OPEN_AGAIN = """UPDATE raw.findings SET closed = ''
 
 
 def without_annotations(path: Path, lock_timeout: float) -> Warehouse:
-    """A copy in memory of the warehouse at `path`, in which facts.toml, `--set`, patterns of paths
-    and what records carry of them are not, and what they close is open.
+    """A copy in memory of the warehouse at `path`, without facts.toml, `--set`, patterns of paths
+    and what records carry of them; findings that they close are open.
 
     Raises as `open_read`.
     """

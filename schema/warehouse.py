@@ -1,4 +1,4 @@
-"""An open warehouse: its rows, what it may reach, transactions."""
+"""An open warehouse: its rows, its confinement, transactions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .migrate import LAST_STORED, STORED_VIEWS
 from .place import home_of
 from .replica import Replica
 
-# PIVOT is a CREATE and a SELECT, or MULTI, before it runs.
+# PIVOT is parsed as a CREATE and a SELECT, or MULTI, before it runs.
 _READING = frozenset(("SELECT", "EXPLAIN", "CREATE", "MULTI"))
-_HASTENED = ("threads", "disabled_optimizers")  # settings, by `materialized`
-Rows = list[tuple[Any, ...]]  # Any: whatever the query gives
+_HASTENED = ("threads", "disabled_optimizers")  # settings changed by `materialized`
+Rows = list[tuple[Any, ...]]  # Any: values of any query
 
 
 class Warehouse:
@@ -41,20 +41,20 @@ class Warehouse:
     ) -> None:
         self.con = con
         self.path = path
-        self.replica = replica  # of the shared place that the file stands for, if any
+        self.replica = replica  # of a shared place, or None
         self.read_only = read_only
-        self.confined = confined  # to its file, which cannot be undone
-        self.remade: list[str] = []  # what was not ours in the file when it was opened, in words
+        self.confined = confined  # to its file, which is permanent
+        self.remade: list[str] = []  # foreign definitions in the file when it was opened
         self.sealed = False
-        self.changed = False  # in what outlives the connection: its settings, perhaps
+        self.changed = False  # in settings or other state that outlives the transaction
         self.materialized: list[str] = []  # views computed once, kept
-        self.hastened = False  # its instance plans queries as those of a small one
+        self.hastened = False  # its instance plans queries as for a small one
         self.small: bool | None = None  # None: not counted since the last write
-        self.stores_views: bool | None = None  # None: not looked for since the last write
+        self.stores_views: bool | None = None  # None: not checked since the last write
 
     @property
     def home(self) -> Path:
-        """The folder that paths of sources begin at."""
+        """The folder that paths of sources are relative to."""
         if self.replica:
             return self.replica.home
         return home_of(self.path) if self.path else Path.cwd()
@@ -83,13 +83,13 @@ class Warehouse:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def execute(self, query: str, parameters: object = None) -> duckdb.DuckDBPyConnection:
-        """The answer to a statement of a user, which may change settings; errors as of `table`."""
+        """Run a user's statement, which may change settings; errors as of `table`."""
         self.changed |= any(_kind(one) != "SELECT" for one in self.con.extract_statements(query))
         with explained(self.path):
             return self.con.execute(query, parameters)
 
     def seal(self) -> None:
-        """From here on no query can reach files, the network or settings, and `rows` only reads.
+        """Block files, the network and settings for all queries; `rows` only reads from here on.
 
         A refused statement raises duckdb.Error or BenchError.
         """
@@ -98,13 +98,13 @@ class Warehouse:
         self.sealed = True
 
     def confine(self) -> None:
-        """From here on a file reaches no other file: its views may be a stranger's."""
+        """Confine a file to itself: its views may be untrusted."""
         if self.path and not self.confined:
             confine(self.con, self.path)
             self.confined = True
 
     def release(self, but: Collection[str] = ()) -> None:
-        """Drop what views hold, `but` for some: the others show again what is stored."""
+        """Drop materialized views, `but` for some: these show the stored rows again."""
         kept = [view for view in self.materialized if view in but]
         if not kept:
             self._run_as_usual()
@@ -115,7 +115,7 @@ class Warehouse:
 
     def _run_as_usual(self) -> None:
         if self.hastened:
-            for name in _HASTENED:  # of the instance, which serves others too
+            for name in _HASTENED:  # of the instance, which is shared
                 self.con.execute(f"RESET {name}")
             self.hastened = False
 
@@ -124,7 +124,7 @@ class Warehouse:
         if reusable:
             try:
                 self._run_as_usual()
-            except duckdb.Error:  # after a fatal error nothing runs: no other gets the instance
+            except duckdb.Error:  # after a fatal error nothing runs: the instance is not reused
                 reusable = False
         disconnect(self.con, reusable=reusable)
         if self.path and not self.read_only and not self.replica:
@@ -155,7 +155,7 @@ class Warehouse:
 def _kind(statement: duckdb.Statement) -> str:
     try:
         return str(statement.type.name)
-    except ValueError:  # DuckDB 2.0 knows statements that its Python client has no name for
+    except ValueError:  # DuckDB 2.0 has statements without a name in its Python client
         return "another kind"
 
 
@@ -167,13 +167,13 @@ def transaction(
     aside: bool = False,
     whole: bool = False,
 ) -> Iterator[None]:
-    """All of it or nothing; materialized views that do not depend on what is written are `spared`.
+    """All or nothing; materialized views that do not depend on the written tables are `spared`.
 
-    What tells that the views stored in the file are up to date is dropped first, since none may be
-    older than what it shows; not for what stands `aside`, which none of them reads. In a shared
-    place it is one commit, which a `whole` one makes of all rows, as it has to where any are
-    deleted. Raises BenchError when the disk is full or the file damaged, Overtaken when others have
-    committed since the warehouse was opened.
+    The marker that the views stored in the file are up to date is dropped first, since none may be
+    older than its inputs; not for tables `aside`, which none of them reads. In a shared place it is
+    one commit; a `whole` one has all rows, which deletions require. Raises BenchError if the disk
+    is full or the file damaged, CommitConflict if others have committed since the warehouse was
+    opened.
     """
     con = warehouse.con
     with explained(warehouse.path):

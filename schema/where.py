@@ -1,9 +1,9 @@
-"""Conditions in one small grammar over columns, from text to DuckDB SQL that can only read.
+"""Conditions in a small grammar over columns, compiled to read-only DuckDB SQL.
 
-Nothing of the text is carried over: every word is recognised, and SQL is written anew for it, so
-what this file does not know cannot reach the database. DuckDB would notice `name > 3` only at the
-first row that fails to convert, and integers overflow with an error: so the kinds of both sides
-are checked here, and arithmetic is done in DOUBLE.
+No part of the text is copied: every word is recognised, and SQL is written anew for it, so anything
+unknown here cannot reach the database. DuckDB would notice `name > 3` only at the first row that
+fails to convert, and integers overflow with an error: so the kinds of both sides are checked here,
+and arithmetic is done in DOUBLE.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = {
     "time": r"DATE|DATETIME|TIMESTAMP(_S|_MS|_NS|TZ)?|TIMESTAMP WITH TIME ZONE",
 }
 COMPARE = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-# How strongly operators bind, as in SQL; what stands between binds its operands tighter.
+# Precedence of operators, as in SQL; the operands in between bind tighter.
 OR, AND, NOT, COMPARISON, PREDICATE, SUM, PRODUCT, SIGN = range(1, 9)
 BINDING = {
     "or": OR, "and": AND, **dict.fromkeys(COMPARE, COMPARISON),
@@ -40,14 +40,14 @@ _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCI
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A part of the condition: its kind, its SQL, and where it stands in the text."""
+    """A part of the condition: its kind, its SQL, and its place in the text."""
 
     kind: str
     sql: str
     start: int
     end: int
-    literal: str | None = None  # the text of a number or a string as written
-    joined: str = ""  # AND or OR where the SQL is such a chain without parentheses
+    literal: str | None = None  # the text of a literal as written
+    joined: str = ""  # AND or OR for such a chain without parentheses
     compares: bool = False  # whether it is a comparison without parentheses
 
     @property
@@ -60,12 +60,12 @@ def compile_where(
     expr: str, columns: Mapping[str, str], values: Mapping[str, str] | None = None
 ) -> str:
     """The condition as DuckDB SQL; `columns` maps the names allowed to their DuckDB types, `values`
-    those that are no column to the SQL of their value."""
+    names that are not columns to the SQL of their value."""
     return _Parser(expr, columns, values or {}).condition()
 
 
 class _Parser:
-    """Precedence climbing over the tokens; every method returns the SQL of what it has read."""
+    """Precedence climbing over the tokens; every method returns the SQL of what it has parsed."""
 
     def __init__(self, expr: str, columns: Mapping[str, str], values: Mapping[str, str]) -> None:
         self.expr, self.columns, self.values = expr, columns, values
@@ -89,7 +89,7 @@ class _Parser:
         return self.tokens[self.at - 1]
 
     def _skip(self, *words: str) -> str:
-        """The next token's text where it is one of the words, and passes it; else nothing."""
+        """Skip the next token if it is one of the words, and return its text; else ''."""
         token = self._next
         if token.kind != "word" or token.text not in words:
             return ""
@@ -100,11 +100,11 @@ class _Parser:
             raise self._unexpected()
 
     def _expression(self, least: int, depth: int) -> _Value:
-        """What binds at least so strongly, from here on."""
+        """An expression of operators with at least this precedence."""
         if depth > MAX_DEPTH:
             why = f"parentheses and signs nest more than {MAX_DEPTH} deep"
             raise BenchError("the condition cannot be read", why=why, where=self.expr,
-                             hint="say it flatter")  # fmt: skip
+                             hint="use fewer parentheses")  # fmt: skip
         value = self._operand(depth + 1)
         while self._next.kind == "word" and BINDING.get(self._next.text, 0) >= least:
             operator = self._take().text
@@ -154,7 +154,7 @@ class _Parser:
 
     def _signed(self, sign: Token, value: _Value) -> _Value:
         whole = replace(value, start=sign.start)
-        self._double(value)  # raises where it is no number
+        self._double(value)  # raises if it is no number
         if sign.text == "+":
             return whole
         if value.literal is not None and value.kind == "number" and value.literal[0] != "-":
@@ -172,7 +172,7 @@ class _Parser:
         whole = _Value(BOOL, "", left.start, right.end, compares=True)
         if left.compares or right.compares:
             raise self._wrong(whole, "compares twice", "write a < b and b < c")
-        first, second = self._alike(whole, [left, right], ordered=operator not in ("=", "<>"))
+        first, second = self._same_kind(whole, [left, right], ordered=operator not in ("=", "<>"))
         return replace(whole, sql=f"({first} {operator} {second})")
 
     def _predicate(self, operator: str, this: _Value, depth: int) -> _Value:
@@ -195,7 +195,7 @@ class _Parser:
             self._expect("and")
             high = self._expression(SUM, depth + 1)
             whole = _Value(BOOL, "", this.start, high.end)
-            one, two, three = self._alike(whole, [this, low, high], ordered=True)
+            one, two, three = self._same_kind(whole, [this, low, high], ordered=True)
             return replace(whole, sql=f"({one} {negated}BETWEEN {two} AND {three})")
         return self._member(negated, this, depth)
 
@@ -209,21 +209,21 @@ class _Parser:
         whole = _Value(BOOL, "", this.start, self.tokens[self.at - 1].end)
         if not listed:
             raise self._wrong(whole, "lists nothing", "write tp in (1, 2)")
-        first, *others = self._alike(whole, [this, *listed], ordered=False)
+        first, *others = self._same_kind(whole, [this, *listed], ordered=False)
         return replace(whole, sql=f"({first} {negated}IN ({', '.join(others)}))")
 
     def _identity(self, this: _Value) -> _Value:
         negated = "NOT " if self._skip("not") else ""
-        asked = self._skip("null", "true", "false")
-        end = self._next.end if not asked else self.tokens[self.at - 1].end
-        whole = _Value(BOOL, f"({this.closed} IS {negated}{asked.upper()})", this.start, end)
-        if not asked or (asked != "null" and this.kind != BOOL):
-            raise self._wrong(whole, "asks for something else than null, true or false")
+        keyword = self._skip("null", "true", "false")
+        end = self._next.end if not keyword else self.tokens[self.at - 1].end
+        whole = _Value(BOOL, f"({this.closed} IS {negated}{keyword.upper()})", this.start, end)
+        if not keyword or (keyword != "null" and this.kind != BOOL):
+            raise self._wrong(whole, "compares with other than null, true or false")
         return whole
 
     def _arithmetic(self, operator: str, left: _Value, right: _Value) -> _Value:
         first, second = self._double(left), self._double(right)
-        if operator in "/%":  # by zero: no value, as anything else that is not known
+        if operator in "/%":  # by zero: no value, as for any unknown
             second = f"NULLIF({second}, 0e0)"
         return _Value("number", f"({first} {operator} {second})", left.start, right.end)
 
@@ -238,11 +238,11 @@ class _Parser:
             raise self._wrong(value, f"is {_a(value.kind)}, not a condition")
         return value
 
-    def _alike(self, whole: _Value, parts: list[_Value], *, ordered: bool) -> list[str]:
-        """The parts as one kind: that of the first which is not a literal."""
+    def _same_kind(self, whole: _Value, parts: list[_Value], *, ordered: bool) -> list[str]:
+        """The parts as one kind: that of the first non-literal."""
         kind = next((part.kind for part in parts if part.literal is None), parts[0].kind)
         if kind not in KINDS:
-            raise self._wrong(whole, "can only be asked whether it is null")
+            raise self._wrong(whole, "can only be tested for null")
         return [self._as_kind(whole, part, kind, ordered=ordered) for part in parts]
 
     def _as_kind(self, whole: _Value, value: _Value, kind: str, *, ordered: bool) -> str:
@@ -268,8 +268,8 @@ class _Parser:
 
     def _wrong(self, value: _Value, what: str, hint: str = "") -> BenchError:
         part = " ".join(self.expr[value.start : value.end].split())
-        told = f"the condition is wrong: {part} {what}"
-        return BenchError(told, where=self.expr, hint=hint or HINT)
+        message = f"the condition is wrong: {part} {what}"
+        return BenchError(message, where=self.expr, hint=hint or HINT)
 
     def _unexpected(self) -> BenchError:
         token = self._next
@@ -292,7 +292,7 @@ def _is_time(text: str) -> bool:
 
 
 def _digits(text: str) -> str:
-    # With an exponent it is a DOUBLE for DuckDB; without, a DECIMAL, which overflows.
+    # With an exponent it is a DOUBLE in DuckDB; without, a DECIMAL, which overflows.
     if re.fullmatch(r"\d{1,18}", text):
         return str(int(text))
     shown = repr(float(text))

@@ -1,4 +1,4 @@
-"""The words of a condition: anything that its grammar does not have is refused, with its place."""
+"""The tokens of a condition: anything outside of its grammar is refused, with its place."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _WORD = re.compile(
 
 class Token(NamedTuple):
     kind: str  # number, text, column, word (a keyword or a mark), end
-    text: str  # of a column its name, of a text what it says, of a keyword in small letters
+    text: str  # a column's name, a literal's content, a keyword in lower case
     start: int
     end: int
 
 
 def tokenize(expr: str, columns: Mapping[str, str]) -> list[Token]:
-    """The words of the text, and the end; raises BenchError for the first that is not allowed."""
+    """The tokens of the text, and the end; raises BenchError for the first invalid one."""
     odd = re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", re.sub(r"[\t\r\n]", " ", expr))
     if odd:
         raise refused(expr, f"the character {odd[0]!r} is not allowed", odd.start())
@@ -50,18 +50,18 @@ def tokenize(expr: str, columns: Mapping[str, str]) -> list[Token]:
         at = found.end() if found is not None and found.end() > at else tokens[-1].end
     if len(tokens) > MAX_WORDS:
         what = f"the condition has more than {MAX_WORDS} words"
-        raise BenchError(what, hint="say less, or use sql")
+        raise BenchError(what, hint="shorten it, or use sql")
     return [*tokens, Token("end", "", len(expr), len(expr))]
 
 
 def _token(expr: str, at: int, found: re.Match[str] | None, known: Mapping[str, str]) -> Token:
-    if found is None:  # a mark that this grammar does not have
+    if found is None:  # a mark outside of the grammar
         raise refused(expr, f"{expr[at]!r} is not part of this grammar", at)
     raw, end = found[0], found.end()
     match found.lastgroup:
         case "odd":
             raise refused(expr, f"{raw!r} is not part of this grammar", at)
-        case "comment":  # it could hide things
+        case "comment":  # it could hide parts of the condition
             raise refused(expr, "comments and other marks are not allowed", at)
         case "open":
             raise refused(expr, "a quote or a comment is not closed", len(expr) - 1)
@@ -87,7 +87,7 @@ def _token(expr: str, at: int, found: re.Match[str] | None, known: Mapping[str, 
 
 
 def refused(expr: str, why: str, at: int) -> BenchError:
-    """The error for a text that is no condition, because of the character at this index."""
+    """The error for an invalid condition, at the character of this index."""
     hint = f"use {HINT}"
     return BenchError("the condition cannot be read", why=why, where=_place(expr, at), hint=hint)
 

@@ -13,7 +13,7 @@ from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import Budget
 from ..decide.ranking import ranking
 from ..decide.rows import Decision, Row
-from ..reports.computed.sentences import said, sentences
+from ..reports.computed.sentences import part_sentences, sentences
 from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
 from ..vocabulary.printable import typed
@@ -110,8 +110,8 @@ def _answers(
         "budget": plan,
         "faster": faster,
         "recompute": warehouse.dicts(queries["recompute"]),
-        "effects": said(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
-        "scaling": said(names, "_scaling.j2", {"groups": groups})[:_SENTENCES],
+        "effects": part_sentences(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
+        "scaling": part_sentences(names, "_scaling.j2", {"groups": groups})[:_SENTENCES],
     }
     if not context["ranked"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")

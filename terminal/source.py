@@ -27,7 +27,7 @@ def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
 
     Raises BenchError for an unknown column or an invalid value.
     """
-    from ..schema.tellable import parse_told, tellable, unknown_field
+    from ..schema.annotatable import annotatable_fields, parse_value, unknown_field
 
     found: dict[str, str | None] = {}
     for part in (part for text in texts for part in _NEXT.split(text)):
@@ -35,9 +35,9 @@ def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
         if not equals:
             hint = "--set device=A64FX,nodes=64"
             raise BenchError(f"--set expects NAME=VALUE, not {part!r}", hint=hint)
-        if name not in tellable():
+        if name not in annotatable_fields():
             raise unknown_field(name, "--set")
-        made = parse_told(name, value, "--set") if value else None
+        made = parse_value(name, value, "--set") if value else None
         if found.setdefault(name, made) != made:
             raise BenchError(
                 f"--set has two values for {name}: {found[name]} and {made}",

@@ -18,8 +18,8 @@ from bench.reports.escape import (
     html,
     markdown_cell,
     markdown_text,
-    stood_cell,
     terminal,
+    verbatim_cell,
     visible,
 )
 from bench.vocabulary.printable import Commands, json_text, logged, workflow_command
@@ -105,7 +105,7 @@ def test_a_cell_renders_as_its_text(text: str) -> None:
 @example("&#60;b&#62;")
 def test_a_cell_that_stood_is_as_harmless(text: str) -> None:
     """Also where entities stand: they show a character, and make no tag, link or image."""
-    tokens = MARKDOWN.parse(f"|h|k|\n|---|---|\n| {stood_cell(text)} | end |\n")
+    tokens = MARKDOWN.parse(f"|h|k|\n|---|---|\n| {verbatim_cell(text)} | end |\n")
     assert [token.type for token in tokens].count("td_open") == 2
     assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
 
@@ -127,7 +127,7 @@ def test_texts_beside_each_other_are_as_harmless(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["2&times;4, a&nbsp;b", "C:\\tmp\\", "a \\| b", "47.0 *"])
 def test_a_cell_stands_as_it_stood(text: str) -> None:
-    assert stood_cell(text) == text
+    assert verbatim_cell(text) == text
 
 
 @given(TEXTS)

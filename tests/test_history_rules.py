@@ -24,7 +24,7 @@ def test_a_rule_of_time_finds_what_its_sample_says(
         repository.commit({"sample.md": document(rows, head)})
     read_history(repository.folder, tmp_path / "bench.duckdb")
     with open_read(tmp_path / "bench.duckdb") as warehouse:
-        found, _ = examined(warehouse, asked="history")
+        found, _ = examined(warehouse, request="history")
         assert not audit(warehouse), "nothing of it shows unless it is asked for"
     assert [one.rule for one in found] == [rule.id]
     assert sample.finds in found[0].evidence

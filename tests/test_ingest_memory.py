@@ -54,7 +54,7 @@ def test_the_rows_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file = long_log(tmp_path / "a.log", 700, runs=2)
     ingest([file], tmp_path / "at_once.duckdb")
     monkeypatch.setattr(bulk, "feed", partial(bulk.feed, block=3000))  # some ten steps
-    monkeypatch.setattr(spill, "HELD_BYTES", 1 << 10)
+    monkeypatch.setattr(spill, "MEMORY_BYTES", 1 << 10)
     monkeypatch.setattr(store, "_MANY", 10)  # the limit of memory holds too
     monkeypatch.setattr(store, "_LONG", 100)
     summary = ingest([file], tmp_path / "in_pieces.duckdb")
@@ -128,7 +128,7 @@ def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_is_put_away_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill, "HELD_BYTES", 100)
+    monkeypatch.setattr(spill, "MEMORY_BYTES", 100)
     tables = Spill()
     for number in range(40):
         tables.add({
@@ -136,7 +136,7 @@ def test_what_is_put_away_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
             "events": pa.table({"raw": ["w" * number], "line": [number]}),
         })  # fmt: skip
     tables.add({"timers": pa.table({"iteration": [99]})})  # columns left out are NULL
-    assert tables.rows == 121 and tables.holds("timers") and not tables.holds("memory")
+    assert tables.rows == 121 and tables.has_rows("timers") and not tables.has_rows("memory")
     for _ in range(2):  # as often as it is asked for
         found = {name: t if isinstance(t, pa.Table) else t.read_all()
                  for name, t in tables.sources()}  # fmt: skip

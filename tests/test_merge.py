@@ -223,7 +223,7 @@ def test_names_of_groups(sites: Path, folder: Path) -> None:
         with pytest.raises(BenchError):
             parse_other(wrong)
     one = Other("x", sites / "a" / "bench.duckdb")
-    with pytest.raises(BenchError, match="two groups"):
+    with pytest.raises(BenchError, match="duplicate group"):
         merge_all(folder / "bench.duckdb", [one, one], None, 5.0)
     with pytest.raises(BenchError, match="itself"):
         merge_all(one.path, [one], None, 5.0)

@@ -14,13 +14,13 @@ from bench.decide.eligible import candidates
 from bench.decide.query import Query
 from bench.explain.prediction import explain_prediction
 from bench.foresight.answers import predicted
-from bench.foresight.asked import all_of, base_of, impossible, made_of
 from bench.foresight.folds import Beyond, Reach, folds, reach
 from bench.foresight.intervals import Scores, scores
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
 from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import setting, system_of
+from bench.foresight.sizes import all_splits, base_of, impossible, with_sizes
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
 from bench.ingest.pipeline import ingest_into
 from bench.reports.chart import write as write_chart
@@ -85,7 +85,7 @@ def test_a_run_left_out_in_closed_form_is_as_one_that_was_never_there(
 
 def _rated(predictor: Predictor, size: str, **asked: int) -> dict[str, Any]:
     rows = [row for row in predictor.rows if row["size"] == size]
-    [made] = predictor.rated([made_of(base_of(rows, asked), asked)])
+    [made] = predictor.rated([with_sizes(base_of(rows, asked), asked)])
     return made
 
 
@@ -257,11 +257,11 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     rows = [row for row in predictor.rows if row["size"] == "181B"]
     base = base_of(rows, {"tp": 4, "pp": 12, "mbs": 2})
     assert base["where"].endswith(":428")
-    again = made_of(base, {"mbs": 4})
+    again = with_sizes(base, {"mbs": 4})
     one = setting(again)
     assert one is not None and one.pace is None and one.mbs == 4
     assert reach(predictor.pace.settings, one) == Reach((Beyond.SETTING,))
-    assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_of(base, {})}) > 20
+    assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_splits(base, {})}) > 20
 
 
 def test_a_device_that_sources_spell_in_many_ways_is_one_system(predictor: Predictor) -> None:
@@ -304,7 +304,7 @@ def test_an_explanation_has_the_terms_and_the_lines_it_rests_on(warehouse: Wareh
     time, memory = (match.tree for match in found.matches)
     for tree, unit in ((time, "s"), (memory, "GB")):
         parts = [
-            one for one in tree.inputs if (one.unit == unit and one.how) or "beside" in one.note
+            one for one in tree.inputs if (one.unit == unit and one.how) or "addition" in one.note
         ]
         assert sum(float(one.value or 0) for one in parts) == pytest.approx(tree.value)
     assert all(uri.endswith("prequel.md") for uri, _ in time.places()) and time.places()

@@ -11,7 +11,7 @@ import pytest
 
 from bench.ingest.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
-from bench.schema.commits import Overtaken, repeated
+from bench.schema.commits import CommitConflict, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read, open_write
@@ -92,7 +92,7 @@ def test_who_was_overtaken_stores_nothing_and_begins_anew(place: Path) -> None:
     with open_write(place) as one:
         with open_write(place) as other, transaction(other):
             other.con.execute(INSERT, ["other"])
-        with pytest.raises(Overtaken), transaction(one):
+        with pytest.raises(CommitConflict), transaction(one):
             one.con.execute(INSERT, ["one"])
         assert one.rows("FROM raw.hidden") == []
     tries = []

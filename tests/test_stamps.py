@@ -1,4 +1,4 @@
-"""Known files that nobody touched are not read again; whatever may have changed is."""
+"""LedgerEntry files that nobody touched are not read again; whatever may have changed is."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.project.facts_file import FIELDS
+from bench.schema.annotatable import annotatable_fields, parse_value
 from bench.schema.errors import BenchError
 from bench.schema.generated import expand
 from bench.schema.opening import in_memory
 from bench.schema.sql import sql_files
-from bench.schema.tellable import parse_told, tellable
 from bench.terminal.source import parse_overrides
 from tests.making import log
 from tests.program import quick, told
@@ -189,9 +189,9 @@ def test_values_are_typed() -> None:
     assert parse_overrides(["gbs=1,024,tp=4", "device=A64FX 2.2GHz"]) == {
         "gbs": "1024", "tp": "4", "device": "A64FX 2.2GHz",
     }  # fmt: skip
-    assert parse_told("params_b", "124M") == "0.124" and parse_told("params_b", "1.3") == "1.3"
-    assert parse_told("dtype", "torch.bfloat16") == "bf16"
-    assert parse_told("recompute", "Off") == "none" and parse_told("swiglu", "yes") == "true"
+    assert parse_value("params_b", "124M") == "0.124" and parse_value("params_b", "1.3") == "1.3"
+    assert parse_value("dtype", "torch.bfloat16") == "bf16"
+    assert parse_value("recompute", "Off") == "none" and parse_value("swiglu", "yes") == "true"
 
 
 @pytest.mark.parametrize(("field", "stated", "other", "same"), [
@@ -204,20 +204,20 @@ def test_a_source_and_a_user_say_the_same(field: str, stated: str, other: str, s
         assert warehouse.rows(query, [field, stated, other]) == [(same,)]
 
 
-@given(st.text(max_size=40), st.sampled_from(sorted(tellable())))
+@given(st.text(max_size=40), st.sampled_from(sorted(annotatable_fields())))
 def test_any_text_is_a_value_or_an_error(text: str, field: str) -> None:
     try:
-        value = parse_told(field, text)
+        value = parse_value(field, text)
     except BenchError as error:
         assert error.hint
     else:
-        assert parse_told(field, value) == value and value.isprintable()
+        assert parse_value(field, value) == value and value.isprintable()
 
 
 def test_every_column_that_can_be_told_counts_where_the_source_is_silent() -> None:
     view = expand(dict(sql_files("views"))["03_configurations"])
-    assert set(re.findall(r"u\.said\['(\w+)'\]", view)) == set(tellable())
-    assert set(FIELDS) == {"finding", "boundary", *tellable()}
+    assert set(re.findall(r"u\.said\['(\w+)'\]", view)) == set(annotatable_fields())
+    assert set(FIELDS) == {"finding", "boundary", *annotatable_fields()}
 
 
 def test_what_a_log_does_not_state_is_said(place: Path) -> None:

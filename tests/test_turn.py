@@ -93,4 +93,4 @@ t = Turn(Path({str(file)!r})); t.claim(); print('in line', flush=True); time.sle
 def test_without_a_folder_to_lock_nobody_waits(tmp_path: Path) -> None:
     with Turn(tmp_path / "gone" / "w.duckdb") as reader:
         reader.claim()
-        reader.stand_back(FOREVER_S)
+        reader.yield_to_writer(FOREVER_S)

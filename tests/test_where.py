@@ -146,7 +146,7 @@ def test_what_it_means(db: duckdb.DuckDBPyConnection, expr: str, expected: list[
         ("tp like '4%'", "needs text"),
         ("date > 'yesterday'", "YYYY-MM-DD"),
         ("date > '2024-02-30'", "YYYY-MM-DD"),
-        ("flags = 'a'", "whether it is null"),
+        ("flags = 'a'", "tested for null"),
         ("1 < tp < 8", "a < b and b < c"),
         ("tp = null", "is null"),
         ("tp is 4", "null, true or false"),

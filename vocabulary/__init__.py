@@ -1,1 +1,1 @@
-"""The words of the field: headings, cells, units, sizes, secrets, devices. Imports none of ours."""
+"""The vocabulary of the field: headings, cells, units, sizes, secrets, devices."""

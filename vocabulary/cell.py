@@ -1,4 +1,4 @@
-"""A cell of a table as it was read."""
+"""A parsed cell of a table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from .pieces import Piece, format_pieces
 from .settings import Setting
 
-# A batch of millions is one of tokens.
+# A batch of millions is in tokens.
 _IN_TOKENS = re.compile(r"^[\d.,]++\s*+(?:[MBT]\b|[KMG]i\b|(?:[kKMB]\s*+)?tok)")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as read; `value` is in the unit printed, `half` is half its last printed digit."""
+    """A parsed cell; `value` is in the unit printed, `half` is half its last printed digit."""
 
     raw: str
     kind: str
@@ -29,25 +29,26 @@ class Cell:
     pieces: tuple[Piece, ...] = field(default=())
 
     def rebuilt(self) -> str | None:
-        """The cell's text formatted from its typed pieces; None when that does not give it back."""
+        """The cell's text formatted from its typed pieces; None if that differs from the
+        original."""
         text = format_pieces(self.pieces)
         return text if text == self.raw else None
 
 
 def of_text(raw: str) -> Cell:
-    """A cell that is taken as it stands, or an empty one."""
+    """A cell with unparsed text, or an empty one."""
     return Cell(
         raw, "text" if raw else "missing", text=raw or None, pieces=(["word", raw],) if raw else ()
     )
 
 
 def in_words(cell: Cell) -> bool:
-    """Whether a cell under a heading of numbers says it in words: `auto`, `>32`, `67.7+73.1`."""
+    """Whether a cell under a heading of numbers has words instead: `auto`, `>32`, `67.7+73.1`."""
     return (cell.invalid or "").startswith(("no number under", "more than a number under"))
 
 
 def as_words(cell: Cell) -> Cell:
-    """Such a cell as a remark of its row: no number of several is taken."""
+    """Such a cell as a remark of its row: none of its numbers is used."""
     return replace(cell, kind="words", invalid=None, value=None, half=None, text=cell.raw)
 
 

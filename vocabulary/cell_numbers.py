@@ -1,4 +1,4 @@
-"""Cells of columns of numbers: a value with its unit, and what stands behind it."""
+"""Cells of columns of numbers: a value with its unit, and the text after it."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _VALUE = re.compile(
 _OF_CAPACITY = re.compile(
     r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I
 )
-# GB of memory that devices are sold with
+# Usual device memories in GB.
 _CAPACITIES = frozenset(
     (16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288)
 )
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
-# `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, whichever the heading names
+# `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, by the heading
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
-# `2x8`: nodes of so many devices
+# `2x8`: nodes times devices
 _TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
 _RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
 _SYMBOLIC = re.compile(
@@ -77,12 +77,12 @@ _NEVER_ZERO = frozenset(
 )
 
 
-_OF_HEADING = {1e3: "k", 1e6: "M"}  # `Seq len (K)` means what `4K` means in a cell
+_OF_HEADING = {1e3: "k", 1e6: "M"}  # `Seq len (K)` is read like `4K` in a cell
 
 
 def measure(raw: str, column: Column) -> Cell:
-    """A number under a heading of numbers, in the unit printed; what does not fit says why."""
-    if _SPACED.fullmatch(raw):  # `1 536`, as people write thousands
+    """A number under a heading of numbers, in the unit printed; an invalid cell has the reason."""
+    if _SPACED.fullmatch(raw):  # `1 536`, with a blank for thousands
         cell = measure(re.sub(r"\s", ",", raw), column)
         return replace(cell, raw=raw, pieces=(["word", raw],))
     if _SYMBOLIC.match(raw) and not failure_of(raw):
@@ -135,13 +135,13 @@ def _number(raw: str, found: re.Match[str], column: Column) -> Cell:
 
 
 def _scale(suffix: str, value: float, column: Column) -> float:
-    """What a letter multiplies by: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
+    """The factor of a suffix letter: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
     binary = column.name == "seq_len" and (value % 8 == 0 or value in (1, 2, 4))
     return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
 
 
 def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
-    """A number followed by more: a second value, a range, settings in parentheses, words."""
+    """A number with further text: a second value, a range, settings in parentheses, words."""
     if (unit := _UNIT_IN_BRACKETS.match(rest)) and cell.unit is None:
         pieces = (*cell.pieces, ["gap", unit[1]], ["unit", unit[2]], ["gap", unit[3]])
         return replace(cell, unit=unit[2], pieces=pieces)
@@ -209,7 +209,7 @@ def _words(raw: str, column: Column) -> Cell:
 
 
 def _fit(cell: Cell, column: Column) -> Cell:
-    """Whether the unit and the kind of number fit the column."""
+    """Check the unit and the kind of number against the column."""
     invalid = None
     fits = column.type != "count" and (
         column.type not in _UNITS or _unit_fits(cell.unit or "", column)
@@ -236,7 +236,7 @@ def _fit(cell: Cell, column: Column) -> Cell:
 
 def _unit_fits(unit: str, column: Column) -> bool:
     if column.metric == "step_time_s" and _OF_STEPS.fullmatch(unit):
-        return True  # `1.3s/it` under it/s, as progress bars turn it round
+        return True  # `1.3s/it` under it/s, as progress bars invert it
     if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
         return False
     return bool(re.fullmatch(_UNITS[column.type], unit, re.I))
@@ -248,7 +248,7 @@ def _quantity(text: str) -> str | None:
 
 
 def _used_of(cell: Cell, rest: str) -> Cell | None:
-    """A cell that says how much of a device's memory was used: `77/80`, `61.5 GiB of 80 GiB`."""
+    """A cell with the used part of a device's memory: `77/80`, `61.5 GiB of 80 GiB`."""
     found = _OF_CAPACITY.fullmatch(rest)
     if found is None or cell.value is None:
         return None

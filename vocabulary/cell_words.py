@@ -14,7 +14,7 @@ _DATE = (
     r"\b\d{4}-\d\d-\d\d\b|(?<![\d/-])(?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])"
     r"(?![\d/-]|\s+(?i:gpu|node|rank|layer|device|core)s?\b)"
 )
-# Six to nine digits behind a word for a job, or alone between commas.
+# Six to nine digits after a word for a job, or alone between commas.
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 # [842](https://example.org)
 LINK = re.compile(r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$")
@@ -37,13 +37,13 @@ _NO = dict.fromkeys(("no", "n", "false", "f", "off", "none", "✗", "✘", "❌"
 
 
 def switched(text: str) -> bool | None:
-    """Whether a cell of nothing else says yes or no; None where it says anything else."""
+    """Whether the whole cell means yes or no; None for any other text."""
     value = {**_YES, **_NO}.get(text.strip("*`_ ").lower())
     return None if value is None or text.strip().isdigit() else bool(value)
 
 
 def is_link(text: str) -> bool:
-    """Whether a text is a link and nothing else."""
+    """Whether the whole text is a link."""
     return bool(LINK.match(text.strip()) or re.fullmatch(r"https?://\S+", text.strip()))
 
 
@@ -61,7 +61,7 @@ def label(raw: str, column: Column) -> Cell:
 
 
 def flag(raw: str, column: Column) -> Cell:
-    """Yes or no: 1 or 0; a kind of recompute as it is written."""
+    """Yes or no: 1 or 0; a kind of recompute keeps its text."""
     word = raw.strip().casefold()
     if not word or word in ("-", "–", "n/a"):
         return Cell(raw, "missing", pieces=(["missing", raw],) if raw else ())
@@ -72,7 +72,7 @@ def flag(raw: str, column: Column) -> Cell:
 
 
 def notes(raw: str, column: Column) -> Cell:
-    """Free text, with dates, ids of jobs and a memory at its start."""
+    """Free text, with dates, job ids and a memory at its start."""
     pieces: list[Piece] = []
     end = 0
     for found in re.finditer(

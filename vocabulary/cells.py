@@ -1,4 +1,4 @@
-"""The grammar of table cells: raw text -> kind, value, unit, marks, words; nothing is repaired."""
+"""The grammar of table cells: raw text -> kind, value, unit, marks, words; without repairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row o
 
 @lru_cache(_REMEMBERED)
 def parse_cell(raw: str, column: Column | None) -> Cell:
-    """Read one cell by its column's grammar; a cell that does not fit is kept and says why."""
+    """Parse one cell by its column's grammar; an invalid cell is kept with the reason."""
     if column is None:
         return of_text(raw)
     if len(raw) > LONGEST:
@@ -49,7 +49,7 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
 
 
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
-    """What opens and closes an emphasis or a link around a whole cell, and what is within."""
+    """The opening and closing of an emphasis or a link around a whole cell, and its content."""
     if found := _WRAP.match(text):
         return found[1], found[2], found[1]
     found = LINK.match(text) if column.type != "notes" else None

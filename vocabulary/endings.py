@@ -1,4 +1,4 @@
-"""How a run ended, in the words of its cells: failures, and risks that are none."""
+"""How a run ended, by the words of its cells: failures, and mere risks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _DENIED = re.compile(
     re.I,
 )
 
-_REMEMBERED = 1 << 12  # texts: words for an end, set-ups and labels stand in many rows
+_REMEMBERED = 1 << 12  # texts: words for an end, configurations and labels repeat in many rows
 
 
 @lru_cache(_REMEMBERED)
 def failure_of(text: str) -> str | None:
-    """oom, hang, fail, timeout or nan, when the words of a cell report that; not for mere risks."""
+    """oom, hang, fail, timeout or nan, if the words of a cell report it; not for mere risks."""
     if _RISK.search(text):
         return None
     found = _FAILURE.search(_DENIED.sub(" ", text))
@@ -47,7 +47,7 @@ def failure_of(text: str) -> str | None:
 
 @lru_cache(_REMEMBERED)
 def risk_of(text: str) -> str | None:
-    """oom_risk, hang_risk or fail_risk, when the words of a cell say that it may happen."""
+    """oom_risk, hang_risk or fail_risk, if the words of a cell report the possibility."""
     found = _RISK.search(text)
     if not found:
         return None

@@ -1,13 +1,13 @@
-"""Models with mixtures of experts by their names: a token uses a part of their parameters."""
+"""Names of models with mixtures of experts: a token uses a part of their parameters."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-# How names say it of themselves: `2.7B-MoE`, `8x7B`, `30B-A3B`, `17B-16E`.
+# Notations within names: `2.7B-MoE`, `8x7B`, `30B-A3B`, `17B-16E`.
 _FORMS = (r"moe", r"\d\s?[x×]\s?\d+(?:\.\d+)?[BM]", r"[-_ ]A\d+(?:\.\d+)?[BM]", r"\d[BM]-\d+E")
-# Families whose names do not say it, each by its technical report or model card.
+# Families without such a notation, each by its technical report or model card.
 _FAMILIES = (
     r"mixtral",  # 2401.04088
     r"deepseek[-_ ]?v[23]",  # 2405.04434, 2412.19437
@@ -32,12 +32,12 @@ _FAMILIES = (
 
 
 def experts_pattern() -> str:
-    """One pattern for names of such models, which DuckDB reads as well; letters of any case."""
+    """A case-insensitive pattern for names of such models, in the common syntax with DuckDB."""
     return "|".join((*_FORMS, *_FAMILIES))
 
 
 def has_experts(name: str) -> bool:
-    """Whether the name of a model says that it has experts."""
+    """Whether the name of a model implies experts."""
     return bool(_pattern().search(name))
 
 

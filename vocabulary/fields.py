@@ -1,4 +1,4 @@
-"""Every field of a run, as `fields.toml` declares it: type, role, names elsewhere, how it shows."""
+"""Every field of a run as declared in `fields.toml`: type, role, other names, formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = frozenset({"INTEGER", "BIGINT", "DOUBLE"})
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field; `fields.toml` says what each attribute means."""
+    """One field; `fields.toml` documents its attributes."""
 
     name: str
     type: str
@@ -44,12 +44,12 @@ class Field:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it counts something, as INTEGER."""
+        """Whether it is a count, as INTEGER."""
         return self.type == "INTEGER"
 
     @property
     def is_number(self) -> bool:
-        """Whether its type is one of numbers; yes and no are none."""
+        """Whether its type is numeric; booleans are not."""
         return self.type in NUMBERS
 
 
@@ -62,7 +62,7 @@ def fields() -> Mapping[str, Field]:
 
 @cache
 def stored(table: str) -> tuple[Field, ...]:
-    """The columns of raw.runs or raw.topology, but for the ids that join them."""
+    """The columns of raw.runs or raw.topology, without the ids that join them."""
     return tuple(field for field in fields().values() if field.table == table)
 
 
@@ -74,7 +74,7 @@ def stated_by(source: str) -> tuple[Field, ...]:
 
 @cache
 def named(where: str) -> Mapping[str, str]:
-    """The fields by their names elsewhere: `also`, `options` or `settings`."""
+    """The fields by their other names: `also`, `options` or `settings`."""
     return {name: field.name for field in fields().values() for name in getattr(field, where)}
 
 
@@ -92,17 +92,17 @@ def configuration() -> tuple[Field, ...]:
 
 @cache
 def compared() -> tuple[str, ...]:
-    """The columns that make a configuration where runs are compared: worked out, not as stated.
+    """The columns that make a configuration where runs are compared: derived, not as stated.
 
-    The processes of a job stand for its ranks, its system for the device, and the global batch
-    for gradient accumulation, which sources may leave to arithmetic.
+    The processes of a job represent its ranks, its system the device, and the global batch the
+    gradient accumulation, which sources may leave to arithmetic.
     """
     return tuple(dict.fromkeys(field.compared_as or field.name for field in configuration()))
 
 
 @cache
 def shown(level: str) -> tuple[str, ...]:
-    """The columns that listings of a level have: brief, listings or answers."""
+    """The columns in listings of a level: brief, listings or answers."""
     wide = LEVELS[: LEVELS.index(level) + 1]
     return tuple(field.name for field in fields().values() if field.shown in wide)
 
@@ -111,7 +111,7 @@ _PYTHON = {"INTEGER": "int", "BIGINT": "int", "DOUBLE": "float", "BOOLEAN": "boo
 
 
 def stated_class() -> str:
-    """The source of `stated.py`: the fields that describe a run, typed for the checker."""
+    """The source of `stated.py`: the fields that describe a run, for the type checker."""
     lines = [
         '"""What a source states of a run: `python -m bench.vocabulary.fields` makes this file."""',
         "",

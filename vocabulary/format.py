@@ -1,4 +1,4 @@
-"""Numbers become text here and nowhere else: one function a unit, each a Jinja filter."""
+"""The only place that formats numbers: one function per unit, each a Jinja filter."""
 
 import math
 import re
@@ -16,7 +16,7 @@ SUFFIXES = ("", "K", "M", "B", "T")
 def _filter(
     function: Callable[Concatenate[float, P], str],
 ) -> Callable[Concatenate[float | None, P], str]:
-    """Give nothing for a missing number and a word for one that is none."""
+    """Return '' for a missing number and a word for NaN or infinity."""
 
     @wraps(function)
     def text(x: float | None, /, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -32,12 +32,12 @@ def _filter(
 
 
 def _exponent(x: float, digits: int) -> int:
-    """The power of ten of the first digit, after rounding to so many digits."""
+    """The exponent of the first digit, after rounding to this many digits."""
     return int(f"{x:.{digits - 1}e}".split("e")[1])
 
 
 def _fixed(x: float, decimals: int) -> str:
-    """So many decimals, more only where a small number would read as zero."""
+    """This many decimals, more only if a small number would print as zero."""
     text = f"{x:,.{decimals}f}"
     if re.search("[1-9]", text):
         return text
@@ -45,7 +45,7 @@ def _fixed(x: float, decimals: int) -> str:
 
 
 def _at_least(x: float, digits: int, decimals: int) -> str:
-    """So many significant digits and so many decimals, whichever shows more."""
+    """This many significant digits and this many decimals, whichever shows more."""
     exponent = _exponent(x, digits)
     if not x:
         return "0"
@@ -56,7 +56,7 @@ def _at_least(x: float, digits: int, decimals: int) -> str:
 
 @_filter
 def number(x: float, digits: int | None = None) -> str:
-    """A number with thousands commas; all its digits, or so many decimals."""
+    """A number with thousands commas; all its digits, or this many decimals."""
     if digits is not None and (digits or not isinstance(x, int)):
         return _fixed(x, digits)
     if isinstance(x, int) or (x.is_integer() and abs(x) < 1e15):
@@ -68,7 +68,7 @@ def number(x: float, digits: int | None = None) -> str:
 
 @_filter
 def significant(x: float, digits: int = 3) -> str:
-    """So many significant digits: 2,530 or 0.41; very small or large ones as 3.5e-4."""
+    """This many significant digits: 2,530 or 0.41; very small or large ones as 3.5e-4."""
     exponent = _exponent(x, digits)
     if not x:
         return "0"
@@ -80,7 +80,7 @@ def significant(x: float, digits: int = 3) -> str:
 
 @_filter
 def scientific(x: float, digits: int = 2) -> str:
-    """A mantissa of so many digits and an unpadded exponent: 3.5e-3."""
+    """A mantissa of this many digits and an unpadded exponent: 3.5e-3."""
     mantissa, exponent = f"{x or 0.0:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(exponent)}"
 
@@ -114,7 +114,7 @@ def seconds(x: float) -> str:
 
 @_filter
 def times(x: float) -> str:
-    """A speed-up: 1.30x, and below a percent with the digit that tells it: 1.004x."""
+    """A speed-up: 1.30x, and below a percent with a significant digit: 1.004x."""
     return f"{_fixed(x, 3 if abs(x - 1) < 0.00995 else 2)}x"
 
 
@@ -152,7 +152,7 @@ def params(x: float) -> str:
 
 @_filter
 def within(x: float, low: float | None = None, high: float | None = None) -> str:
-    """A value with the digits that its range can tell, and not more."""
+    """A value with as many digits as its range justifies."""
     gaps = [abs(x - end) for end in (low, high) if end is not None and math.isfinite(end)]
     gap = min((gap for gap in gaps if gap), default=0.0)
     if not gap:
@@ -163,12 +163,12 @@ def within(x: float, low: float | None = None, high: float | None = None) -> str
 
 
 def counted(x: float, noun: str, several: str = "") -> str:
-    """So many of a thing, with the noun in the number that fits: 1 run, 2,000 runs, 2 processes."""
+    """A count with its noun, inflected: 1 run, 2,000 runs, 2 processes."""
     return f"{number(x)} {noun if x == 1 else several or noun + 's'}"
 
 
 def range_text(low: float | None, high: float | None, unit: Callable[..., str] | str) -> str:
-    """A range in one unit: 94.3-98.5, one value where both print alike."""
+    """A range in one unit: 94.3-98.5, one value if both print the same."""
     function = FILTERS[unit] if isinstance(unit, str) else unit
     if low is None or high is None:
         end = function(high) if low is None else function(low)
@@ -182,14 +182,14 @@ def range_text(low: float | None, high: float | None, unit: Callable[..., str] |
 
 
 def days_range(low: float | None, high: float | None, value: float) -> str:
-    """A range of days in the unit of its value, so that the two compare at a glance."""
+    """A range of days in the unit of its value, for comparison at a glance."""
     if low is None or high is None or high < YEARS_FROM or value >= YEARS_FROM:
         return range_text(low, high, days)
     return f"{range_text(low, high, lambda x: number(x, 0))} days"
 
 
 def difference(share: float) -> str:
-    """A relative difference: 7.3%, and from twice on how many times: a factor of 118."""
+    """A relative difference: 7.3%, and from twice on a factor: a factor of 118."""
     return percent(share, 1) if share < 1 else f"a factor of {significant(1 + share, 3)}"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device; `peak` holds dense TFLOP/s by dtype."""
+    """A device; `peak` has dense TFLOP/s by dtype."""
 
     name: str
     family: str
@@ -32,7 +32,7 @@ _NAME = 200  # characters
 
 @cache
 def devices() -> tuple[Device, ...]:
-    """Every known device, in the order of trying."""
+    """Every known device, in the order of matching."""
     return tuple(
         Device(
             e["name"],
@@ -51,8 +51,8 @@ def devices() -> tuple[Device, ...]:
 
 
 def device_of(text: str) -> Device | None:
-    """The device that a text names; None when it is unknown."""
-    # A sweep names few devices in many rows. What is long is no name, and would fill the memory.
+    """The device named by a text; None if it is unknown."""
+    # A sweep names few devices in many rows. Long texts are no names, and would fill the cache.
     return _known(text) if len(text) <= _NAME else _searched(text)
 
 
@@ -67,7 +67,7 @@ _known = lru_cache(maxsize=1024)(_searched)
 
 
 def peak_tflops(text: str, dtype: str) -> float | None:
-    """Dense peak of one device in TFLOP/s; None when the device or its dtype is unknown."""
+    """Dense peak of one device in TFLOP/s; None if the device or its dtype is unknown."""
     device = device_of(text)
     return device.peak.get(dtype) if device else None
 
@@ -80,7 +80,7 @@ def highest_peak() -> float:
 
 @cache
 def device_pattern() -> re.Pattern[str]:
-    """Finds a device in running text, with the memory size written behind it."""
+    """A pattern for devices in running text, with the memory size after them."""
     known = [name for device in devices() for name in device.names]
     names = "|".join([*known, *_file()["others"]["names"]])
     return re.compile(

@@ -1,4 +1,4 @@
-"""The unit that a heading names: in brackets, or behind a word of memory."""
+"""The unit in a heading: in brackets, or after a word for memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNITS = {
 
 
 def unit_of(heading: str, cells: str) -> str | None:
-    """The unit that a heading names for cells of a type."""
+    """The unit in a heading, for cells of a type."""
     found = IN_BRACKETS.search(heading)
     unit = found[1].strip().lower() if found else ""
     if cells == "time":

@@ -1,7 +1,7 @@
-"""A heading read word by word: what it is of, what it is per, and words that change nothing.
+"""The words of a heading: quantity, denominator, and words without effect.
 
-`throughput rate (tokens/s/p)` and `Tokens per second per GPU` are both tokens / s / device. A word
-that is not known may change the quantity, so it leaves the heading unread.
+`throughput rate (tokens/s/p)` and `Tokens per second per GPU` are both tokens / s / device. An
+unknown word may change the quantity, so it leaves the heading unread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_ALL = re.compile(
 )
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
 _ANY_RATE = re.compile(r"\b(?:performance|speed|throughput)\b", re.I)
-# `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`: over which steps changes nothing.
+# `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`: the window has no effect.
 _WINDOW = re.compile(
     r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50)(?![a-z0-9])", re.I
 )
@@ -40,14 +40,14 @@ _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|_")  # numGpus, tokens_per_sec
 
 @dataclass(frozen=True, slots=True)
 class HeadingWords:
-    """The words of a heading: `of` before and `per` behind a stroke, in one spelling each."""
+    """The words of a heading: `of` before and `per` after the slash, in one spelling each."""
 
     of: frozenset[str]
     per: frozenset[str]
 
     @property
     def time_unit(self) -> str | None:
-        """The one unit of time that it is in."""
+        """The single unit of time in it."""
         found = [unit for unit in _TIMES if unit in self.of]
         return found[0] if len(found) == 1 else None
 
@@ -61,13 +61,13 @@ class _Meaning:
     per_may: frozenset[str]
 
     def fits(self, words: HeadingWords) -> bool:
-        """Whether the heading has all words that it must have, and none that it may not."""
+        """Whether the heading has all required words, and no forbidden ones."""
         return (
             self.names(words) and words.of <= self.of | self.may and self._per(words, self.per_may)
         )
 
     def names(self, words: HeadingWords) -> bool:
-        """Whether the heading has all words that it must have."""
+        """Whether the heading has all required words."""
         return self.of <= words.of and self._has(self.per, words.per)
 
     def _per(self, words: HeadingWords, may: frozenset[str]) -> bool:
@@ -94,30 +94,30 @@ def translated(heading: str) -> str:
 
 @lru_cache(1 << 11)
 def meaning_of(heading: str) -> tuple[str, HeadingWords] | None:
-    """The column that the words of a heading mean, all of them; None when one is not known."""
+    """The column meant by all words of a heading; None if one is unknown."""
     words = _words_of(heading)
     found = {one.column for one in _meanings() if one.fits(words)}
     if len(found) == 1:
         return found.pop(), words
     if _words_of(_BRACKETS.sub(" ", heading)) == _NOTHING and _ANY_RATE.search(translated(heading)):
-        return "throughput", words  # `Training performance`: its cells say of what
+        return "throughput", words  # `Training performance`: its cells name the quantity
     return None
 
 
 def quantities_in(heading: str) -> set[str]:
-    """The columns whose words a heading has beside others: what it is about, if not which."""
+    """The columns whose words a heading has among others: its subject, if not its meaning."""
     words = _words_of(heading)
     return {one.column for one in _meanings() if one.names(words)}
 
 
 def says_of_all(heading: str) -> bool:
-    """Whether a heading says that it is of the whole job: `Total tokens/s`, `tokens/s (8 GPUs)`."""
+    """Whether a heading states the whole job: `Total tokens/s`, `tokens/s (8 GPUs)`."""
     words = _words_of(heading)
     return "job" in words.of and ("s" in words.per or bool(_ALL_RATES & words.of))
 
 
 def says_of_device(heading: str) -> bool:
-    """Whether a heading says that it is of one device: `TFLOP/s/GPU`."""
+    """Whether a heading states one device: `TFLOP/s/GPU`."""
     return bool(_DEVICES & _words_of(heading).per)
 
 
@@ -146,12 +146,12 @@ def _words_of(heading: str) -> HeadingWords:
 
 
 def without_window(heading: str) -> str:
-    """The heading without words for the steps that a mean is over."""
+    """The heading without words for the window of a mean."""
     return _WINDOW.sub(" ", heading)
 
 
 def _unglued(heading: str) -> str:
-    """The heading with names of programs parted into words; `ZeRO` is one."""
+    """The heading with identifiers split into words; `ZeRO` is one."""
     return _NAME.sub(
         lambda found: found[0] if found[0].lower() in _known_words() else _GLUED.sub(" ", found[0]),
         heading,
@@ -159,7 +159,7 @@ def _unglued(heading: str) -> str:
 
 
 def _is_unmarked(before: str, word: str) -> bool:
-    """Whether a word stands behind a stroke that is not written: `tokens_sec_gpu`, `tflops_gpu`."""
+    """Whether a word follows an implicit slash: `tokens_sec_gpu`, `tflops_gpu`."""
     return (before in _COUNTED and word == "s") or (before in ("s", "tflops") and word in _DEVICES)
 
 
@@ -189,7 +189,7 @@ def _spelled() -> dict[str, str]:
 
 @cache
 def _known_words() -> frozenset[str]:
-    """All words with a meaning, for those that are misspelt."""
+    """All words with a meaning, for the correction of misspellings."""
     meanings = (words for one in _meanings() for words in (one.of, one.may, one.per, one.per_may))
     return frozenset().union(_spelled(), _neutral(), *meanings)
 

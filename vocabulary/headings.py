@@ -16,7 +16,7 @@ from .heading_words import meaning_of, quantities_in, translated, without_window
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
-LONGEST = 2000  # characters of a heading, cell or line; what is longer was not written to be read
+LONGEST = 2000  # characters of a heading, cell or line; longer ones were not written for readers
 # `ms/iter`; `ms/iter @ step 10`
 _TIME_A_STEP = re.compile(
     r"\s*(?P<unit>m?s|secs?|seconds?|msecs?|milliseconds?|us|µs|mins?|minutes?)\s*(?:/|per)\s*"
@@ -44,12 +44,12 @@ _SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)
 _RESULTS = frozenset({"time", "throughput", "rate"})
 _SHARES = frozenset({"mfu", "hfu"})
 _NO_RATES = frozenset({"mem", "mem_reserved", "days"})
-_TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, besides its columns
+_TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, apart from its columns
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a heading means: our name, the cell grammar, and the measurement it becomes."""
+    """The meaning of a heading: our name, the cell grammar, and the measurement."""
 
     name: str
     title: str
@@ -57,10 +57,10 @@ class Column:
     role: str
     metric: str | None = None
     unit: str | None = None  # of cells that print none
-    scale: float = 1.0  # what a bare number is multiplied by: 1000 under `K tokens/s`
+    scale: float = 1.0  # factor of a bare number: 1000 under `K tokens/s`
     scope: str | None = None
-    alone: str | None = None  # the column that it stands for in a table that lacks that one
-    worded: bool = False  # whether it is a setting of another kind over words alone
+    alone: str | None = None  # the column that it represents in a table without that one
+    worded: bool = False  # whether it is a setting of another kind if it has only words
 
 
 @cache
@@ -81,15 +81,15 @@ def samples() -> list[dict[str, Any]]:
 
 
 def column_of(heading: str) -> Column | None:
-    """The column that a heading as written stands for; None when it is unknown."""
+    """The column for a heading; None if it is unknown."""
     return columns_of([heading])[0]
 
 
 def columns_of(headings: Sequence[str]) -> list[Column | None]:
-    """The columns of a table; of two headings that mean the same the first has the name.
+    """The columns of a table; of two headings with the same meaning the first has the name.
 
-    `HW TFLOPs` is the table's TFLOPs where no other heading says TFLOPs, `Speed` its step time
-    where no other heading is one.
+    `HW TFLOPs` is the table's TFLOPs if no other heading says TFLOPs, `Speed` its step time if no
+    other heading is one.
     """
     return list(_columns_of(tuple(headings)))
 
@@ -136,7 +136,7 @@ def _read(heading: str, whole_too: bool = True) -> Column | None:
 
 
 def _by_words(heading: str) -> Column | None:
-    """The column that the words of a heading mean, in the unit that they name."""
+    """The column meant by the words of a heading, in their unit."""
     found = meaning_of(heading)
     if found is None or found[0] not in columns():
         return None
@@ -148,7 +148,7 @@ def _by_words(heading: str) -> Column | None:
 
 
 def _scaled(heading: str, found: re.Match[str]) -> Column | None:
-    """A rate or a length of tokens in thousands or millions; None of anything else."""
+    """A rate or a length of tokens in thousands or millions; None for anything else."""
     column = _read(heading[: found.start()] + heading[found.end() :])
     if column is None or (column.name != "seq_len" and not _is_rate_of_tokens(column)):
         return None
@@ -169,18 +169,18 @@ def _led(heading: str) -> Column | None:
 
 
 def _qualified(column: Column, heading: str) -> Column | None:
-    """`TFLOPs (aggregate)`, `Step time (mean)`; None where the word makes it another quantity."""
+    """`TFLOPs (aggregate)`, `Step time (mean)`; None if the word makes it another quantity."""
     found = IN_BRACKETS.search(heading)
     if not found or column.type not in _RESULTS:
         return column
     scope = _scopes().get(found[1].strip().casefold())
-    if scope is None:  # `TGS (tokens/GPU/s)` says the same twice
+    if scope is None:  # `TGS (tokens/GPU/s)` repeats itself
         return column if _named(found[1]) == column.name else _by_words(heading)
     return _per(column, scope)
 
 
 def _per(column: Column, scope: str) -> Column | None:
-    """The column of the same rate per device or job; None where we have no such column."""
+    """The column of the same rate per device or job; None without such a column."""
     if scope in ("", column.scope):
         return column
     other = _file()[column.name].get("per", {}).get(scope)
@@ -188,7 +188,7 @@ def _per(column: Column, scope: str) -> Column | None:
 
 
 def unread_results(headings: Sequence[str]) -> list[str]:
-    """Headings of results that say something of their own: `Sec/it (fp16)`, `TFLOP/s/node`."""
+    """Headings of results with unread qualifiers: `Sec/it (fp16)`, `TFLOP/s/node`."""
     pairs = zip(headings, columns_of(headings), strict=True)
     return [heading for heading, column in pairs if column is None and _is_result(heading)]
 
@@ -206,9 +206,9 @@ def _is_result(heading: str) -> bool:
 
 
 def is_benchmark(headings: Sequence[str]) -> bool:
-    """At least two known headings, of which one is topology or batch; or MFU beside another rate.
+    """At least two known headings, of which one is topology or batch; or MFU and another rate.
 
-    Only tables of training print a utilization of FLOPs; TFLOPs alone are of data sheets too.
+    Only tables of training print a utilization of FLOPs; TFLOPs alone are in data sheets too.
     """
     known = [column for column in columns_of(headings) if column]
     roles = [column.role for column in known]
@@ -231,7 +231,7 @@ def _with_unit(column: Column, heading: str) -> Column:
 
 
 def _keys(heading: str) -> tuple[str, str]:
-    """What a heading says, however it is written: `tokens_per_sec` is `Tokens / second`."""
+    """The keys of a heading, independent of notation: `tokens_per_sec` is `Tokens / second`."""
     plain = re.sub(r"[µμ]\s*-?", "micro", heading.casefold())
     plain = _COUNT_OF.sub("", plain.strip()) or plain
     words = re.split(r"[^\w%#]+|_", plain)
@@ -262,12 +262,12 @@ def _by_heading() -> dict[str, str]:
 
 @cache
 def _scopes() -> dict[str, str]:
-    """What a word in parentheses says a rate is per; "" for a word that changes nothing."""
+    """The denominator of a rate by the word in parentheses; "" for a word without effect."""
     return {word: entry["scope"] for entry in _file()["qualifier"] for word in entry["words"]}
 
 
 def _columns() -> list[tuple[str, dict[str, Any]]]:
-    """Fields of a run that tables have columns for, then results and remarks."""
+    """Fields of a run with columns in tables, then results and remarks."""
     found: list[tuple[str, dict[str, Any]]] = [
         (
             field.name,

@@ -1,4 +1,4 @@
-"""Lists of hosts as schedulers and launchers write them, to single names."""
+"""Host lists of schedulers and launchers, expanded to single names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SLOTS = re.compile(r":\d{1,6}$|\*\d{1,6}$")  # mpirun and LSF: n1:8, n1*8
 
 
 def names(text: str) -> list[str]:
-    """The names of a list of hosts; Slurm's n[07-08,11] as its nodes, while they are few.
+    """The names in a list of hosts; Slurm's n[07-08,11] expanded to its nodes, up to a limit.
 
-    Names keep what stands behind them, such as a port.
+    Names keep their suffix, such as a port.
     """
     parts: list[str] = []
     for part in re.split(r",(?![^\[]*\])|\s+", text):
@@ -23,7 +23,7 @@ def names(text: str) -> list[str]:
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """The hosts of a job, each once, in order of name, whatever wrote their list."""
+    """The hosts of a job, each once, in order of name, for any syntax of the list."""
     found = _KEY.findall(text) or [_SLOTS.sub("", name) for name in names(text)]
     return tuple(sorted(set(found)))
 

@@ -1,5 +1,5 @@
-"""What is made of the package's own files, kept between processes in the user's cache: to read it
-takes no time."""
+"""A cache of values derived from the package's own files, kept between processes: reading it is
+fast."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-KEPT = 4  # of other versions; the others are removed
+KEPT = 4  # files of other versions; older ones are removed
 
 
 def cached(
     name: str, files: Sequence[Traversable], make: Callable[[], Mapping[str, Any]]
 ) -> Mapping[str, Any]:
-    """What `make` makes of some files: plain values by their names, in order.
+    """The cached result of `make` on some files: plain values by their names, in order.
 
-    A file with other bytes gives another key, so nothing has to be thrown away by hand.
+    A file with other bytes gives another key, so nothing needs invalidation.
     """
     digest = hashlib.sha256()
     for file in files:
@@ -30,7 +30,7 @@ def cached(
     try:
         path = kept_file(name, digest.hexdigest(), ".json")
         kept: Mapping[str, Any] = json.loads(read(path))
-    except (OSError, RuntimeError, ValueError):  # not there, no home, or cut short
+    except (OSError, RuntimeError, ValueError):  # missing, no home, or truncated
         kept = make()
         if path is not None:
             with suppress(OSError):
@@ -39,14 +39,14 @@ def cached(
 
 
 def kept_file(name: str, digest: str, suffix: str) -> Path:
-    """Where something of a name is kept, made of files with a digest; RuntimeError: no home."""
+    """The path in the cache for a name and the digest of its inputs; RuntimeError: no home."""
     from platformdirs import user_cache_path
 
     return user_cache_path("bench", appauthor=False) / f"{name}-{digest[:16]}{suffix}"
 
 
 def read(path: Path) -> bytes:
-    """What a file holds that nobody else can have written; raises OSError for any other."""
+    """The content of a file that only this user can have written; raises OSError otherwise."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
@@ -55,7 +55,7 @@ def read(path: Path) -> bytes:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write a file of the cache, whole or not at all; older ones of its name are removed.
+    """Write a file of the cache atomically; older ones of its name are removed.
 
     Raises OSError.
     """

@@ -1,4 +1,4 @@
-"""Sizes and batches written as words: `FSDP 4, CP 2`, `tp=1, zero1=8`, `z1_gas1_tmbspg14`."""
+"""Sizes and batches in text: `FSDP 4, CP 2`, `tp=1, zero1=8`, `z1_gas1_tmbspg14`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from .headings import column_of
 
-# `3D`, `v5p-128` and `1.3B` have other letters or digits around.
+# `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})(?: ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
     re.I,
 )
-_SHORT = {"z": "zero_stage"}  # as autotuners of DeepSpeed print it
-# `tp2sd4_stage2`, as PaddleNLP names its strategies
+_SHORT = {"z": "zero_stage"}  # in DeepSpeed's autotuner output
+# `tp2sd4_stage2`, PaddleNLP's names of strategies
 # `TP8PP4DP1`, `tp8xpp4`
 _GLUED = re.compile(
     r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])|(?<![\w.-])(?:[A-Z]{2,4}\d{1,4}_?){2,8}(?![\w-])"
@@ -27,12 +27,12 @@ _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
 _LENGTH = re.compile(
     r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
 )
-# FSDP's names of stages of ZeRO; a hybrid shards within nodes alone, which is no stage.
+# FSDP's names of ZeRO stages; a hybrid shards within nodes alone, which is no stage.
 _SHARDED = (
     (re.compile(r"(?<![A-Za-z_])(?<!hybrid[ _-])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
     (re.compile(r"(?<![A-Za-z])(?<!hybrid[ _-])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
 )
-# A batch beside a number that it goes with: nothing says whether of a step or a micro-batch.
+# A batch next to a number: it may be of a step or a micro-batch.
 _OPEN = frozenset({"batch", "bs", "bsz"})
 _BATCH = re.compile(
     r"(?<![\w-])((?:micro|global)[ _-]?batch(?:[ _-]size)?)(?: ?[=:] ?| )"
@@ -40,7 +40,7 @@ _BATCH = re.compile(
     re.I,
 )
 _ROLES = ("topology", "batch")
-_NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is no way to write them
+_NOT_HERE = ("devices", "nodes", "ranks")  # `8 GPUs 2` is not a notation for them
 _STAGES = 3
 
 
@@ -84,14 +84,14 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
 def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
     """Each setting within a heading: its text, the heading of its column and its value.
 
-    `DP=1`, `TP 4` and `8 GPUs`; a count of devices or nodes is written with the number in front.
+    `DP=1`, `TP 4` and `8 GPUs`; counts of devices or nodes have the number first.
     """
     for counted in _COUNTED.finditer(text):
         yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
     for batch in _BATCH.finditer(text):
         yield batch[0], batch[1], batch[2]
     for found in _SIZE.finditer(text):
-        # Set apart as a setting of the run it is one: `(BS 8)`, `BS=8`, not `tokens/s/GPU bs 8`.
+        # Only an isolated setting is one of the run: `(BS 8)`, `BS=8`, not `tokens/s/GPU bs 8`.
         around = text[: found.start()][-1:] + text[found.end() :][:1]
         apart = around == "()" or "=" in found[0] or ":" in found[0]
         if (apart or found[1].lower() not in _OPEN) and _field_of(found[1]):

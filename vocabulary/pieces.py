@@ -1,4 +1,4 @@
-"""A cell as typed pieces, and the text that they format back to.
+"""A cell as typed pieces, and its text formatted from them.
 
 Pieces are small lists `[kind, ...]` so that they can be stored as JSON:
 `["number", value, decimals, width, grouped]`, `["unit", text]`, `["mark", text]`,
@@ -38,7 +38,7 @@ def half_digit(text: str) -> float:
 
 
 def mark_pieces(text: str) -> list[Piece]:
-    """The marks of a text, and what stands between them."""
+    """The marks of a text, and the text between them."""
     if not text:
         return []
     parts = re.split(rf"({MARK})", text)
@@ -46,7 +46,7 @@ def mark_pieces(text: str) -> list[Piece]:
 
 
 def closing_marks(raw: str) -> tuple[str, tuple[str, ...]]:
-    """A text without the footnote marks that close it, and these marks."""
+    """A text without its closing footnote marks, and these marks."""
     # One scan from the left: `(?:MARK)+$` tries every split of a long row of asterisks.
     marks: list[str] = []
     start = end = 0

@@ -1,4 +1,4 @@
-"""Prices of a device-hour: `2.10`, `USD 2.10`, or of each device as bench.toml has them."""
+"""Prices of a device-hour: `2.10`, `USD 2.10`, or per device from bench.toml."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PRICE = re.compile(rf"(?:({_CURRENCY})\s*)?(\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*({_
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a device-hour; `currency` is None where nobody says it."""
+    """The price of a device-hour; `currency` is None if unstated."""
 
     amount: float
     currency: str | None = None
@@ -24,14 +24,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices by name of the device, and what all others cost."""
+    """The prices by name of the device, and the default."""
 
     default: Price | None = None
     devices: Mapping[str, Price] = field(default_factory=dict)
 
     def of(self, device: str | None) -> Price | None:
-        """The price of a device as a source calls it: by that name, by that of hardware.toml, by
-        its family, else the default."""
+        """The price of a device by its name in a source, in hardware.toml, by its family, else the
+        default."""
         if not device or not self.devices:
             return self.default
         known = device_of(device)
@@ -42,7 +42,7 @@ class Prices:
 
 
 def parse_price(text: str) -> Price | None:
-    """The price that a text states; None for anything else, and for 0."""
+    """The price in a text; None for anything else, and for 0."""
     found = _PRICE.fullmatch(text.strip())
     if not found or (found[1] and found[3]):
         return None

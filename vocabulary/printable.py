@@ -1,7 +1,7 @@
-"""Text that may be printed: what every stream, page and listing needs, whatever its format.
+"""Text safe for printing, for every stream, page and listing in any format.
 
-What stands in logs, tables and names of files is a stranger's. Printed as it is it could move the
-cursor of a terminal, fill its clipboard, turn a line round, or command the host of a job.
+Text of logs, tables and file names is untrusted. Printed unchanged it could move the cursor of a
+terminal, fill its clipboard, reverse a line, or command the host of a job.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from datetime import date, time
 from decimal import Decimal
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# Without width and yet no format characters: grapheme joiner, Hangul and Khmer fillers.
+# Zero-width, yet no format characters: grapheme joiner, Hangul and Khmer fillers.
 INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-# What hosts of jobs obey where it stands in a log: a line `::error::`, and `##[error]` anywhere.
+# Commands to hosts of jobs within a log: a line `::error::`, and `##[error]` anywhere.
 COMMAND = re.compile(r"^([^\S\n]*+)(?=::.*::)|(?<=##)(?=(?:\w+)?\[)", re.M)
 _IN_JSON = re.compile(rf"{CONTROL.pattern}|(?<=##)\w*\[")
 _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -27,23 +27,23 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 
 class Commands(str):
-    """Lines that are meant as commands to the host of a job: `workflow_command` makes them."""
+    """Lines intended as commands to the host of a job: from `workflow_command`."""
 
     __slots__ = ()
 
 
 def terminal(text: str | None) -> str:
-    """Text for one line of a terminal: what is not seen there is shown as an escape."""
+    """Text for one line of a terminal: invisible characters are shown as escapes."""
     return "".join(map(_seen, re.sub(r"\r\n|[\n\t]", " ", text or "")))
 
 
 def visible(text: str) -> str:
-    """A whole page with control characters and turns of direction shown as escapes."""
+    """A whole page with control characters and changes of direction shown as escapes."""
     return CONTROL.sub(lambda found: _seen(found[0]), text)
 
 
 def logged(text: str) -> str:
-    """A whole text for a stream that may be the log of a job: none of it is obeyed there."""
+    """A whole text for a stream that may be the log of a job, with its commands disarmed."""
     if isinstance(text, Commands):
         return text
     return COMMAND.sub(lambda found: f"{found[1] or ''}\\", visible(text))
@@ -55,14 +55,14 @@ def typed(word: str) -> str:
 
 
 def workflow_command(level: str, message: str, **properties: object) -> Commands:
-    """A line that GitHub shows beside a line of a file, or above a job."""
+    """A line that GitHub shows next to a line of a file, or above a job."""
     given = ",".join(f"{name}={str(v).translate(_PROPERTY)}" for name, v in properties.items())
     data = visible(message.strip().translate(_DATA))
     return Commands(f"::{level} {visible(given)}::{data}\n")
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """A value as JSON in which nothing moves a cursor, turns a text or is a command."""
+    """A value as JSON without cursor movement, changes of direction or commands."""
     text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
     return _IN_JSON.sub(_json_escape, text)
 

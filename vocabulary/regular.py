@@ -1,4 +1,4 @@
-"""Files that somebody else may have put there: never waited for, never without end."""
+"""Reads of untrusted files: they never block, and never read without end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LARGEST = 16 << 20  # bytes
 
 
 def read_regular(file: Path, most: int = LARGEST) -> bytes:
-    """What a regular file holds; raises OSError for any other, and for one of more bytes.
+    """The content of a regular file; raises OSError for any other, and for a larger one.
 
-    Nobody may write to a pipe, and a device has no end.
+    A pipe may have no writer, and a device has no end.
     """
     data = read_first(file, most + 1)
     if len(data) > most:
@@ -24,7 +24,7 @@ def read_regular(file: Path, most: int = LARGEST) -> bytes:
 
 def read_first(file: Path, size: int) -> bytes:
     """The first bytes of a regular file, of any length; raises OSError for any other."""
-    _require_regular(file.stat())  # to open some devices does something already
+    _require_regular(file.stat())  # opening some devices has effects
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
         _require_regular(os.fstat(stream.fileno()))
         return stream.read(size)
@@ -40,12 +40,12 @@ def _require_regular(found: os.stat_result) -> None:
 
 
 def read_text(file: Path, most: int = LARGEST) -> str:
-    """The same as UTF-8 without a mark of its order; raises UnicodeDecodeError, too."""
+    """The same as UTF-8 without a byte order mark; raises UnicodeDecodeError, too."""
     return read_regular(file, most).decode("utf-8-sig")
 
 
 def parse_json(data: bytes) -> Any:  # Any: JSON's values
-    """The value of a JSON text; raises ValueError, also for what is nested too deep."""
+    """The value of a JSON text; raises ValueError, also for excessive nesting."""
     try:
         return json.loads(data)
     except RecursionError:
@@ -53,9 +53,9 @@ def parse_json(data: bytes) -> Any:  # Any: JSON's values
 
 
 def require_within(folder: Path, file: Path) -> None:
-    """Raises OSError where what is to be written below a folder would lie elsewhere.
+    """Raises OSError for a path that leads out of the folder.
 
-    Who made the folder may have put a link into it.
+    An untrusted folder may have a link in it.
     """
     if not file.parent.resolve().is_relative_to(folder.resolve()):
         raise OSError(f"{file.parent} leads outside {folder}")

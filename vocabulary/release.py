@@ -1,6 +1,6 @@
 """The version of bench, as in pyproject.toml; tests/test_packaging.py compares the two.
 
-Asking the installed package for it imports the parser of e-mails, 15 ms of each page.
+Querying the installed package imports the parser of e-mails, 15 ms of each page.
 """
 
 VERSION = "0.1.0"

@@ -1,7 +1,7 @@
-"""Where secrets stand in a text: behind names, in URLs and headers, in commands, in sentences.
+"""Contexts of secrets in a text: after names, in URLs and headers, in commands, in sentences.
 
-Every pattern looks at each letter a bounded number of times. Each form has hints, in small letters:
-a text with none of them has nothing of that form, which is how most lines are done with.
+Every pattern examines each letter a bounded number of times. Each form has hints, in small letters:
+a text without any of them has no secret of that form, which settles most lines.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .secret_rules import keywords, redact_tokens
 from .secret_words import SIGNS
 
 REDACTED = "[redacted]"
-_SEEN = REDACTED[:-1]  # the start of what has been redacted, cut or whole
+_SEEN = REDACTED[:-1]  # the start of a redaction, cut or complete
 Put = str | Callable[[re.Match[str]], str]
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way in which a secret stands; `across`: also over the end of a line."""
+    """One context of a secret; `across`: also over the end of a line."""
 
     hints: tuple[str, ...]
     regex: str
@@ -31,12 +31,12 @@ class Form:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Compiled when a text first has a hint: to compile them all takes longer than a start."""
+        """Compiled at the first hint: compiling all takes longer than the start of a program."""
         return re.compile(self.regex)
 
 
 def is_opaque(value: str) -> bool:
-    """Whether a word looks like a secret, and was not redacted before."""
+    """Whether a word looks like a secret, and is not yet redacted."""
     return secret_words.is_opaque(value, _SEEN)
 
 
@@ -44,7 +44,7 @@ _WORDS = re.compile(r"[a-z]{1,12}(?:[-_/.][a-z]{1,12}){0,9}[.:]?\Z")
 
 
 def _body(found: re.Match[str]) -> str:
-    """A key, each of its lines."""
+    """A key with each of its lines redacted."""
     return re.sub(r"[^\s\\]{8,}|(?<=\\n)[^\s\\]+", _line_of_key, found.group())
 
 
@@ -52,7 +52,7 @@ def _line_of_key(found: re.Match[str]) -> str:
     return found.group() if "-----" in found.group() else REDACTED
 
 
-def _said(found: re.Match[str]) -> str:
+def _redact_opaque(found: re.Match[str]) -> str:
     value = found["value"]
     bare = value.rstrip(".,;:)]}>\"'`")
     if not is_opaque(bare):
@@ -60,8 +60,8 @@ def _said(found: re.Match[str]) -> str:
     return f"{found['is']}{REDACTED}{value[len(bare) :]}"
 
 
-def _told(found: re.Match[str]) -> str:
-    """What a header says, no plain word: `the basic optimizer`."""
+def _redact_header(found: re.Match[str]) -> str:
+    """The value of a header, unless it is a plain word: `the basic optimizer`."""
     value, header = found["value"], "uthor" in found["is"]
     plain = value.isalpha() and len(value) < 20 and not header
     return found.group() if plain or _WORDS.match(value) else f"{found['is']}{REDACTED}"
@@ -84,7 +84,7 @@ def _form(
 _UNREAD = rf"(?!{re.escape(_SEEN)})"
 _PLAIN = rf"(?P<value>{_UNREAD}[\w.~+/=:%!@#^*-]+)"
 _NAME = r"(?P<name>[\w.-]*?(?i:key|token|secret|password|passwd))"
-# Beside those of gitleaks: of services around models, and shorter or older ones than it asks for.
+# In addition to gitleaks' rules: services around models, and tokens shorter or older than there.
 _TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\.[\w-]{20,}
     | github_pat_\w{20,} | glpat-[\w-]{16,} | (?:AKIA|ASIA)[0-9A-Z]{16} | sk-[\w-]{16,}
     | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,} | AIza[\w-]{30,} | dckr_pat_[\w-]{8,}
@@ -97,7 +97,7 @@ _TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\
     | (?:sk|live|lsv2_[ps][tk]|KGAT|bkua|sq[apu]|CCIPAT_\w{20,24})_[0-9a-f]{32,64}\w{0,12}
     | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
     | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
-# The words that say what comes is a secret; between them and it few others, none of a measurement.
+# Words that announce a secret; between them and it few others, none of a measurement.
 _NOUN = (
     r"(?i:\b(?:pass(?:word|phrase|wd|code)"
     r"|(?:api|access|secret|private|auth|account|license)[ _-]?(?:key|token)"
@@ -130,7 +130,7 @@ FORMS = (
         _body,
         across=True,
     ),
-    # A list of arguments, and what W&B keeps of a setting: each also a line below the name.
+    # A list of arguments, and W&B's record of a setting: each also a line below the name.
     _form(
         "--",
         rf"(?P<is>[\"']--?(?=[A-Za-z]){_NAME}[\"']\s*,\s*[\"'])(?P<value>{_UNREAD}[^\"'\n]+)",
@@ -178,7 +178,7 @@ FORMS = (
         "bearer basic authorization",
         r"(?i)(?P<is>\b(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
         rf"(?P<value>{_UNREAD}[\w.~+/=-]{{6,}})",
-        _told,
+        _redact_header,
     ),
     _form(
         "login",
@@ -200,13 +200,13 @@ FORMS = (
     _form(
         "client(",
         r"(?P<is>\b(?:[A-Z]\w{0,40})?Client(?:V\d)?\([\"'])(?P<value>[A-Za-z0-9_-]{30,200})(?=[\"'])",
-        _said,
+        _redact_opaque,
     ),
     # An option of a tool that also takes the name of the key.
     _form("ossutil", r"(?P<is>\bossutil(?:64)?\b[^|;\n]{0,200}?\s-k\s{1,3})" + _PLAIN),
-    # Of ODBC; by itself PWD is a folder.
+    # In ODBC; alone PWD is a folder.
     _form("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{_UNREAD}[^;\s]+)"),
-    # A name, and its value beside it or on the next line: of Kubernetes, in JSON and in XML.
+    # A name, and its value after it or on the next line: in Kubernetes, JSON and XML.
     _form(
         "value",
         r"(?P<is>(?i:\bname[\"']?\s{0,3}[:>]|\b(?:name|key)=)\s{0,3}[\"']?"
@@ -215,21 +215,21 @@ FORMS = (
         rf"(?P<value>{_UNREAD}[^\s\"'<]+)",
         across=True,
     ),
-    # A value below its name, as YAML folds one.
+    # A value below its name, as in folded YAML.
     Form(
         (": |", ": >"),
         rf"(?P<is>(?m:^)[ \t]{{0,99}}+(?:- )?{_NAME}:[ \t]{{1,9}}[|>][-+]?\s{{1,99}}+)"
         rf"(?P<value>{_UNREAD}\S+)",
         across=True,
     ),
-    # What pydantic says of a field that it names on the line before.
+    # Pydantic's message about a field that it names on the line before.
     _form(
         "input_value",
         rf"(?P<is>(?<![\w.-]){_NAME}\n[^\n]{{0,300}}?\binput_value=[\"']?)"
         rf"(?P<value>{_UNREAD}[^\s\"',\]]+)",
         across=True,
     ),
-    # Who binds says a name and its password.
+    # A bind with name and password.
     _form(
         "bind( bind_s( login( authenticate(",
         r"(?P<is>\b(?:bind(?:_s)?|login|authenticate)\([\"'][^\"'\n]{1,200}[\"'],\s{0,3}[\"'])"
@@ -249,12 +249,12 @@ FORMS = (
         "pass key token secret credential",
         rf"(?P<is>{_NOUN}{_BETWEEN}\s{{0,3}}[:=]?\s{{1,3}}[\"'`(*]{{0,3}})"
         rf"(?P<value>(?=\S{{0,4096}}?[\d{SIGNS}]){_UNREAD}[^\s\"'`<>|]{{8,4096}})",
-        _said,
+        _redact_opaque,
     ),
 )
 _LONG = re.compile(r"[\w+/.~=|%:-]{18,}")
 _BASE64 = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,20000}={0,2}(?![\w+/=])")
-# A line of a key by itself: all kinds of the letters of base64, in the width that key files have.
+# A line of a key by itself: base64 with all kinds of its letters, in the width of key files.
 _KEY_LINE = re.compile(
     r"(?m)^(?P<is>[ \t]*)(?=[^\n]{0,80}[a-z])(?=[^\n]{0,80}[A-Z])(?=[^\n]{0,80}\d)"
     r"[A-Za-z0-9+/]{60,76}={0,2}(?P<end>[ \t\r]*)$"
@@ -263,20 +263,20 @@ _KEY_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Hinted:
-    """The forms and kinds of tokens to look for: all, or those whose hints a document has."""
+    """The forms and kinds of tokens to search for: all, or those with hints in a document."""
 
     forms: tuple[Form, ...]
     keywords: tuple[str, ...]
 
     def within(self, low: str) -> Hinted:
-        """Those that a text in small letters can have."""
+        """Those with hints in a text in small letters."""
         forms = tuple([form for form in self.forms if _hinted(form, low)])
         return Hinted(forms, tuple([keyword for keyword in self.keywords if keyword in low]))
 
     def redact(self, text: str, low: str, whole: Callable[[str], str]) -> str:
-        """A text without what stands in a form or is a token; `low` is it in small letters.
+        """A text without secrets in these forms and without tokens; `low` is it in small letters.
 
-        `whole` redacts by names too: what is encoded is a text of its own.
+        `whole` redacts by names too: encoded content is a text of its own.
         """
         if is_long := _LONG.search(text):
             text = redact_tokens(text, " ".join(_LONG.findall(low)), self.keywords, REDACTED)
@@ -297,12 +297,12 @@ def _hinted(form: Form, low: str) -> bool:
 
 @cache
 def every_form() -> Hinted:
-    """All that is looked for."""
+    """Every form and kind of token."""
     return Hinted(FORMS, tuple(keywords()))
 
 
 def redact_across(text: str, low: str) -> str:
-    """A text without keys and values that go over the end of a line."""
+    """A text without keys and values that span lines."""
     for form in FORMS:
         if form.across and _hinted(form, low):
             text = form.pattern.sub(form.put, text)

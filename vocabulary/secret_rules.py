@@ -1,7 +1,7 @@
-"""Tokens that are known by their own form, by the published rules of gitleaks (secret_rules.toml).
+"""Tokens with a recognisable form, by the published rules of gitleaks (secret_rules.toml).
 
-Of its rules these are used that need no name beside the token and look at each letter a bounded
-number of times. `python -m bench.vocabulary.secret_rules gitleaks.toml` picks them anew.
+It uses those rules that need no name next to the token and examine each letter a bounded number of
+times. `python -m bench.vocabulary.secret_rules gitleaks.toml` selects them again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 _FILE = "secret_rules.toml"
-# A rule that asks for a name in front of the token, or for anything in between, is not used: our
-# own names do that. Nor is one that takes a hash or an id for a token, or our own do better.
+# Excluded: rules that need a name in front of the token, or anything in between, since our own
+# names cover that; rules that take a hash or an id for a token; and rules that ours surpass.
 _NAMED = (r"[ \t\w.-]{0,20}", ".*", ".{0,", "[\\s\\S", '[^"]{3,}', "(.{")
 _UNUSED = frozenset(("sourcegraph-access-token", "twilio-api-key", "vault-service-token"))
 _END = r"""(?:[\x60'"\s;]|\\[nr]|$)"""  # of a token, in code; in a log any other sign may follow
@@ -27,7 +27,7 @@ _PUBLIC = frozenset(("flutterwave-public-key",))
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of token: what is in every one of them, in small letters, and its pattern."""
+    """One kind of token: a keyword in each of them, in small letters, and its pattern."""
 
     id: str
     keywords: tuple[str, ...]
@@ -36,7 +36,7 @@ class Rule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """For Python. Raises re.error when it is no pattern there."""
+        """The pattern for Python. Raises re.error for an incompatible one."""
         text = self.regex.replace(_END, r"(?![A-Za-z0-9])").replace("[[:alnum:]]", "[A-Za-z0-9]")
         text = text.replace(r"(?:[^\w-]|\z)", r"(?![\w-])").replace(r"\z", r"\Z")
         return re.compile(_scoped(text))
@@ -44,7 +44,7 @@ class Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Every rule that is used."""
+    """Every rule in use."""
     import tomllib
     from importlib.resources import files
 
@@ -54,7 +54,7 @@ def rules() -> tuple[Rule, ...]:
 
 @cache
 def keywords() -> Mapping[str, tuple[Rule, ...]]:
-    """The rules by what is in each of their tokens."""
+    """The rules by the keyword in each of their tokens."""
     by_keyword: dict[str, list[Rule]] = {}
     for rule in rules():
         for keyword in rule.keywords:
@@ -63,14 +63,14 @@ def keywords() -> Mapping[str, tuple[Rule, ...]]:
 
 
 def present(low: str) -> tuple[str, ...]:
-    """The keywords that a text in small letters has."""
+    """The keywords in a text in small letters."""
     return tuple([keyword for keyword in keywords() if keyword in low])
 
 
 def redact_tokens(text: str, words: str, among: Iterable[str], instead: str) -> str:
     """A text with known tokens replaced; `words` are its long words in small letters.
 
-    Rules whose keyword is not `among` these are left out.
+    Rules with a keyword that is not `among` these are skipped.
     """
     for keyword in among:
         if keyword in words:
@@ -89,13 +89,13 @@ def _put(rule: Rule, instead: str, found: re.Match[str]) -> str:
 
 
 def _entropy(text: str) -> float:
-    """Shannon's, in bits per letter."""
+    """Shannon entropy, in bits per letter."""
     counts = Counter(text).values()
     return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)
 
 
 def _scoped(text: str) -> str:
-    """Go's `(?i)` holds to the end of its group; Python wants that end written."""
+    """Go's `(?i)` extends to the end of its group, which Python requires to be explicit."""
     while (at := text.find("(?i)", 1)) > 0:
         depth, end, in_class = 0, at + 4, False
         while end < len(text) and depth >= 0:

@@ -1,4 +1,4 @@
-"""Which words look like secrets by themselves: made by a machine, or like a password."""
+"""Words that look like secrets by themselves: generated, or like a password."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable
 from itertools import pairwise
 
 SIGNS = "!#%*+~^"  # of passwords
-# A number with what may stand on it, a time, a version, a size: 12.5GB/s, 2026-11-20T10:00, 4x1024.
+# A number with usual affixes, a time, a version, a size: 12.5GB/s, 2026-11-20T10:00, 4x1024.
 _NUMBER = re.compile(
     r"[-+~<>(\[]?\d[\d.,:xTeE+-]*[A-Za-zµ%/*()\]]*\Z|[vV]?\d+(?:\.\w+){1,4}\Z|0x[\da-fA-F]+\Z"
 )
 _TURN = re.compile(rf"(?<=[A-Za-z])[\d{SIGNS}]|(?<=[\d{SIGNS}])[A-Za-z]|(?<=[a-z])[A-Z]")
 _RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,400}(?![A-Za-z0-9])")
-# What services put before a token: fw_, lsv2_pt_, pcsk_6Xn2fQ_.
+# Prefixes of services' tokens: fw_, lsv2_pt_, pcsk_6Xn2fQ_.
 _BEFORE = re.compile(r"(?<![\w.+/=-])[A-Za-z][A-Za-z0-9]{0,9}[_-](?:[A-Za-z0-9]{1,10}[_-]){0,2}\Z")
-_LONG = 30  # letters of a random word that nothing stands before
+_LONG = 30  # letters of a random word without a prefix
 _BACK = 36
 
 
 def is_opaque(value: str, seen: str) -> bool:
-    """Whether a word looks made by a machine, or like a password: no word, number, path or time.
+    """Whether a word looks generated, or like a password: no word, number, path or time.
 
-    `seen` begins what was redacted before.
+    `seen` is the start of an earlier redaction.
     """
     if not 8 <= len(value) <= 4096 or value.startswith(seen) or _NUMBER.match(value):
         return False
@@ -36,8 +36,8 @@ def is_opaque(value: str, seen: str) -> bool:
 
 
 def redact_random(text: str, instead: str) -> str:
-    """A text without random words: such as services make of small and capital letters and figures,
-    behind a short name of theirs, or so long that no file or class is called so."""
+    """A text without random words: as services generate from small and capital letters and digits,
+    after a short prefix, or too long for the name of a file or class."""
 
     def put(found: re.Match[str]) -> str:
         word, start = found.group(), found.start()
@@ -50,7 +50,7 @@ def redact_random(text: str, instead: str) -> str:
 
 
 def _is_random(word: str) -> bool:
-    """Names of classes are mixed too, and change from one kind of letter to another less often."""
+    """Names of classes are mixed too, and change between kinds of letters less often."""
     kinds = [letter.isdigit() + 2 * letter.isupper() for letter in word]
     turns = sum(one != other for one, other in pairwise(kinds))
     numbers = len(re.findall(r"\d+", word))
@@ -58,7 +58,7 @@ def _is_random(word: str) -> bool:
 
 
 def is_text(word: str) -> str:
-    """What a word says in base64, in one line; "" for one that says nothing."""
+    """The text that a word encodes in base64, in one line; "" if it is no text."""
     try:
         inside = base64.b64decode(word + "=" * (-len(word) % 4), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -68,7 +68,7 @@ def is_text(word: str) -> str:
 
 
 def encoded(instead: str, redact: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
-    """Puts `instead` for base64 of a text that has a secret in it."""
+    """A replacement function: `instead` for base64 of a text with a secret."""
 
     def put(found: re.Match[str]) -> str:
         inside = is_text(found.group())

@@ -1,4 +1,4 @@
-"""Secrets never enter the warehouse: values of names that look like one, and well-known shapes."""
+"""Redaction of secrets before storage: values of secret names, and well-known forms."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 from .secret_forms import REDACTED as REDACTED
 from .secret_forms import Hinted, every_form, is_opaque, redact_across
 
-LONGEST_NAME = 200  # letters of a name that is remembered
-LONGEST_KNOWN = 300  # of a text: arguments and settings are the same in file after file
+LONGEST_NAME = 200  # letters of a name that is cached
+LONGEST_KNOWN = 300  # of a cached text: arguments and settings are the same in file after file
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # One of these words in a name is enough.
@@ -19,7 +19,7 @@ SECRET = frozenset({
     "apitoken", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt", "crumb",
 })  # fmt: skip
 ENDS = ("password", "passwd", "secret", "apikey")  # PGPASSWORD
-# These alone are a secret too, unless the words next to them are about models, data or text.
+# These alone are a secret too, unless the adjacent words are about models, data or text.
 DOUBTFUL = frozenset(("key", "token", "pass", "pwd"))
 PLAIN = frozenset({
     "query", "value", "head", "heads", "dim", "dims", "proj", "projection", "layer", "layers",
@@ -33,23 +33,23 @@ PLAIN = frozenset({
     "use", "allow", "ambiguous", "position", "speculative", "random", "ltd", "extra", "shortcut",
     "error", "errors",
 })  # fmt: skip
-# Beside `keys` and the like, in the plural, which is harmless by itself.
+# In addition to `keys` and the like, in the plural, which is harmless by itself.
 PLURAL = frozenset(("keys", "tokens"))
 OWNERS = frozenset({
     "api", "access", "private", "secret", "ssh", "auth", "account", "signing", "encryption", "hf",
     "wandb",
 })  # fmt: skip
-# Nothing, a placeholder, or a variable whose value stands elsewhere.
+# Empty, a placeholder, or a variable whose value is elsewhere.
 HARMLESS = re.compile(
     r"(?:None|True|False|null|true|false|\*+|\.{3}|\[redacted\]"
     r"|\$\w+[/\w.]*|\$\{\w+\}|\$\{\{.*|<[\w -]+>)?\Z"
 )
-# What a `key`, a `token` or a `pass` of no other name is in most texts: words, a call, a sign.
+# Usual values of a `key`, a `token` or a `pass` without another name: words, a call, a sign.
 WEAK = frozenset(("key", "token", "pass", "dispatch", "autograd", "id"))
 WORDS = re.compile(
     r"[A-Za-z]{1,12}\Z|\w{1,3}\Z|[a-z]{1,16}(?:[ _-][a-z\d]{1,16}){1,8}\Z|[\w.]{1,60}\(|[^\w$\"'{]"
 )
-# What MLPerf's logs call a key: "key": "run_start".
+# MLPerf's logs use "key": "run_start".
 EVENT = re.compile(r"[a-z]{2,12}(?:_[a-z]{2,12})?_(?:start|stop|accuracy|loss|stats|clear)\Z")
 NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
 
@@ -58,13 +58,13 @@ NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
 PLAIN_VALUE = re.compile(r"[\w.+-]{0,12}\Z")
 CLOSING = "\"',;)}]"
 BLANKS = " \t\r\n\0\\x0"
-# The start of what has names of its own: `auth: {'token': ...`
+# The start of a value with names of its own: `auth: {'token': ...`
 NESTED = re.compile(r"[\[({]+[\"']?[A-Za-z][\w.-]*[\"']?[:=]")
-# What is in every name of a secret, in small letters.
+# Parts of every name of a secret, in small letters.
 STEMS = ("secret", "pass", "cred", "auth", "key", "token", "pwd", "cookie", "crumb", "jwt")
 NAMED = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]*?(?i:{'|'.join(STEMS)})[\w.-]*+)")
-# Between a name and its value. Behind a blank, a comma or in a cell of a table only what looks like
-# a secret is one: people write of tokens and keys.
+# Between a name and its value. After a blank, a comma or in a cell of a table only a value that
+# looks like a secret is one: texts mention tokens and keys.
 ASSIGNED = re.compile(
     r"""\\{0,8}["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+|!{1,2}\w{1,20}\s+)?"""
     r"""|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)|(?:%2[27])?%3[ADad](?:%2[27])?"""
@@ -72,8 +72,8 @@ ASSIGNED = re.compile(
 BEHIND = re.compile(
     r"""["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|(?:\s|\0|\\0|\\x00)+|>(?=[^\s<])"""
 )
-# To the end of the word, quotes and blanks within them included: rather too much than a half. But
-# not what follows: the next setting, the next cell.
+# To the end of the word, with quotes and blanks within them: rather too much than a half. But not
+# the following setting or cell.
 VALUE = re.compile(
     r"""(?:"(?:\\.|[^"\\])*"|'[^']*'"""
     r"""|(?![,;&](?=[A-Za-z_][\w.-]*=)|\|(?=\d\d:|\d+\||\s|\Z)|</\w{1,40}>|%26|\0|\\0|\\x00)\S)+"""
@@ -84,7 +84,7 @@ SETTER = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name, taken word by word, is one of a secret."""
+    """Whether the words of a name make it one of a secret."""
     return _is_secret_name(name) if len(name) <= LONGEST_NAME else _has_secret_words(name)
 
 
@@ -93,7 +93,7 @@ def _has_secret_words(name: str) -> bool:
     words = [word.lower() for word in WORD.findall(name.removesuffix(".value"))]
     if words[-2:] == ["key", "data"]:  # of a kubeconfig: a key itself
         return True
-    if words[-1:] in (["error"], ["exception"]):  # what follows is what it says
+    if words[-1:] in (["error"], ["exception"]):  # followed by a message
         return False
     found = set(words)
     if found & SECRET or (found & PLURAL and found & OWNERS):
@@ -110,13 +110,13 @@ _is_secret_name = functools.lru_cache(maxsize=4096)(_has_secret_words)
 
 
 class Redactions:
-    """How often this process has redacted anything."""
+    """Counters of redactions by this process."""
 
     count = 0
 
 
 def redact(name: str, value: str) -> str:
-    """The value to store under a name: itself, unless the name or its shape says secret."""
+    """The value to store under a name: itself, unless the name or its form is of a secret."""
     if is_secret_name(name) and not _harmless(value, name):
         Redactions.count += value != REDACTED
         return REDACTED
@@ -133,7 +133,7 @@ def _harmless(value: str, name: str) -> bool:
 
 
 def redact_text(text: str) -> str:
-    """Free text with secrets taken out; what stands around them stays."""
+    """Free text with secrets removed; the surrounding text stays."""
     if PLAIN_VALUE.match(text):
         return text
     clean = _redact_known(text) if len(text) <= LONGEST_KNOWN else _redact(text, every_form())
@@ -147,10 +147,10 @@ def _redact_known(text: str) -> str:
 
 
 def redact_lines(text: str) -> str:
-    """A document with secrets taken out, so that every line keeps its number."""
+    """A document with secrets removed, so that every line keeps its number."""
     before, low = text, text.lower()
     text = redact_across(text, low)
-    # What is found nowhere in the text is in none of its lines.
+    # Hints that are absent from the text are absent from its lines.
     hinted = every_form().within(low)
     clean = "\n".join([_redact(line, hinted) for line in text.split("\n")])
     Redactions.count += clean != before
@@ -163,7 +163,7 @@ def _redact(text: str, hinted: Hinted) -> str:
 
 
 def _redact_named(text: str, low: str) -> str:
-    """A text with the values of secret names taken out."""
+    """A text without the values of secret names."""
     if not any(stem in low for stem in STEMS):
         return text
     parts: list[str] = []
@@ -180,7 +180,7 @@ def _redact_named(text: str, low: str) -> str:
 
 
 def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
-    """Where the value of a name starts, and the value; "" for none, or a harmless one."""
+    """The start of the value of a name, and the value; "" for none, or a harmless one."""
     name, start = named["name"], named.start()
     before = text[max(0, start - 200) : start]
     assigned = ASSIGNED.match(text, named.end())

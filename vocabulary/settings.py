@@ -37,7 +37,7 @@ def clock_ghz(text: str) -> str | None:
 
 
 def env_kind(name: str) -> str:
-    """env for names as environment variables are written, else scheduler."""
+    """env for names in the notation of environment variables, else scheduler."""
     return "env" if name.upper() == name else "scheduler"
 
 

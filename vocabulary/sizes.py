@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-# The experts of `8x22B` and `8×22B` are no model.
+# The experts of `8x22B` and `8×22B` are no model size.
 _SIZE = re.compile(r"(?<![\w.×])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _ACTIVE = re.compile(r"\d[bB][-_ ]?[aA](\d{1,3}(?:\.\d{1,2})?)[bB](?![A-Za-z0-9])")
-# Beside a name the count that is called one says it: `bloomz-7b1 (7B params)`.
+# The explicit count next to a name: `bloomz-7b1 (7B params)`.
 _CALLED = re.compile(r"[(\[,]\s?[~≈]?(\d+(?:\.\d+)?\s?[BM])\s?(?:params?|parameters)\b", re.I)
 _UNDERSCORED = re.compile(r"((?:^|(?<=-))[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))")  # Qwen-1_8B
-_GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, as nanotron writes
+_GIGA = re.compile(r"\s*(\d+(?:\.\d+)?)G\s*")  # 8.86G, in nanotron's notation
 _COUNT = re.compile(r"(\d{1,30}(?:\.\d{1,30})?(?:e\+?\d{1,2})?)\s*([KMGBT]?)", re.I)
 _TENS = {"": 0, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12}
 _UNIT = {"b": 1.0, "m": 1e-3, "t": 1e3}
 
 
 def find_size(text: str) -> tuple[str, float] | None:
-    """The first size label in a text and its parameters in 1e9; None when there is none."""
+    """The first size label in a text and its parameters in 1e9; None without one."""
     found = _SIZE.search(text)
     if not found:
         return None
@@ -30,7 +30,7 @@ def find_size(text: str) -> tuple[str, float] | None:
     return found[0], round(float(number) * _UNIT[found[2].lower()], 9)
 
 
-@lru_cache(1 << 12)  # a document has few labels, and each is asked for with every row
+@lru_cache(1 << 12)  # a document has few labels, repeated in every row
 def parse_size(text: str) -> float | None:
     """Parameters in 1e9 of a size label, alone or within a model's name."""
     called = _CALLED.search(text)
@@ -40,14 +40,14 @@ def parse_size(text: str) -> float | None:
 
 
 def active_size(text: str) -> float | None:
-    """Parameters in 1e9 that a token uses, as labels of models with experts say: 3 of 30B-A3B."""
+    """Parameters in 1e9 that a token uses, by the label of a model with experts: 3 of 30B-A3B."""
     found = _ACTIVE.search(text)
     return float(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long a training is: tokens, or optimizer steps of each run's own batch."""
+    """The length of a training: tokens, or optimizer steps of each run's own batch."""
 
     tokens: int | None = None
     steps: int | None = None
@@ -63,14 +63,14 @@ def parse_length(text: str) -> Length | None:
 
 
 def parse_whole(text: str) -> int | None:
-    """A whole number above 0 as people write it: 380B, 1.3e12, 379,584,512,000, 362_000."""
+    """A positive whole number in usual notations: 380B, 1.3e12, 379,584,512,000, 362_000."""
     found = _COUNT.fullmatch(re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text.strip()))
     value = Decimal(found[1]).scaleb(_TENS[found[2].upper()]) if found else Decimal(0)
     return int(value) if value > 0 and value == int(value) else None
 
 
 def giga_of(text: str) -> float | None:
-    """Parameters in 1e9 of a whole label in G; within other words that is memory."""
+    """Parameters in 1e9 of a whole label in G; among other words that is memory."""
     found = _GIGA.fullmatch(text)
     return float(found[1]) if found else None
 

@@ -1,4 +1,4 @@
-"""How many devices a name tells: slices of Cloud TPUs, `8xH200`, `48 x DGX A100`."""
+"""Numbers of devices in names: slices of Cloud TPUs, `8xH200`, `48 x DGX A100`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from .hardware import device_pattern
 
 _SLICE = re.compile(r"(?:TPU[- ]?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,6})", re.I)
-# The number counts TensorCores, two a chip, of these, and chips of the others
+# The number counts TensorCores, two a chip, for these, and chips for the others
 # (https://cloud.google.com/tpu/docs/v5p, https://cloud.google.com/tpu/docs/v5e).
 _TWO_CORES = frozenset({"v2", "v3", "v4", "v5p"})
 
@@ -42,9 +42,9 @@ def slice_of(text: str) -> tuple[str, int] | None:
 
 
 def counted_of(text: str) -> tuple[int, str] | None:
-    """The count beside a name, and the name: 8 and H200 of `8xH200`; None of slices, kept whole.
+    """The count next to a name, and the name: 8 and H200 of `8xH200`; None for slices, kept whole.
 
-    The count is 0 where the text gives a bound or a round number alone.
+    The count is 0 if the text gives only a bound or a round number.
     """
     behind = _COUNT_BEHIND.fullmatch(text.strip())
     if behind and not slice_of(behind[1]):
@@ -55,7 +55,7 @@ def counted_of(text: str) -> tuple[int, str] | None:
     before = None if found else _BEFORE.fullmatch(text.strip())
     if before is None or not device_pattern().search(before["name"]):
         return None
-    # Of `10,000+` nobody knows how many.
+    # `10,000+` is no exact number.
     exact = not (before["more"] or before["about"])
     return int(before["count"].replace(",", "")) if exact else 0, re.sub(
         r"(?<=00)s$", "", before["name"]
@@ -63,12 +63,12 @@ def counted_of(text: str) -> tuple[int, str] | None:
 
 
 def devices_in(name: str) -> int | None:
-    """The devices of one machine of a name, where all such machines have as many."""
+    """The devices of one machine of a name, if all such machines have equally many."""
     return _OF_DGX if _DGX.match(name) else None
 
 
 def says_machines(text: str) -> bool:
-    """Whether a text names machines of several devices."""
+    """Whether a text names machines with several devices."""
     return bool(_NAMED_MACHINE.search(text))
 
 

@@ -1,4 +1,4 @@
-"""A misspelt word: one letter too many, missing, changed, or two that changed places."""
+"""Misspellings: one extra, missing or changed letter, or two swapped ones."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Set
 from functools import lru_cache
 from string import ascii_lowercase
 
-_SHORTEST = 7  # letters: short words are one letter from words that mean something else
+_SHORTEST = 7  # letters: short words are one letter from words with another meaning
 
 
 @lru_cache(1 << 11)
 def meant(word: str, known: Set[str]) -> str | None:
-    """The one known word that a word of seven letters or more misspells; None where there is none.
+    """The single known word that a word of seven letters or more misspells, or None.
 
-    An inflection (`sampled` beside `samples`) is no slip: first and last letter have to stand.
+    An inflection (`sampled` for `samples`) is no misspelling: first and last letter must match.
     """
     if len(word) < _SHORTEST or word in known:
         return None

@@ -1,4 +1,4 @@
-"""TOML that somebody else wrote: every way in which it can be wrong is one error."""
+"""Untrusted TOML: every problem raises the same error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from tomllib import TOMLDecodeError as TOMLDecodeError
 from typing import Any
 
 LARGEST = 4 << 20  # characters
-DEEPEST = 50  # tables within tables; what shows or checks values goes as deep as they do
+DEEPEST = 50  # nesting of tables; code that shows or checks values recurses as deep
 
 
 def loads(text: str) -> dict[str, Any]:  # Any: TOML's values
-    """The values of a text; raises TOMLDecodeError, also for what is too large or too deep."""
+    """The values of a text; raises TOMLDecodeError, also for excessive size or depth."""
     if len(text) > LARGEST:
         raise TOMLDecodeError(f"larger than {LARGEST >> 20} MiB")
     try:
@@ -20,7 +20,7 @@ def loads(text: str) -> dict[str, Any]:  # Any: TOML's values
         raise TOMLDecodeError(f"nested deeper than {DEEPEST} levels") from None
     except TOMLDecodeError:
         raise
-    except ValueError as error:  # a number or a date that Python does not take
+    except ValueError as error:  # an invalid number or date for Python
         raise TOMLDecodeError(str(error)) from error
     level: list[object] = [values]
     for _ in range(DEEPEST):

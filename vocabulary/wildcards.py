@@ -1,18 +1,18 @@
-"""Patterns of names with holes, `*` and the like: how often one may be tried on a name."""
+"""Patterns of names with wildcards: bounds on the time of matching."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-MOST_TRIES = 100_000  # some milliseconds; names of real files take a few
+MOST_TRIES = 100_000  # some milliseconds; names of real files need few
 
 
 def is_quick(literals: Sequence[str], name: str) -> bool:
-    """Whether a pattern is soon through with a name; `literals` stand behind its open holes.
+    """Whether matching a name is fast; `literals` are the texts after open wildcards.
 
-    A hole ends wherever its literal stands, so that all of them are tried with each other: of a
-    name made for that, more often than anybody waits.
+    A wildcard may end at each occurrence of its literal, and all of these are combined: a crafted
+    name needs more tries than anybody waits for.
     """
     places = (name.count(literal) if literal else len(name) for literal in literals)
     return prod(max(1, each) for each in places) <= MOST_TRIES

@@ -25,7 +25,7 @@ _NAMES = {"dp": "dp", "tp": "tp", "pp": "pp", "gbs": "gbs", "mbs": "mbs", "nhidd
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """A note for each boundary, and for each constraint that rows below it do not keep."""
+    """A note for each boundary, and for each constraint that rows below it violate."""
     stated: dict[str, list[tuple[Any, ...]]] = {}
     for uri, *rest in data.warehouse.rows(_QUERY):
         stated.setdefault(uri, []).append(tuple(rest))
@@ -73,7 +73,7 @@ def _constraint(
             subject=subject,
             items=[{"row": row, "value": getattr(row, name)} for row in broken],
         )
-    elif broken:  # what so many rows do not keep was not meant for them, or not meant so
+    elif broken:  # a constraint that so many rows violate was not meant for them, or was misread
         values = ", ".join(map(str, sorted({getattr(row, name) for row in broken})))
         yield RULE.finding(
             "constraint",

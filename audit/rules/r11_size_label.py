@@ -15,7 +15,7 @@ RULE = declared(__name__)
 
 _OFF = 0.10
 _GATED, _VOCABULARY = 1.5, 128_256  # a third matrix in the MLP; two embeddings, as of Llama 3
-_ALIKE = 3  # as many labels are not wrong in one document: the MLP or the vocabulary is another
+_ALIKE = 3  # so many labels are not wrong in one document: the MLP or the vocabulary differs
 
 
 @RULE.check
@@ -67,7 +67,7 @@ def _sizes(row: Row) -> tuple[float, float] | None:
 
 def _differs(row: Row, sizes: tuple[float, float]) -> bool:
     label, (without, whole) = row.params_b or 0.0, sizes
-    if not row.vocab_fitted:  # no formula tells the MLP or the vocabulary: they may be larger
+    if not row.vocab_fitted:  # no formula determines the MLP or the vocabulary: they may be larger
         whole = max(whole, _GATED * without + 2 * (row.hidden or 0) * _VOCABULARY / 1e9)
     return bool(label) and not without * (1 - _OFF) <= label <= whole * (1 + _OFF)
 

@@ -18,9 +18,9 @@ FIELDS = ("nodes", "devices", "world", "dp", "tp", "pp", "cp", "mbs", "gbs", "se
            "hidden", "heads", "recompute", "zero_stage")  # fmt: skip
 _METRICS = ("step_time_s", "tflops", "memory")
 _STRONG = 5  # digits of a number that two rows do not share by chance
-_SPREAD = 0.02  # of jobs of one set-up: within it any number is as likely
+_SPREAD = 0.02  # of jobs of one configuration: within it any number is equally likely
 _RARE = 20  # times as many numbers as pairs of rows: one in so many comparisons agrees by chance
-_FAR = 0.02  # what a table may be off the median of its log
+_FAR = 0.02  # tolerated difference between a table and the median of its log
 _QUERY = """SELECT c.run_id, c.uri, c.line, coalesce(c.nodes_stated, c.nodes), c.devices_stated,
         c.world_size, c.dp, c.tp, c.pp, c.cp, c.mbs, c.gbs,
         c.seq_len, c.layers, c.hidden, c.heads, c.recompute, c.zero_stage,
@@ -30,7 +30,7 @@ _QUERY = """SELECT c.run_id, c.uri, c.line, coalesce(c.nodes_stated, c.nodes), c
 
 
 class Logged(NamedTuple):
-    """A run of a log: where it is, what it states, and its step times in s."""
+    """A run of a log: its place, its statements, and its step times in s."""
 
     run_id: str
     uri: str
@@ -44,7 +44,7 @@ class Logged(NamedTuple):
 
 @RULE.check
 def check_logs(data: AuditInput) -> Iterator[Finding]:
-    """Rows whose set-up is that of one log alone."""
+    """Rows whose configuration is that of one log alone."""
     logs = [
         Logged(
             run,
@@ -127,7 +127,7 @@ def check_sources(data: AuditInput) -> Iterator[Finding]:
 
 
 def _documents(data: AuditInput) -> Iterator[Finding]:
-    """Rows of two documents that agree in set-up and in some long number, but not in all."""
+    """Rows of two documents that agree in configuration and in some long number, but not in all."""
     by_setup: dict[Hashable, list[Row]] = {}
     for row in measured_rows(data.documents):
         by_setup.setdefault(_setup(row), []).append(row)
@@ -148,7 +148,7 @@ def _documents(data: AuditInput) -> Iterator[Finding]:
 
 
 def _pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
-    """Of the rows of one set-up those of two documents that share a number, but not by chance."""
+    """Rows of one configuration in two documents that share a number, but not by chance."""
     number_of = Counter(row.uri for row in rows)
     found: dict[tuple[str, str], tuple[Row, Row]] = {}
     for name in _METRICS if len(number_of) > 1 else ():
@@ -188,7 +188,7 @@ def _differs(first: Row, second: Row) -> list[str]:
 
 
 def _alike(one: Printed, other: Printed) -> bool:
-    # Of copies all digits are alike: intervals need not be made for them.
+    # Copies have equal digits, which needs no intervals.
     return one.value == other.value or one.either.meets(other.either)
 
 
@@ -222,7 +222,7 @@ def _shared(pairs: Sequence[tuple[Row, Row]]) -> Finding:
 
 
 def _quotes(document: Document) -> Iterator[Finding]:
-    """Quoted log lines against the row below them that is of their set-up."""
+    """Quoted log lines against the row of their configuration below them."""
     rows = sorted(measured_rows([document]), key=lambda row: row.line)
     quotes = [row for row in document.rows if row.origin == "quote"]
     linked, orphans = 0, []
@@ -270,7 +270,7 @@ _TITLES = {"step_time_s": "Sec/it", "tflops": "TFLOPs", "memory": "Mem"}
 
 
 def measured_rows(documents: Sequence[Document]) -> Iterator[Row]:
-    """The rows of tables that are measurements, and whose cells fit."""
+    """The rows of tables that are measurements, with valid cells."""
     for document in documents:
         for row in document.rows:
             if row.origin == "row" and not row.invalid and row.kind == "measured":
@@ -278,7 +278,7 @@ def measured_rows(documents: Sequence[Document]) -> Iterator[Row]:
 
 
 def compatible(stated: Mapping[str, object], row: Row, least: int) -> bool:
-    """Whether nothing that both state differs, and so many fields are stated by both."""
+    """Whether two sources state equal values, and at least so many common fields."""
     both = [
         (value, getattr(row, name))
         for name, value in stated.items()

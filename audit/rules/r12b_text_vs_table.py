@@ -22,7 +22,7 @@ _UNITS = {"step_time_s": "s", "tflops": "TFLOPs"}
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Summaries (`DP=4, PP=12: 123 secs/it | 130 TFLOPs`) against the rows of their set-up."""
+    """Summaries (`DP=4, PP=12: 123 secs/it | 130 TFLOPs`) against rows of that configuration."""
     documents = {document.uri: document for document in data.documents}
     cut: dict[str, list[tuple[int, str, Row]]] = {}
     for uri, line, raw, detail in data.warehouse.rows(_QUERY):
@@ -47,7 +47,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 
 def _meant(document: Document, stated: Mapping[str, str]) -> list[Row]:
-    """The rows that have all the settings that the text names, two or more."""
+    """The rows with all the settings that the text names, two or more."""
     wanted = {name: int(stated[name]) for name in _SETTINGS if stated.get(name, "").isdigit()}
     if len(wanted) < 2:
         return []

@@ -26,7 +26,7 @@ _PADDING = 0.005  # the padded vocabulary and F3's parameters change with TP and
 
 @RULE.check
 def check_formula(data: AuditInput) -> Iterator[Finding]:
-    """One note a document, and warnings where TFLOPs do not compare."""
+    """One note a document, and warnings where TFLOPs are not comparable."""
     for document in data.documents:
         spans = _spans(document)
         if not spans:
@@ -48,7 +48,7 @@ def check_formula(data: AuditInput) -> Iterator[Finding]:
 
 
 def _spans(document: Document) -> list[tuple[Reading, list[Table]]]:
-    """The readings in order, each with its tables; those that hold for most rows only."""
+    """The readings in order, each with its tables; only those that fit most rows."""
     spans: dict[Reading, list[Table]] = {}
     for table in document.tables:
         found = table.detected
@@ -89,9 +89,9 @@ def _vocabulary(document: Document, spans: list[tuple[Reading, list[Table]]]) ->
     used |= {row.vocab: [table] for table in document.tables for row in table.rows if row.vocab}
     stated = sorted(
         {
-            (line, said)
-            for name, said, line in document.stated
-            if name in ("vocab", "vocab_label") and not (said.isdigit() and int(said) in used)
+            (line, text)
+            for name, text, line in document.stated
+            if name in ("vocab", "vocab_label") and not (text.isdigit() and int(text) in used)
         }
     )
     if stated and used:
@@ -99,7 +99,7 @@ def _vocabulary(document: Document, spans: list[tuple[Reading, list[Table]]]) ->
         yield RULE.finding(
             "vocabulary",
             tuple(Place(document.uri, line) for line, _ in stated),
-            said=", ".join((f"line {line} says {said}" for line, said in stated)),
+            statements=", ".join((f"line {line} says {text}" for line, text in stated)),
             others=others,
         )
 
@@ -116,7 +116,7 @@ def _lines(tables: list[Table]) -> str:
 
 @RULE.check
 def check_work(data: AuditInput) -> Iterator[Finding]:
-    """Rows of one model and table whose work of a sequence is not that of the others."""
+    """Rows whose work of a sequence differs from the other rows of their model and table."""
     doubted = data.doubted()
     for table in data.tables:
         if table.detected and table.detected.certain:
@@ -169,7 +169,7 @@ def _work_finding(
 
 @RULE.check
 def check_tflops(data: AuditInput) -> Iterator[Finding]:
-    """Rows whose printed time cannot give their printed TFLOPs."""
+    """Rows whose printed time contradicts their printed TFLOPs."""
     for document in data.documents:
         for table in document.tables:
             if table.detected is not None:
@@ -187,14 +187,14 @@ def _judge(document: Document, table: Table, found: Detected) -> Iterator[Findin
     ]
     if not off:
         return
-    # An un-shifted row was not among those that the formula was detected on.
+    # An un-shifted row was not in the sample for detecting the formula.
     plain = [row for row in off if not row.unshifted]
     tested = sum(fine is not None for row, fine in judged if not row.unshifted)
     few = 3 * (tested - len(plain)) < 2 * tested
     if few and len(plain) > 1:
         yield from _systematic(document, table, off, found.reading)
     elif found.certain or found.around >= 4:
-        # Where little is stated, rows that agree among themselves show another formula.
+        # With few statements, rows that agree among themselves show another formula.
         assumed = assumptions(off[0], found.reading)
         many = len(plain) > max(1, tested // 10)
         weak = found.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
@@ -231,7 +231,7 @@ def _systematic(
 
 
 def _shared(causes: Sequence[Sequence[FormulaFix]]) -> str | None:
-    """The one change of context that explains every row."""
+    """The single change of context that explains every row."""
     texts = [{one.suggestion for one in found if one.kind == "context"} for found in causes]
     common = set.intersection(*texts) if texts else set()
     return common.pop() if len(common) == 1 else None
@@ -247,7 +247,7 @@ def _finding(
     found = _explained(document, table, row, reading)
     by_formula = bool(found) and found[0].kind == "formula"  # they are of one kind
     apart = (by_formula or not found) and set_apart(row, others)
-    names, fix, more = _mended(table, row, reading, found)
+    names, fix, more = _correction(table, row, reading, found)
     kind = "formula" if by_formula else "contradicts"
     sure = found or (table.detected and table.detected.around >= 4)
     return RULE.finding(
@@ -270,10 +270,10 @@ def _off(row: Row, reading: Reading) -> str:
     )
 
 
-def _mended(
+def _correction(
     table: Table, row: Row, reading: Reading, found: Sequence[FormulaFix]
 ) -> tuple[tuple[str, ...], str, list[str]]:
-    """The doubted cells, what is suggested, and what shows it."""
+    """The doubted cells, the suggestion, and the evidence."""
     fixes = [] if found else suggest_fixes(table, row)
     if found:
         names = tuple(dict.fromkeys(name for one in found for name in one.names))
@@ -290,11 +290,11 @@ def _mended(
             if is_free(table, row, "step_time_s" if name == "step_time" else name)
         ]
         return both, ", or ".join(free), more
-    said = suggestion_of(fixes)
+    suggested = suggestion_of(fixes)
     if len(fixes) == 1 and not fixes[0].whole:
-        return (fixes[0].name,), said, [*more, "the other cells agree with that"]
+        return (fixes[0].name,), suggested, [*more, "the other cells agree with that"]
     names = tuple(dict.fromkeys((*both, *(one.name for one in fixes))))
-    return names, said, [*more, f"with {said} all cells agree"]
+    return names, suggested, [*more, f"with {suggested} all cells agree"]
 
 
 def _either(found: Sequence[FormulaFix]) -> str:

@@ -21,13 +21,13 @@ _CELLS = {"step_time_s": "step_time"}
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows for which a quotient is not what it is for the other rows of their table."""
+    """Rows with a quotient that differs from the other rows of their table."""
     doubted = data.doubted()
     for table in data.tables:
         broken: dict[int, list[tuple[Row, FittedRelation, Interval]]] = {}
         for one in fitted(table):
             if set(one.relation.metrics) == {"tflops", "aggregate_pflops"}:
-                continue  # R3 knows how aggregates are counted
+                continue  # R3 checks how aggregates are counted
             yield from _meaning(table, one)
             for row, value in one.violations():
                 if (row.uri, row.line) not in doubted:
@@ -37,7 +37,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 
 def _meaning(table: Table, one: FittedRelation) -> Iterator[Finding]:
-    """Rates that fit time and batch only as those of a device, or only as those of the job."""
+    """Rates that fit time and batch only as per-device values, or only as the job's."""
     relation = one.relation
     worlds = {row.world for row in one.others()}
     at_one = relation.identity and one.span.meets(1.0)

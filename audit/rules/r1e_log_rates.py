@@ -40,7 +40,7 @@ def _work(log: Log, step: Step) -> float | None:
 
 
 def _coarse(*values: float | None) -> float:
-    """What the last printed digits allow, as a share."""
+    """The relative precision of the printed digits."""
     return sum(half_of(value) / value for value in values if value)
 
 
@@ -53,23 +53,23 @@ RELATIONS: tuple[tuple[str, str, Value, bool], ...] = (
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Lines whose rates are not those of the run's other lines, and counters that jump."""
+    """Lines whose rates differ from the run's other lines, and counters that jump."""
     for log in logs(data):
-        for says, name, value, is_one in RELATIONS:
-            yield from _relation(log, says, name, value, is_one)
+        for quotient, name, value, is_one in RELATIONS:
+            yield from _relation(log, quotient, name, value, is_one)
         yield from _consumed(log)
 
 
-def _relation(log: Log, says: str, name: str, value: Value, is_one: bool) -> Iterator[Finding]:
+def _relation(log: Log, quotient: str, name: str, value: Value, is_one: bool) -> Iterator[Finding]:
     found = [(step, one) for step in log.steps if (one := value(log, step))]
     if not found:
         return
     middle = median(one for _, one in found)
     good = [step for step, one in found if abs(one / middle - 1) <= _allowed(step, name)]
     if len(found) >= 3 and 4 * len(good) < 3 * len(found):
-        return  # batch or sequence length change on the way, or the rate is of another window
+        return  # batch or sequence length change in between, or the rate is of another window
     if is_one and good and abs(middle - 1) > _allowed(good[0], name) and len(good) >= 2:
-        yield _constant(log, says, name, middle, good)
+        yield _constant(log, quotient, name, middle, good)
     if len(found) < 3:
         return
     for step, one in found:
@@ -78,7 +78,7 @@ def _relation(log: Log, says: str, name: str, value: Value, is_one: bool) -> Ite
                 "line",
                 (Place(log.uri, step.line, "", log.run_id),),
                 name=name,
-                says=says,
+                quotient=quotient,
                 one=one,
                 middle=middle,
             )
@@ -90,11 +90,11 @@ def _allowed(step: Step, name: str) -> float:
 
 
 def _means(step: Step, log: Log) -> bool:
-    """The first line of a run may count its start in one of the two."""
+    """The first line of a run may include its start in one of the two."""
     return step is log.steps[0]
 
 
-def _constant(log: Log, says: str, name: str, middle: float, good: Sequence[Step]) -> Finding:
+def _constant(log: Log, quotient: str, name: str, middle: float, good: Sequence[Step]) -> Finding:
     unit = next((text for scale, text in _UNITS.items() if abs(middle * scale - 1) < 0.2), "")
     whole = round(1 / middle) if middle < 1 else round(middle)
     of_one = whole > 1 and abs((1 / middle if middle < 1 else middle) / whole - 1) < 0.02
@@ -105,7 +105,7 @@ def _constant(log: Log, says: str, name: str, middle: float, good: Sequence[Step
         "unit" if unit else "factor",
         (Place(log.uri, good[0].line, "", log.run_id),),
         name=name,
-        says=says,
+        quotient=quotient,
         middle=middle,
         number=len(good),
         why=why,
@@ -140,12 +140,12 @@ def _consumed(log: Log) -> Iterator[Finding]:
 class _Pair(NamedTuple):
     """Two lines that follow each other: samples used between them, and iterations x GBS."""
 
-    first: int  # its line
+    first: int  # line of the first
     line: int
     before: int
     used: int
     wanted: int
-    back: bool = False  # what is too much here is too little on the next line
+    back: bool = False  # the excess here is missing on the next line
 
 
 def _counted(log: Log) -> Iterator[_Pair]:

@@ -18,7 +18,7 @@ RULE = declared(__name__)
 _EXACT = 0.006
 _DRIFT = 1.15
 _MANY = 20
-_APART = 1.10  # between two levels of step times
+_APART = 1.10  # factor between two levels of step times
 _LEVEL, _SWITCHES = 0.2, 4  # lines of the smaller level, and changes between the two
 _QUERY = "SELECT * FROM configurations WHERE run_id = ?"
 
@@ -106,7 +106,7 @@ def _drift(log: Log) -> Iterator[Finding]:
 
 
 def _levels(log: Log) -> Iterator[Finding]:
-    """Steps of two speeds in turn, with nothing in between."""
+    """Steps that alternate between two speeds, with nothing in between."""
     timed = [step for step in log.steps[1:] if step.time]
     if len(timed) < _MANY or len({step.gbs for step in timed}) > 1:
         return

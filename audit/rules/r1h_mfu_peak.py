@@ -26,7 +26,7 @@ _COUNTED = {"mfu": (1.0, 4 / 3), "hfu": (1.0, 3 / 4), "peak_share": (1.0,)}
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Tables whose shares are not of the dense peak, and what a percentage of the peak is."""
+    """Tables whose shares are not of the dense peak, and the basis of percentages of the peak."""
     doubted = data.doubted()
     for table in data.tables:
         for name, counted in _COUNTED.items():
@@ -68,20 +68,20 @@ def _judge(
 
 
 def _implied(row: Row, name: str) -> Interval:
-    """TFLOP/s that the share is a share of."""
+    """The peak in TFLOP/s that the share implies."""
     assert row.tflops is not None, "callers pass rows with TFLOPs"
     return (row.tflops.either / row.printed[name].either).widened(_OFF / 2)
 
 
 def _dense(device: Device | None, dtype: str | None) -> tuple[float, ...]:
-    """The dense peaks that may be meant, in TFLOP/s; of fp8 twice that of bf16."""
+    """The possible dense peaks, in TFLOP/s; for fp8 twice that of bf16."""
     if device is None:
         return ()
     if dtype and dtype in device.peak:
         return (device.peak[dtype],)
     if dtype == "fp8" and "bf16" in device.peak:
         return (2 * device.peak["bf16"],)
-    # A format that nobody states is none of 8 or 4 bits, whose peaks would pass for sparse ones.
+    # An unstated format is not one of 8 or 4 bits, whose peaks would pass for sparse ones.
     wide = {peak for name, peak in device.peak.items() if name not in ("fp8", "fp4")}
     return tuple(wide) if dtype is None else ()
 

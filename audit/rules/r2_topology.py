@@ -17,7 +17,7 @@ RULE = declared(__name__)
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows whose sizes do not multiply out to the processes that nodes or GPUs give."""
+    """Rows whose parallel sizes do not multiply to the processes on their nodes or GPUs."""
     for document in data.documents:
         for table in document.tables:
             tested = [row for row in table.rows if row.product and not row.sharded]
@@ -28,7 +28,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
             borne_out = len(tested) - len(off)
             for row in off:
                 if row.per_node_guessed and (borne_out < 2 or 3 * borne_out < 2 * len(tested)):
-                    continue  # too few rows to know how many processes a node has
+                    continue  # too few rows to determine the processes of a node
                 yield _finding(document, table, row)
 
 

@@ -25,7 +25,7 @@ _Budgeted = tuple[Row, Printed, Interval]
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows whose days x tokens/s are not the tokens that the others train on."""
+    """Rows whose days x tokens/s differ from the token budget of the others."""
     days = {
         (table, row): Printed(value, 0.5 * 10.0 ** -(decimals or 0), raw=raw)
         for table, row, value, decimals, raw in data.warehouse.rows(_QUERY)
@@ -46,7 +46,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 
 def _products(rate: str, with_days: Sequence[tuple[Row, Printed]]) -> list[_Budgeted]:
-    """Days x tokens/s: the tokens of a device, or of the job, that all rows train on alike."""
+    """Days x tokens/s: the token budget that all rows share, of a device, or of the job."""
     found = []
     for row, days in with_days:
         if (speed := row.printed.get(rate)) and speed.value > 0:

@@ -21,7 +21,7 @@ _UNUSUAL = 1.25
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows whose memory falls while their micro batch grows, all else being equal."""
+    """Rows whose memory falls as their micro batch grows, all else being equal."""
     doubted = data.doubted()
     for document in data.documents:
         middle = usual(list(document.rows))
@@ -68,7 +68,7 @@ def _raw(row: Row) -> str:
 
 
 def _odd_one(rows: Sequence[Row], first: Row, second: Row, middle: float | None) -> Row | None:
-    """Of two, the one that breaks the order of the rest, or the memory model's ratio."""
+    """The one of two that breaks the order of the rest, or the memory model's ratio."""
     if len(rows) >= 3:
         breaks = [sum(_disordered(row, other) for other in rows) for row in (first, second)]
         if breaks[0] != breaks[1]:
@@ -103,7 +103,7 @@ def _why(odd: Row | None, middle: float | None) -> str:
 
 
 def _suggestion(document: Document, odd: Row, middle: float | None) -> str:
-    """The value with one digit changed that the memory of like rows leads to expect."""
+    """The value with one digit changed that is nearest to the memory of similar rows."""
     printed, need = odd.memory, predicted(odd)
     like = [
         found

@@ -18,12 +18,12 @@ RULE = declared(__name__)
 _SIZED = re.compile(r"(?<!\d)\d+\s?GB", re.I)
 _UNUSUAL = 1.35
 _ABSURD = 20.0
-_ROUNDING = 1.02  # a GB of 2**30 bytes, and what the driver leaves
+_ROUNDING = 1.02  # a GB of 2**30 bytes, and memory reserved by the driver
 
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows with more memory than the device has, or far from what the like take."""
+    """Rows with more memory than the device has, or far from that of similar rows."""
     doubted = data.doubted()
     for document in data.documents:
         for table in document.tables:
@@ -35,7 +35,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     continue
                 limit = capacity(row)
                 if limit and have > limit * _ROUNDING:
-                    # A device may be sold in sizes that its bare name does not tell.
+                    # A device may exist in sizes that its bare name does not distinguish.
                     named = bool(_SIZED.search(row.device or ""))
                     yield RULE.finding(
                         "capacity" if named else "usual_capacity",
@@ -54,7 +54,7 @@ Like = dict[tuple[object, ...], list[tuple[str, float]]]
 
 
 def far(value: float, middle: float) -> bool:
-    """Whether a value is of another order than a column."""
+    """Whether a value is of another order of magnitude than a column."""
     return not 1 / _ABSURD < value / middle < _ABSURD
 
 
@@ -83,7 +83,7 @@ def _key(row: Row) -> tuple[object, ...]:
 
 
 def _like(row: Row, alike: Like) -> float | None:
-    """The usual ratio of the rows with the same DP, TP and PP, where there are three others."""
+    """The usual ratio of the rows with the same DP, TP and PP, if there are three others."""
     found = [one for run_id, one in alike.get(_key(row), ()) if run_id != row.run_id]
     return median(found) if len(found) >= 3 else None
 

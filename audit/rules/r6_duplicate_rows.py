@@ -1,4 +1,4 @@
-"""R6: rows that are printed twice."""
+"""R6: rows printed twice."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..same_configuration import configuration, groups
 RULE = declared(__name__)
 
 
-REPEATED = 3  # rows of one set-up in a table: that many are repeats
-SURE = 6  # digits of one number, of which repeats do not agree in the last three
+REPEATED = 3  # rows of one configuration in a table: that many are repeats
+SURE = 6  # digits of a number whose last three differ between repeats
 
 
 @RULE.check
@@ -32,8 +32,8 @@ def _is_detailed(row: Row) -> bool:
 
 
 def _copies(rows: Sequence[Row], repeated: bool) -> Iterator[Finding]:
-    """Rows alike; where a table repeats a set-up, jobs agree in the few digits that vary: there
-    one number has to agree in so many that chance is out of the question."""
+    """Equal rows; where a table repeats a configuration, jobs agree in the few digits that vary:
+    there one number must agree in too many digits for chance."""
     found: dict[Hashable, list[Row]] = {}
     for row in rows:
         numbers = tuple(sorted((name, one.value) for name, one in row.printed.items()))

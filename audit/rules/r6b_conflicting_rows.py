@@ -1,4 +1,4 @@
-"""R6b: rows of one set-up with other results."""
+"""R6b: rows of one configuration with different results."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from ..finding import Finding
 from ..input import AuditInput, Document, Row, Table
 from ..memory import gigabytes, ratio, usual
 from ..rule import declared
-from ..same_configuration import groups, model, numbered_places, same_digits, told_apart
+from ..same_configuration import distinguished, groups, model, numbered_places, same_digits
 
 RULE = declared(__name__)
 
 
 _BOUNDARIES = "SELECT uri, line FROM statements WHERE kind = 'boundary' ORDER BY uri, line"
-_MEMORY = 1.05  # the same set-up takes the same memory, but for the allocator
+_MEMORY = 1.05  # the same configuration takes the same memory, apart from the allocator
 _TIME = 1.05
-_RERUN = 1.15  # beyond that it is hardly the same thing measured again
+_RERUN = 1.15  # beyond that it is hardly a repeated measurement
 _UNUSUAL = 1.25  # times off the usual ratio of printed to predicted memory
 
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows of one table that differ in results only, and the like across tables as warnings."""
+    """Rows of one table that differ in results only, and those across tables as warnings."""
     doubted = data.doubted()
     lines: dict[str, list[int]] = {}
     for uri, line in data.warehouse.rows(_BOUNDARIES):
@@ -51,7 +51,7 @@ def _conflicts(
 ) -> Iterator[Finding]:
     for place, second in enumerate(rows[1:], 1):
         first = rows[place - 1]
-        if same_digits(first, second) or told_apart(first, second, numbered):
+        if same_digits(first, second) or distinguished(first, second, numbered):
             continue
         one, two = gigabytes(first), gigabytes(second)
         apart = max(one, two) / min(one, two) if one and two else 1.0
@@ -77,7 +77,7 @@ def _times_apart(first: Row, second: Row) -> float:
 
 
 def _odd_one(first: Row, second: Row, middle: float | None) -> Row | None:
-    """The row whose memory is not what its set-up usually takes in this document."""
+    """The row whose memory is unusual for its configuration in this document."""
     one, two = ratio(first), ratio(second)
     if middle is None or one is None or two is None:
         return None
@@ -127,7 +127,7 @@ def _like(first: Row, second: Row) -> bool:
 
 
 def _across(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Finding]:
-    """The same set-up in two tables of one section, measured on the same day."""
+    """The same configuration in two tables of one section, measured on the same day."""
     rows = [
         row
         for row in document.rows
@@ -150,7 +150,7 @@ def _across(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Findi
 def _again(
     document: Document, doubted: set[tuple[str, int]], boundaries: Sequence[int]
 ) -> Iterator[Finding]:
-    """Set-ups that were measured again in another table, close to each other: one note."""
+    """Configurations measured again in another table, with similar results: one note."""
     rows = [
         row
         for row in document.rows

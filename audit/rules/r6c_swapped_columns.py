@@ -23,7 +23,7 @@ _FEWEST = 3  # rows of a device that make a column
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Rows that print another row's numbers the other way round, or numbers of the other column."""
+    """Rows with another row's numbers swapped, or numbers of the other column."""
     doubted = data.doubted()
     for document in data.documents:
         rows = [row for row in document.rows if row.time and row.tflops and row.origin == "row"]
@@ -73,19 +73,19 @@ def _first_stated(row: Row, twin: Row, table: Table) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The numbers of a column as printed, in order, and how many have how many decimals."""
+    """The numbers of a column as printed, in order, and counts of their decimals."""
 
     values: list[float]
     decimals: Counter[int]
 
     def without(self, value: float) -> tuple[float, float]:
-        """Smallest and largest but for one row's."""
+        """Smallest and largest, without one row's."""
         low = self.values[1] if self.values[0] == value else self.values[0]
         return low, self.values[-2] if self.values[-1] == value else self.values[-1]
 
 
 def _columns(table: Table) -> dict[str | None, tuple[Column, Column]]:
-    """Both columns by device: the rates of another kind of device say nothing of a row's."""
+    """Both columns by device: the rates of another kind of device are no reference for a row."""
     of_device: dict[str | None, list[tuple[Printed, Printed]]] = {}
     for row in table.rows:
         if row.time and row.tflops:
@@ -111,7 +111,7 @@ def _as_printed(number: Printed) -> tuple[float, int]:
 
 
 def _out_of_place(columns: tuple[Column, Column], row: Row) -> str:
-    """Both numbers far from their columns, and both at home in the other's."""
+    """Both numbers far from their columns, and both typical of the other's."""
     assert row.time is not None and row.tflops is not None
     (time, time_decimals), (rate, rate_decimals) = _as_printed(row.time), _as_printed(row.tflops)
     times, rates = columns

@@ -15,7 +15,7 @@ from ..same_configuration import groups
 RULE = declared(__name__)
 
 
-# Reruns of one set-up differ by 4 to 6% (R6b): twice that is worth a look, more an error.
+# Reruns of one configuration differ by 4 to 6% (R6b): twice that is a warning, more an error.
 _WARN, _ERROR = 1.10, 1.20
 _OUTLIER = 3.0
 
@@ -39,10 +39,10 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 
 def pipeline_slots(row: Row) -> float | None:
-    """m + (p - 1) / v, the micro-batches' times that a step takes; None where m is small.
+    """m + (p - 1) / v, the length of a step in micro-batches; None for small m.
 
     GPipe and 1F1B leave p - 1 slots idle, v virtual stages a v-th of them (2104.04473, 2.2). Below
-    m = 2p what a step takes anyway (optimizer, first batch) hides the bubble.
+    m = 2p the fixed costs of a step (optimizer, first batch) hide the bubble.
     """
     dp, p = row.data_parallel, row.pp or 1
     if not (row.gbs and row.mbs and dp) or row.gbs % (row.mbs * dp):
@@ -82,7 +82,7 @@ def _slower(row: Row, wanted: float) -> bool:
 
 
 def _steady(table: Table, odd: Row) -> bool:
-    """Whether the other rows of the table are alike enough to call one odd."""
+    """Whether the other rows of the table are similar enough to call one odd."""
     speeds = [speed for row in table.rows if row is not odd and (speed := _speed(row))]
     mine = _speed(odd)
     return bool(mine and len(speeds) >= 3 and mine < 0.9 * median(speeds))
@@ -97,7 +97,7 @@ def _speed(row: Row) -> float | None:
 
 def _odd(table: Table, first: Row, second: Row) -> bool:
     """Whether the first of two is further from the speed of the table."""
-    if "speed" not in table.counted:  # rows are many, and so are pairs of them
+    if "speed" not in table.counted:  # cached: pairs of rows are many
         table.counted["speed"] = median(speed for row in table.rows if (speed := _speed(row)))
     middle, one, two = table.counted["speed"], _speed(first), _speed(second)
     return bool(one and two and abs(one - middle) >= abs(two - middle))

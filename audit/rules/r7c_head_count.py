@@ -18,7 +18,7 @@ _SLOW, _APART = 1.10, 0.05
 
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
-    """Slow counts of heads, and memory that differs between them."""
+    """Slow head counts, and memory that differs between them."""
     doubted = data.doubted()
     for document in data.documents:
         alike = [

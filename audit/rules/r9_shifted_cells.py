@@ -1,4 +1,4 @@
-"""R9: cells under the wrong headings, and the one move that puts them back.
+"""R9: cells under the wrong headings, and the single move that restores them.
 
 Cells are parsed again here: the warehouse stores each cell parsed under its own heading, and
 this rule needs to know how it parses under another one.
@@ -26,12 +26,15 @@ RULE = declared(__name__)
 
 _MANY = 3  # cells that do not fit: fewer are slips
 _ODD = {"ragged", "worded"}
-# `~1% faster` under a rate is said of another row.
+# `~1% faster` under a rate is relative to another row.
 _COMPARES = re.compile(
     r"\b(?:faster|slower|better|worse|more|less|higher|lower|same|baseline|gain)\b|更|提升", re.I
 )
 _QUOTED = 60  # characters of a cell
-_NOTATIONS = ("no number", "more than a number")  # what we cannot read need not be wrong
+_NOTATIONS = (
+    "no number",
+    "more than a number",
+)  # an unknown notation need not be wrong
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
 
 
@@ -55,7 +58,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 
 def _raws(data: AuditInput) -> dict[str, list[str]]:
-    """The cells of rows that are not as they should be."""
+    """The cells of ragged or invalid rows."""
     query = """SELECT r.run_id, list(c.raw ORDER BY c.column_number)
                FROM runs r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
                WHERE list_has_any(r.flags, ['misfit', 'worded', 'ragged']) GROUP BY r.run_id"""
@@ -63,7 +66,7 @@ def _raws(data: AuditInput) -> dict[str, list[str]]:
 
 
 def _alike(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list[Row]:
-    """The rows of a column whose cells mostly do not fit: a notation that we cannot parse."""
+    """The rows of a column with mostly invalid cells: a notation that we cannot parse."""
     by_column: dict[str, list[Row]] = {}
     for row in odd:
         for name in table.columns if row.invalid or "worded" in row.flags else ():
@@ -89,7 +92,7 @@ def _judge(
 ) -> Iterator[Finding]:
     surplus = len(raws) - width
     if surplus > 0 and not row.invalid and not "".join(raws[width:]).strip():
-        return  # an empty cell behind the last column shifts nothing
+        return  # an empty cell after the last column shifts nothing
     worded = "worded" in row.flags
     if surplus == 0 and not row.invalid and not worded:
         return
@@ -97,7 +100,7 @@ def _judge(
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
     if move is None and worded:
-        return  # a remark in a number's place
+        return  # a remark in place of a number
     if move is None:
         is_error = surplus > 0 or _wrong_unit(table, raws)
         yield RULE.finding(
@@ -134,7 +137,7 @@ def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | No
 
 
 def _far(move: Move, table: Table, others: Sequence[Row]) -> float:
-    """How many of its numbers are far from those of the column."""
+    """The number of values far from those of their columns."""
     printed = move.printed(columns_of(table.headings))
     far = 0
     for metric, number in printed.items():
@@ -161,7 +164,7 @@ def _doubted(table: Table, row: Row, raws: Sequence[str], move: Move | None) -> 
     names = [table.columns[place] if place < len(table.columns) else "" for place in changed]
     return tuple(
         row.at(name or f"#{place + 1}") for place, name in zip(changed, names, strict=True)
-    ) or (row.at(),)  # a blank cell that is missing behind the last one changes none
+    ) or (row.at(),)  # a missing blank cell at the end changes none
 
 
 def _does_not_fit(name: str, raw: str, table: Table) -> bool:
@@ -182,12 +185,12 @@ def _invalid(table: Table, raws: Sequence[str]) -> str:
 
 
 def _short(raw: str) -> str:
-    """A cell as evidence quotes it; the finding's cells have all of it."""
+    """A cell as quoted in evidence; the finding's cells have its full text."""
     return raw if len(raw) <= _QUOTED else f"{raw[:_QUOTED]}..."
 
 
 def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
-    """A unit of another quantity, or a count that is none: not merely words in a number's place."""
+    """A unit of another quantity, or an invalid count: not merely words in place of a number."""
     pairs = zip(columns_of(table.headings), raws, strict=False)
     problems = [
         parse_cell(raw, column).invalid or ""
@@ -209,7 +212,7 @@ def _suggestion(table: Table, raws: Sequence[str], move: Move) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A missing cell taken out and put in elsewhere; `raws` is the row as it then reads."""
+    """A missing cell removed and inserted elsewhere; `raws` is the resulting row."""
 
     taken: int | None
     put: int | None
@@ -225,7 +228,7 @@ class Move:
 
 
 def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[Move]:
-    """Every way to put the row right by moving one missing cell, the left-most first."""
+    """Every way to repair the row by moving one missing cell, the left-most first."""
     missing = [place for place, raw in enumerate(raws) if _is_missing(raw, columns, place)]
     width = len(columns)
     for taken in missing:
@@ -246,7 +249,7 @@ def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[Mov
 def _typed(
     taken: int | None, put: int | None, raws: Sequence[str], columns: Sequence[Column | None]
 ) -> Move | None:
-    """The move when every cell fits its column, and none of the topology is lost."""
+    """The move if every cell fits its column, and no topology cell is lost."""
     cells = tuple(parse_cell(raw, column) for raw, column in zip(raws, columns, strict=True))
     for cell, column in zip(cells, columns, strict=True):
         odd = cell.invalid or (cell.kind == "text" and column and column.role == "result")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 
+from ...schema.annotatable import parse_value
 from ...schema.errors import BenchError
-from ...schema.tellable import parse_told
 from ...vocabulary.fields import named
 from ...vocabulary.secrets import redact, redact_text
 from ..cast import is_absent
@@ -54,7 +54,7 @@ class Statements:
     def column(self, name: str, value: str, line: int) -> None:
         """A column; what does not fit it is left alone."""
         try:
-            made = parse_told(name, value)
+            made = parse_value(name, value)
         except BenchError:
             return
         self.columns.setdefault(name, []).append(Statement(name, redact_text(made), COLUMN, line))

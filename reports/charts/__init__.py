@@ -1,1 +1,1 @@
-"""How charts are drawn: styles, text, places, lines and bars; `reports.chart` is the door."""
+"""Drawing of charts: styles, text, placement, lines and bars; `reports.chart` is the interface."""

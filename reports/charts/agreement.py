@@ -1,4 +1,4 @@
-"""Predicted against measured, each with its interval, beside the line where both are equal."""
+"""Predicted against measured values, with intervals, and the line of equality."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ INSIDE, OUTSIDE = COLORS[0], COLORS[1]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was measured, what was predicted without it, and the ends of its interval."""
+    """A measured value, its prediction without it, and the ends of its interval."""
 
     measured: float
     predicted: float
@@ -24,13 +24,13 @@ class Pair:
     high: float
 
     @property
-    def held(self) -> bool:
-        """Whether the interval holds what was measured."""
+    def covered(self) -> bool:
+        """Whether the interval includes the measured value."""
         return self.low <= self.measured <= self.high
 
 
 def draw_agreement(pairs: Sequence[Pair], title: str, unit: str) -> Figure:
-    """A mark a run on equal log axes; hollow where the interval misses what was measured."""
+    """A mark per run on equal log axes; hollow if the interval misses the measured value."""
     with styled():
         values = [end for one in pairs for end in (one.measured, one.predicted, one.low, one.high)]
         low, high = log_limits(values, 0.05, 1.1)
@@ -53,12 +53,12 @@ def draw_agreement(pairs: Sequence[Pair], title: str, unit: str) -> Figure:
         panel.write_x_label(f"Measured {unit} (hollow: outside of the interval)", BELOW - 14)
         axes.plot([low, high], [low, high], color=MUTED, linewidth=points(1.4), linestyle=DASHES)
         for one in pairs:
-            color = INSIDE if one.held else OUTSIDE
+            color = INSIDE if one.covered else OUTSIDE
             axes.plot([one.measured] * 2, [one.low, one.high], color=color, alpha=0.5,
                       linewidth=points(1.2), zorder=2)  # fmt: skip
             axes.plot(
                 [one.measured], [one.predicted], linestyle="", marker="o", markersize=points(6),
-                color=color, markerfacecolor=color if one.held else "white",
+                color=color, markerfacecolor=color if one.covered else "white",
                 markeredgewidth=points(1.3), zorder=3,
             )  # fmt: skip
         return panel.figure

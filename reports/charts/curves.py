@@ -1,4 +1,4 @@
-"""Curves over time or iterations: their names at their ends, marks where they change."""
+"""Curves over time or iterations: names at their ends, marks at their changes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .text import LINE, text_width, wrapped
 from .ticks import linear_ticks, log_limits, log_ticks, tick_text
 
 HEIGHT, BELOW = 320, 52
-LOG_FROM = 30  # times the smallest value: from there on a linear axis would hide it
+LOG_FROM = 30  # ratio to the smallest value from which a linear axis would hide it
 WIDEST = 230  # pixels of a name
-_DOTS = 60  # values of a curve: more stand too close for a marker each
+_DOTS = 60  # values of a curve with markers: more would overlap
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values in order of x; `marks` are places on it with a few words each, `levels` stretches from
-    one x to another with the value that they are around.
+    """Values in order of x; `marks` are places on it with short texts, `levels` stretches from one
+    x to another with their typical value.
 
-    `quiet` is drawn pale, below the others, and has no name: single steps under their median.
+    `quiet` is drawn pale, below the others, without a name: single steps under their median.
     """
 
     name: str
@@ -43,7 +43,7 @@ def draw_curves(
     ticks: Sequence[tuple[float, str]] = (),
     unit: str = "",
 ) -> Figure:
-    """The chart; `ticks` name places of the x axis, else it counts."""
+    """The chart; `ticks` name places of the x axis, which is numeric without them."""
     with styled():
         named = [one for one in curves if not one.quiet]
         several = len(named) > 1
@@ -84,7 +84,7 @@ def _limits(values: Sequence[float], log: bool) -> tuple[float, float]:
     if log:
         return log_limits(values, 0.07, 1.15)
     room = max(high - low, abs(high) * 0.02, 1e-12) * 0.12
-    # From zero where that does not flatten what is to be seen.
+    # From zero unless that flattens the curves.
     return (0.0 if 0 <= low < high / 3 else low - room), high + 1.5 * room
 
 
@@ -115,7 +115,7 @@ def _draw(panel: Panel, one: Curve, n: int) -> None:
 
 
 def _write_names(panel: Panel, curves: Sequence[Curve], texts: Sequence[list[str]]) -> None:
-    """Each name right of the end of its curve, moved apart where they would meet."""
+    """Each name right of the end of its curve, moved apart where they would overlap."""
     ends = [panel.place(one.xs[-1], one.ys[-1]) for one in curves]
     heights = [len(lines) * END * LINE + 3 for lines in texts]
     middles = spread([y for _, y in ends], heights, panel.frame.y0, panel.frame.y1)
@@ -127,7 +127,7 @@ def _write_names(panel: Panel, curves: Sequence[Curve], texts: Sequence[list[str
 
 
 def _write_marks(panel: Panel, n: int, one: Curve) -> None:
-    """The level of each stretch as a pale line, and words where one begins."""
+    """The level of each stretch as a pale line, with a text at its start."""
     color = look(n).color
     for begin, end, y in one.levels:
         panel.axes.plot([begin, end], [y, y], color=color, linewidth=points(6), alpha=0.22,

@@ -1,4 +1,4 @@
-"""What a chart shows, as plain data."""
+"""Data of a chart, in plain types."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Point:
-    """A measurement, or an estimate: where it stands, the range of its digits, its own label."""
+    """A measurement, or an estimate: its coordinates, the range of its digits, its own label."""
 
     x: float
     y: float
@@ -19,10 +19,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """The points of one setting; several points may stand at one x.
+    """The points of one setting; several points may have the same x.
 
-    Points of mixed settings are not `joined`: a line between them would tell of no scaling.
-    `lowest`: less is better, as of days.
+    Points of mixed settings are not `joined`: a line between them would not show scaling. `lowest`:
+    less is better, as for days.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Series:
     lowest: bool = False
 
     def best(self) -> list[Point]:
-        """The best point of each x, in order of x: what the line goes through."""
+        """The best point of each x, in order of x: the vertices of the line."""
         found: dict[float, Point] = {}
         for point in self.points:
             kept = found.get(point.x)
@@ -40,7 +40,7 @@ class Series:
         return [found[x] for x in sorted(found)]
 
     def path(self) -> list[Point]:
-        """The points that a line joins; none where one would mislead."""
+        """The points that a line joins; none if a line would mislead."""
         return self.best() if self.joined else []
 
 
@@ -57,7 +57,7 @@ class Bar:
 
 
 def checked_series(series: Iterable[Series]) -> list[Series]:
-    """The series that hold points; refuses numbers that no chart can place."""
+    """The series with points; raises ValueError for numbers that no chart can show."""
     shown = [each for each in series if each.points]
     if not shown:
         raise ValueError("nothing to plot: no series holds a point; leave the chart out")
@@ -68,7 +68,7 @@ def checked_series(series: Iterable[Series]) -> list[Series]:
 
 
 def checked_bars(bars: Iterable[Bar]) -> list[Bar]:
-    """The bars, shortest first; refuses numbers that no chart can place."""
+    """The bars, shortest first; raises ValueError for numbers that no chart can show."""
     shown = sorted(bars, key=lambda bar: bar.value)
     if not shown:
         raise ValueError("nothing to plot: no bars; leave the chart out")

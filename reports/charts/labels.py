@@ -1,4 +1,4 @@
-"""Names at the ends of lines and beside points, only where they cover nothing."""
+"""Names at the ends of lines and next to points, only where they cover nothing."""
 
 import colorsys
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ OFFSET = 12
 
 @dataclass
 class Obstacles:
-    """What labels keep off."""
+    """Areas that labels must not cover."""
 
     boxes: list[Bbox] = field(default_factory=list)
     segments: list[tuple[Spot, Spot]] = field(default_factory=list)
 
     def free(self, box: Bbox) -> bool:
-        """Whether nothing is there yet."""
+        """Whether a box is free."""
         return not any(map(box.overlaps, self.boxes)) and not any(
             crosses(segment, box) for segment in self.segments
         )
@@ -35,7 +35,7 @@ class Obstacles:
 
 @dataclass(frozen=True)
 class EndLabel:
-    """A name, where it goes, and the end of the line that it names."""
+    """A name, its place, and the end of the line that it names."""
 
     number: int
     lines: list[str]
@@ -48,7 +48,7 @@ class EndLabel:
 
     @property
     def leader(self) -> tuple[Spot, Spot] | None:
-        """The ends of a thin line to the name, where it does not stand beside its line."""
+        """The ends of a thin line to the name, if it is away from its line."""
         x, y = self.anchor
         if abs(self.middle - y) <= 6 and self.box.x0 - x <= OFFSET + 30:
             return None
@@ -68,16 +68,19 @@ def crosses(segment: tuple[Spot, Spot], box: Bbox) -> bool:
 def spread(
     centers: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
-    """Centers moved apart until labels of these heights do not meet, within the limits.
+    """Centers moved apart until labels of these heights do not overlap, within the limits.
 
-    The mean of what pushing up and pushing down gives: both keep the order and the distances, so
-    their mean does, and no label moves farther than its neighbours.
+    The mean of pushing up and pushing down: both keep the order and the distances, and so does
+    their mean, and no label moves farther than its neighbors.
     """
     order = sorted(range(len(centers)), key=lambda i: (centers[i], i))
     found = [0.0] * len(centers)
     for upwards in (True, False):
         moved = list(centers)
-        for up in (upwards, not upwards):  # what one pass pushes over a limit, the other takes back
+        for up in (
+            upwards,
+            not upwards,
+        ):  # the second corrects the first at a limit
             edge = low if up else high
             for i in order if up else reversed(order):
                 half = heights[i] / 2
@@ -118,7 +121,7 @@ def end_labels(
 
 
 def _is_free(label: EndLabel, others: Sequence[EndLabel], obstacles: Obstacles) -> bool:
-    """Whether a name is near its line and covers nothing, nor its leader any marker but its own."""
+    """Whether a name is near its line and, with its leader, covers nothing but its own marker."""
     if label.box.x1 > WIDTH - EDGE + 2 or abs(label.middle - label.anchor[1]) > FARTHEST:
         return False
     if not obstacles.free(label.box) or any(label.box.overlaps(one.box) for one in others):
@@ -148,17 +151,17 @@ def point_labels(
             if point.label and clean(point.label):
                 columns.setdefault(point.x, []).append((point, spot))
     for n, column in enumerate(columns.values()):
-        found = _beside_all(panel, column, obstacles)
+        found = _next_to_points(panel, column, obstacles)
         if len(found) < len(column):
             few = [(point, spot) for point, spot in column if point in best]
-            found = _beside_all(panel, few, obstacles)
+            found = _next_to_points(panel, few, obstacles)
         obstacles.boxes += [box for box, _ in found]
         for k, (box, text) in enumerate(found):
             spot = (float(box.x0), float(box.y0 + box.y1) / 2)
             panel.write(spot, [text], f"point-label-{n}-{k}", size=SMALL, color=MUTED)
 
 
-def _beside_all(
+def _next_to_points(
     panel: Panel, column: Sequence[tuple[Point, Spot]], obstacles: Obstacles
 ) -> list[tuple[Bbox, str]]:
     """The labels that fit, each in the first free place: above, right, below or left."""
@@ -177,14 +180,14 @@ def _beside_all(
 
 
 def _box(start: Spot, lines: Sequence[str], size: float) -> Bbox:
-    """The box of a text that begins here, at the middle of its height."""
+    """The box of a text with its left end, at half its height, at this spot."""
     half = len(lines) * size * LINE / 2
     width = max(text_width(line, size) for line in lines)
     return Bbox([[start[0], start[1] - half], [start[0] + width, start[1] + half]])
 
 
 def _dark(color: str) -> str:
-    """A colour, dark enough to read as text."""
+    """A color, dark enough for text."""
     red, green, blue = (int(color[n : n + 2], 16) / 255 for n in (1, 3, 5))
     hue, light, full = colorsys.rgb_to_hls(red, green, blue)
     dark = colorsys.hls_to_rgb(hue, min(light, 0.3), full)

@@ -25,7 +25,7 @@ REACH = 20  # pixels between a marker and its count: more would be misread on a 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one chart of series asks for."""
+    """The options of a chart of series."""
 
     title: str
     x_label: str
@@ -39,7 +39,7 @@ class Plan:
 
 @dataclass
 class Drawing:
-    """A panel under way: the spot of every point, and what labels must keep off."""
+    """A panel in progress: the spot of every point, and the obstacles of labels."""
 
     panel: Panel
     series: Sequence[Series]
@@ -128,7 +128,7 @@ def _legend(figure: Figure, series: Sequence[Series], columns: int, spot: Spot =
 
 
 def _marker(i: int) -> dict[str, Any]:
-    """How the markers of a series look, in the plot and in the legend."""
+    """The style of the markers of a series, in the plot and in the legend."""
     style = look(i)
     return {
         "marker": style.marker, "markersize": points(8), "color": style.color,
@@ -144,7 +144,7 @@ def _y_limits(series: Sequence[Series], plan: Plan) -> tuple[float, float]:
         values += [point.high for point in points_ if point.high is not None]
         high = max(*values, plan.reference or 0) * 1.02
         low = min([*values, *(point.low for point in points_ if point.low is not None)])
-        # Near the reference the lines would all lie upon each other from zero.
+        # Near the reference the lines would all overlap on an axis from zero.
         return (0.0 if low < 0.75 * high else high - 2.5 * (high - low)), high * 1.01
     # The low end of a range may be zero, which a log axis cannot show.
     values += [end for point in points_ for end in (point.low, point.high) if end and end > 0]
@@ -178,9 +178,9 @@ def _x_axis(panel: Panel, values: Sequence[float]) -> None:
 
 
 def _place_points(drawing: Drawing) -> None:
-    """Points on lines stay where they are; those that would cover others move sideways.
+    """Points on lines stay in place; those that would cover others move sideways.
 
-    Beside points that belong to no line, those of lines stay even where there is but one.
+    If there are points without a line, those of lines stay even if there is only one.
     """
     place = drawing.panel.place
     drawing.spots = [{} for _ in drawing.series]
@@ -202,7 +202,7 @@ def _place_points(drawing: Drawing) -> None:
 
 
 def _ideal(series: Series) -> list[Point]:
-    """The ends of the line that perfect scaling from the smallest point would follow."""
+    """The ends of the line of perfect scaling from the smallest point."""
     first, last = series.best()[0], series.best()[-1]
     return [first, Point(last.x, first.y * last.x / first.x)] if last.x > first.x else []
 
@@ -247,7 +247,7 @@ def _draw_points(drawing: Drawing, i: int) -> None:
 
 
 def swarm(fixed: Iterable[Spot], loose: Sequence[Spot], gap: float, reach: float) -> list[Spot]:
-    """The loose spots, moved sideways, at most by `reach`, until none is nearer than `gap`."""
+    """The loose spots, moved sideways by at most `reach`, until none is nearer than `gap`."""
     placed = list(fixed)
     steps = [0.0]
     for n in range(1, int(reach / gap * 2) + 1):

@@ -30,13 +30,13 @@ from .text import LINE, text_width, wrapped
 
 Spot = tuple[float, float]
 KEY = 26
-LOWEST = 120  # pixels of axes, however flat the sheet
+LOWEST = 120  # minimal pixels of axes on a flat sheet
 TICK = SMALL + 1
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The figure, its axes, and where they stand in pixels from the bottom left."""
+    """The figure, its axes, and their position in pixels from the bottom left."""
 
     figure: Figure
     axes: Axes
@@ -65,13 +65,13 @@ class Panel:
         )  # fmt: skip
 
     def line(self, start: Spot, end: Spot, **look: object) -> None:
-        """A line between two pixels, above or beside the axes."""
+        """A line between two pixels, above or next to the axes."""
         xs, ys = (start[0] / WIDTH, end[0] / WIDTH), (start[1] / self.height, end[1] / self.height)
         line = Line2D(xs, ys, transform=self.figure.transFigure, **look)  # type: ignore[arg-type]
         self.figure.add_artist(line)
 
     def write_heading(self, title: str, y_label: str = "", key: str = "") -> None:
-        """The title, the y label below it, and at the right what the dashed lines are."""
+        """The title, the y label below it, and at the right the meaning of the dashed lines."""
         lines = _title(title)
         top = self.height - EDGE - len(lines) * TITLE * LINE / 2
         self.write((EDGE, top), lines, "title-0", size=TITLE, weight="bold")
@@ -88,7 +88,7 @@ class Panel:
         self.write((EDGE, middle), wrapped(y_label, TEXT, room, 1), "y-label")
 
     def write_x_label(self, text: str, below: float) -> None:
-        """The x label, so many pixels below the axes and in their middle."""
+        """The x label, this many pixels below the axes and centered."""
         spot = ((self.frame.x0 + self.frame.x1) / 2, self.frame.y0 - below)
         self.write(spot, wrapped(text, TEXT, self.frame.width, 1), "x-label", across="center")
 
@@ -100,7 +100,7 @@ class Panel:
 
 
 def new_panel(left: float, right: float, height: float, above: float, below: float) -> Panel:
-    """A panel whose axes are so many pixels high, or fill the sheet, with these margins."""
+    """A panel with axes of this height in pixels, or filling the sheet, with these margins."""
     footer = wrapped(sheet().footer, SMALL, WIDTH - 2 * EDGE, 3) if sheet().footer else []
     foot = len(footer) * SMALL * LINE
     below += foot + (4 if footer else 0)
@@ -122,7 +122,7 @@ def new_panel(left: float, right: float, height: float, above: float, below: flo
 
 
 def heading_height(title: str, y_label: str) -> float:
-    """Pixels that the title and the y label take above the axes."""
+    """Pixels of the title and the y label above the axes."""
     lines = len(_title(title)) * TITLE * LINE + (8 if title else 0)
     return EDGE + lines + (TEXT * LINE + 8 if y_label else 0)
 

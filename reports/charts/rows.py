@@ -1,4 +1,4 @@
-"""One row a configuration, its name at the left: bars of values, and dots of effects."""
+"""Rows of configurations, with names at the left: bars of values, and dots of effects."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from .ticks import linear_ticks, log_ticks, tick_text
 
 LABEL_WIDEST, NOTE_WIDEST = 300, 195
 ROW, LINES, BELOW, GAP = 29, 4, 52, 8
-LOG_FROM = 30  # times the shortest bar: from there on a linear axis would hide it
-ROOMY = 7  # rows of a slide that may have two lines
+LOG_FROM = 30  # ratio to the shortest bar from which a linear axis would hide it
+ROOMY = 7  # rows of a slide with room for two lines
 _ESTIMATED: dict[str, Any] = {"facecolor": "white", "edgecolor": COLORS[0], "hatch": "////"}
 _FASTER, _SLOWER = COLORS[2], COLORS[1]
 
@@ -37,11 +37,11 @@ class Rows:
 
     @property
     def left(self) -> float:
-        """Pixels that the names and the gap beside them take."""
+        """Pixels of the names and the gap after them."""
         return EDGE + max(text_width(t, self.size) for lines in self.labels for t in lines) + 14
 
-    def beside(self, i: int) -> float:
-        """Pixels that the value and note of a row take."""
+    def width_of_value(self, i: int) -> float:
+        """Pixels of the value and note of a row."""
         note = self.notes[i]
         width = text_width(self.values[i], TEXT)
         return GAP + width + (GAP + text_width(note, SMALL) if note else 0)
@@ -62,7 +62,7 @@ class Rows:
         return panel
 
     def write(self, panel: Panel, i: int, x: float) -> None:
-        """The texts of a row; its value begins beside the pixel `x`."""
+        """The texts of a row; its value begins right of the pixel `x`."""
         y = panel.place(panel.axes.get_xlim()[1], self.middle(i))[1]
         label = (panel.frame.x0 - 8, y)
         panel.write(label, self.labels[i], f"row-label-{i}", size=self.size, across="right")
@@ -75,7 +75,7 @@ class Rows:
 def measured_rows(bars: Sequence[Bar], value_text: Callable[[float], str]) -> Rows:
     """The texts of bars, wrapped."""
     size, lines, widest = TEXT, LINES, LABEL_WIDEST
-    if sheet().ratio and len(bars) > ROOMY:  # a slide has room for small letters alone
+    if sheet().ratio and len(bars) > ROOMY:  # a slide has room only for small letters
         size, lines, widest = SMALL - 1, 2, LABEL_WIDEST + 60
     return Rows(
         size,
@@ -88,7 +88,7 @@ def measured_rows(bars: Sequence[Bar], value_text: Callable[[float], str]) -> Ro
 def draw_bars(
     bars: Sequence[Bar], title: str, x_label: str, value_text: Callable[[float], str]
 ) -> Figure:
-    """Bars in the order given, on a log axis if the longest is far longer; estimates hatched."""
+    """Bars in the given order, on a log axis if the longest is far longer; estimates hatched."""
     with styled():
         rows = measured_rows(bars, value_text)
         values = [bar.value for bar in bars]
@@ -120,14 +120,14 @@ def _end(bar: Bar) -> float:
 
 
 def _bar_limits(panel: Panel, rows: Rows, bars: Sequence[Bar], log: bool) -> tuple[float, float]:
-    """Limits that leave room for the text beside each bar."""
+    """Limits with room for the text right of each bar."""
     low = min(end for bar in bars for end in (bar.value, bar.low) if end and end > 0)
     start = low / 1.6 if log else 0.0
     panel.axes.set_xscale("log" if log else "linear")
     high = max(map(_end, bars)) * 1.02
-    for _ in range(200):  # a wider axis moves every bar, so the room is found by trying
+    for _ in range(200):  # a wider axis moves every bar, so the room is found by iteration
         panel.axes.set_xlim(start, high)
-        ends = [panel.place(_end(bar), 0)[0] + rows.beside(i) for i, bar in enumerate(bars)]
+        ends = [panel.place(_end(bar), 0)[0] + rows.width_of_value(i) for i, bar in enumerate(bars)]
         if max(ends) <= WIDTH - EDGE:
             break
         high = start * (high / start) ** 1.05 if log else high * 1.08
@@ -135,10 +135,11 @@ def _bar_limits(panel: Panel, rows: Rows, bars: Sequence[Bar], log: bool) -> tup
 
 
 def draw_effects(bars: Sequence[Bar], sure: Sequence[bool], title: str, x_label: str) -> Figure:
-    """Speed-ups with their intervals, in the order given; filled dots where the effect is sure."""
+    """Speed-ups with their intervals, in the given order; dots of significant effects are
+    filled."""
     with styled():
         rows = measured_rows(bars, times)
-        right = max(rows.beside(i) for i in range(len(bars)))
+        right = max(rows.width_of_value(i) for i in range(len(bars)))
         panel = rows.panel(EDGE + right, title, x_label)
         values = [
             1.0,

@@ -1,4 +1,4 @@
-"""Colours, markers, sizes and the matplotlib settings of every chart."""
+"""Colors, markers, sizes and the matplotlib settings of every chart."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ EDGE = 8
 TEXT, SMALL, TITLE = 13, 11, 15  # pixels
 
 INK, MUTED, AXIS, GRID, FAINT = "#24292f", "#57606a", "#8c959f", "#dde1e6", "#eff1f3"
-# Okabe and Ito without yellow, which white swallows; neighbours differ in lightness too.
+# Okabe and Ito without yellow, which is invisible on white; neighbors differ in lightness too.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vP<X>phd"
 DASHES = (0, (4, 2))
@@ -36,7 +36,7 @@ KEPT = {"backend", "backend_fallback", "interactive", "toolbar", "tk.window_focu
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a chart is drawn for: the ratio of width to height, and a line of text below it."""
+    """The format of a chart: the ratio of width to height, and a line of text below it."""
 
     ratio: float | None = None
     footer: str = ""
@@ -47,7 +47,7 @@ _SHEET: ContextVar[Sheet] = ContextVar("sheet", default=_PAGE)
 
 
 def sheet() -> Sheet:
-    """The sheet that charts are drawn for; a README's unless `on_sheet` says otherwise."""
+    """The current sheet; a README's unless `on_sheet` sets another."""
     return _SHEET.get()
 
 
@@ -63,7 +63,7 @@ def on_sheet(wanted: Sheet) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is told from the others."""
+    """The style that distinguishes a series."""
 
     color: str
     marker: str
@@ -71,7 +71,7 @@ class Look:
 
 
 def look(index: int) -> Look:
-    """A colour, marker and filling that 84 series do not share."""
+    """A color, marker and filling, distinct for 84 series."""
     return Look(
         COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)], index // len(COLORS) % 2 == 0
     )
@@ -79,7 +79,7 @@ def look(index: int) -> Look:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Our settings over matplotlib's own, whatever the user's matplotlibrc says."""
+    """Our settings over matplotlib's defaults, independent of the user's matplotlibrc."""
     defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in KEPT}
     settings: Any = {**defaults, **SETTINGS}  # matplotlib knows its keys as literals only
     with matplotlib.rc_context(settings):
@@ -94,5 +94,5 @@ def new_figure(height: float) -> Figure:
 
 
 def points(pixels: float) -> float:
-    """Pixels as the points that matplotlib asks for."""
+    """Pixels as matplotlib's points."""
     return pixels * 72 / DPI

@@ -1,4 +1,4 @@
-"""Names as charts show them: literal, measured, wrapped, shortened."""
+"""Names in charts: literal, measured, wrapped, shortened."""
 
 import re
 from functools import lru_cache
@@ -11,7 +11,7 @@ from .style import DPI, WIDTH, points
 
 LINE = 1.3  # line height
 _PART = re.compile(r".*[_/,;=.-]")  # a part of a long name, up to its last sign
-NARROWEST = 0.2  # width of a letter, both in sizes of the font
+NARROWEST = 0.2  # width of the narrowest letter, in font sizes
 
 
 @lru_cache(maxsize=1)
@@ -32,14 +32,14 @@ def _renderer() -> RendererAgg:
 
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: float) -> float:
-    """Pixels that one line of text takes."""
+    """The width of one line of text in pixels."""
     font = FontProperties(family="DejaVu Sans", size=points(size))
     measure = _renderer().get_text_width_height_descent
     return float(measure(text, font, ismath=False)[0])  # type: ignore[no-untyped-call]  # untyped there
 
 
 def wrapped(text: str, size: float, width: float, lines: int) -> list[str]:
-    """The text in so many lines of a width, shortened in its middle if it must be."""
+    """The text in at most this many lines of a width, shortened in its middle if needed."""
     text = clean(text)
     found = _break(text, size, width)
     keep = min(len(text), int(lines * width / (size * NARROWEST)) + 1)
@@ -64,7 +64,7 @@ def _break(text: str, size: float, width: float) -> list[str]:
 
 
 def _pieces(word: str, size: float, width: float) -> list[str]:
-    """One word in pieces that fit, parted behind a sign where one is in the second half."""
+    """One word in pieces that fit, split after a sign if there is one in the second half."""
     pieces = [""]
     for character in word:
         if pieces[-1] and text_width(pieces[-1] + character, size) > width:

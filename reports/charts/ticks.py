@@ -1,4 +1,4 @@
-"""Where axes are marked: plain numbers, few enough to read."""
+"""Ticks of axes: plain numbers, few enough to read."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ DECADE = tuple(float(n) for n in range(1, 10))
 
 
 def tick_text(x: float) -> str:
-    """A tick as plain as can be: 64, 0.5, 2,048, 1e-5."""
+    """A tick in the plainest format: 64, 0.5, 2,048, 1e-5."""
     return number(float(f"{x:.6g}"))
 
 
@@ -27,7 +27,7 @@ def log_limits(values: Sequence[float], share: float, least: float) -> tuple[flo
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between the limits of a log axis, four of them or more where that can be."""
+    """Round numbers between the limits of a log axis, four of them or more if possible."""
     found: list[float] = []
     for subs in SUBS:
         ticks = _multiples(subs, low, high)
@@ -53,7 +53,7 @@ def linear_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def value_ticks(values: Sequence[float], places: Sequence[float], size: float) -> list[float]:
-    """The values themselves where their texts fit, powers of two where they are many."""
+    """The values themselves if their texts fit, powers of two for many values."""
     both = list(zip(values, places, strict=True))
     powers = [(x, place) for x, place in both if math.log2(x).is_integer()]
     found: list[float] = []
@@ -67,7 +67,7 @@ def value_ticks(values: Sequence[float], places: Sequence[float], size: float) -
 
 
 def _multiples(subs: Sequence[float], low: float, high: float) -> list[float]:
-    # More decades than `numticks` would be thinned by a rule of matplotlib's own.
+    # More decades than `numticks` would be thinned by matplotlib's own rule.
     ticks = LogLocator(10, subs, numticks=10_000).tick_values(low, high)
     return _within(ticks, low, high)
 

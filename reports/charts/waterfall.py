@@ -1,4 +1,4 @@
-"""Parts that add up to a whole: each bar begins where the one above it ends."""
+"""Parts that add up to a whole: each bar begins at the end of the one above it."""
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -27,9 +27,9 @@ def draw_waterfall(
         reach[-1] = max(reach[-1], whole.high or 0.0)
         low = min(0.0, *starts, *ends)
         high = max(reach) * 1.02
-        for _ in range(200):  # a wider axis moves every bar, so the room is found by trying
+        for _ in range(200):  # a wider axis moves every bar, so the room is found by iteration
             panel.axes.set_xlim(low, high)
-            texts = [panel.place(x, 0)[0] + rows.beside(i) for i, x in enumerate(reach)]
+            texts = [panel.place(x, 0)[0] + rows.width_of_value(i) for i, x in enumerate(reach)]
             if max(texts) <= WIDTH - EDGE:
                 break
             high *= 1.08

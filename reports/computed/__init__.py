@@ -1,11 +1,11 @@
-"""Reports that are computed: NAME.py says which numbers and columns, NAME.md.j2 the sentences.
+"""Computed reports: NAME.py has the numbers and columns, NAME.md.j2 the sentences.
 
-A pair of such files is a report: `bench report NAME`, a region `report=NAME`, and what the command
-of that name writes. NAME.py has `answer(warehouse, query)`, which gives a Decision; COLUMNS for
-programs; SHOWN for people, as column and heading; `cells(names, row, facts)`, the cells that people
-read; PLACES, if the report can be requested by name. If it has them, also: KEEP, headings that a
-narrow terminal drops last, or `keep(facts)`; `shown(facts)` in place of SHOWN; RANKED, where people
-see the first rows alone unless they ask for all.
+A pair of such files is a report: `bench report NAME`, a region `report=NAME`, and the output of the
+command of that name. NAME.py has `answer(warehouse, query)`, which returns a Decision; COLUMNS for
+programs; SHOWN for people, as column and heading; `cells(names, row, facts)`, the cells for people;
+PLACES, if the report can be requested by name. Optional: KEEP, headings that a narrow terminal
+drops last, or `keep(facts)`; `shown(facts)` in place of SHOWN; RANKED, if people see only the first
+rows by default.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...project.short import Names
 
-if TYPE_CHECKING:  # pages ask for the names of reports alone
+if TYPE_CHECKING:  # pages need only the names of reports
     from ...decide.query import Query
     from ...decide.rows import Decision, Row
     from ...schema.warehouse import Warehouse
@@ -29,7 +29,7 @@ _TEMPLATE = ".md.j2"
 
 
 class Report(Protocol):
-    """A computed report, as its module has it."""
+    """The interface of a computed report's module."""
 
     PLACES: tuple[str, ...]
     COLUMNS: tuple[str, ...]
@@ -42,7 +42,7 @@ class Report(Protocol):
 
 @cache
 def reports(place: str | None = None) -> tuple[str, ...]:
-    """The computed reports that may be asked for by name in a place, or all; a folder listing."""
+    """The computed reports that can be requested by name in a place, or all; a folder listing."""
     folder = files(__package__ or "bench.reports.computed")
     found = sorted(file.name.removesuffix(_TEMPLATE) for file in folder.iterdir()
                    if file.name.endswith(_TEMPLATE) and not file.name.startswith("_"))  # fmt: skip
@@ -50,7 +50,7 @@ def reports(place: str | None = None) -> tuple[str, ...]:
 
 
 def offers(place: str, name: str) -> bool:
-    """Whether a computed report may be asked for by this name in a place; only its file is read."""
+    """Whether a computed report can be requested by this name in a place; only reads its file."""
     return name in reports() and place in report(name).PLACES
 
 
@@ -60,23 +60,23 @@ def report(name: str) -> Report:
 
 
 def answered(warehouse: Warehouse, name: str, query: Query) -> Answer:
-    """The report called `name` about what a query asks for, as commands and regions show it."""
+    """The answer of the report `name` to a query, in the form of commands and regions."""
     return presented(report(name).answer(warehouse, query), names_of(warehouse), query.most)
 
 
 def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
-    """A decision with its sentences and cells; `most` limits the rows that people are shown."""
+    """A decision with its sentences and cells; `most` limits the rows for people."""
     from ..answer import Answer
     from .sentences import sentences
 
     of = report(decision.name)
     rows, facts = decision.rows, decision.facts
     shown = rows[:most] if most and getattr(of, "RANKED", False) else rows
-    said, notes = sentences(names, decision, len(rows) - len(shown))
+    summary, notes = sentences(names, decision, len(rows) - len(shown))
     columns = getattr(of, "shown", lambda facts: of.SHOWN)(facts)
     keep = of.keep(facts) if hasattr(of, "keep") else getattr(of, "KEEP", ())
     return Answer(
-        said,
+        summary,
         of.COLUMNS,
         columns,
         rows,

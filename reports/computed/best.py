@@ -1,4 +1,4 @@
-"""Which configuration is best: ranked as measured, with what qualifies the order."""
+"""The best configurations: ranked as measured, with qualifications of the order."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns that people see, with what days are for where that is a unit."""
+    """The columns for people, days headed by their budget if that is a unit."""
     return days_headed(costs_headed(SHOWN, facts), facts["plan"])
 
 
 def keep(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """What it is ranked by, the rate and the place have room before all others."""
+    """The ranking column, the rate and the place are dropped last."""
     heads = dict(shown(facts))
     wanted = (facts["order"].column, "tokens_per_s", "where") if "order" in facts else ()
     return tuple(heads[name] for name in wanted if name in heads)
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     return {
         **with_words(names, row),
         "jobs": row["jobs"] if row["jobs"] > 1 else None,

@@ -1,4 +1,4 @@
-"""What a change does: effects between matched jobs, with what can be said of each."""
+"""Effects of a change between matched jobs, with a verdict on each."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns that people see: of a gate the metrics that decide, before where they stand."""
+    """The columns for people: for a gate the deciding metrics first, before their places."""
     own = tuple(one for one in SHOWN if one[0] not in facts["hidden"])
     if "gate" not in facts:
         return own
@@ -66,7 +66,7 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     low, high = row["speedup_low"], row["speedup_high"]
     printed = row["measure"] == "tflops"
     cvs = [row["cv_base_percent"], row["cv_percent"]]
@@ -92,7 +92,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _gate_cells(row: Row, gate: Mapping[str, Any] | None) -> dict[str, str]:
-    """By how much each metric of a gate got worse; less is meant of tokens/s."""
+    """The relative deterioration of each metric of a gate; for tokens/s a decrease."""
     if gate is None:
         return {}
     found = {"worse": "worse" if row["worse"] else ""}

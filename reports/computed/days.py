@@ -1,4 +1,4 @@
-"""How long a training takes, per configuration, with what makes it vary."""
+"""The length of a training, by configuration, with its sources of variation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed
 
 RANKED = True
-PLACES = ()  # a page has this name: in a region columns= or group= ask for this one
+PLACES = ()  # a page has this name: in a region columns= or group= select this report
 COLUMNS = (
     "rank", "ties_with", "days", "days_low", "days_high", "range_from", "goodput", "goodput_from",
     "budget_tokens", "ramp_up_steps", "ramp_up_days", "device_hours", *COST_COLUMNS,
@@ -44,12 +44,12 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns that people see, with what days are for where that is a unit."""
+    """The columns for people, days headed by their budget if that is a unit."""
     return days_headed(costs_headed(SHOWN, facts), facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     tokens = row["budget_tokens"] if facts["plan"].tokens is None else None
     return {
         **with_words(names, row),

@@ -1,4 +1,4 @@
-"""Which runs failed: the latest first, with when they ran, the cause and where it is printed."""
+"""Failed runs: the latest first, with their times, the cause and its place."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SHOWN = (
     ("recurs_text", "Recurs"), ("hosts_text", "Hosts"), ("job", "Job"), ("size", "Model"),
     ("configuration", "Configuration"),
 )  # fmt: skip
-KEEP = ("Where", "Status", "Why")  # which run, how it ended, the line that says it
-_MOST = 4  # hosts that a cell names
+KEEP = ("Where", "Status", "Why")  # the run, its end, the line of evidence
+_MOST = 4  # hosts listed in a cell
 
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:
@@ -35,7 +35,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     named = row["hosts"]
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     sized = row["dp"] or row["tp"] or row["pp"] or row["nodes"] or row["mbs"]

@@ -1,4 +1,4 @@
-"""What git knows of the numbers of documents: when each appeared, changed and went."""
+"""The history of documents' numbers in git: when each appeared, changed and disappeared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A change as people read it."""
+    """A change formatted for people."""
     return {
         **row,
         "row": names.place(row["now"]) if row["now"] else f"{names.place(row['where'])} (removed)",

@@ -1,4 +1,4 @@
-"""Configurations next to the best that nobody has run, as `bench best --neighbours` lists them."""
+"""Unmeasured configurations next to the best, for `bench best --neighbours`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     return {
         **with_words(names, {**row, "tflops": None}),
         "memory_text": significant(row["memory_gb_predicted"], 2),

@@ -1,4 +1,4 @@
-"""What a configuration that nobody ran would give, with 90% intervals and what it rests on."""
+"""Predictions of unmeasured configurations, with 90% intervals and their basis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..costs import COSTS, cost_cells, costs_headed
 
 _HALF = 0.5
 RANKED = True
-PLACES = ()  # a command: what is asked of it are sizes that no page selects by
+PLACES = ()  # a command: its request has sizes that no page selects by
 PREDICTED = (
     "tokens_per_s_per_device_low", "tokens_per_s_per_device_high", "memory_gb_predicted",
     "memory_gb_low", "memory_gb_high", "memory_gb_device", "out_of_memory", "days", "days_low",
@@ -47,12 +47,12 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns that people see, with what days are for where that is a unit."""
+    """The columns for people, days headed by their budget if that is a unit."""
     return days_headed(costs_headed(SHOWN, facts), facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     measured = row["basis"] == "measured"
     words = with_words(names, row)
     need = None if measured else row["memory_gb_predicted"]
@@ -75,7 +75,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chance(row: Row) -> str | None:
-    """P(OOM) as people read it; where no run left out was missed by as much, a bound."""
+    """P(OOM) as text; a bound if no left-out run was missed by as much."""
     share = row["out_of_memory"]
     if share is None:
         return None

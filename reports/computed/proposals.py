@@ -1,4 +1,4 @@
-"""The runs worth most to make next, as `bench plan` lists them."""
+"""The most valuable runs to make next, for `bench plan`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..answer import MEASURED, RUN
 from .predict import PREDICTED
 from .predict import cells as predicted_cells
 
-PLACES = ()  # a command: its limits are no words of a region
+PLACES = ()  # a command: its limits are not options of a region
 COLUMNS = (
     "rank", "changes", *RUN, *MEASURED, *PREDICTED, "expected_gain", "chance_of_best", "narrows",
     "why", "run_device_hours", "run_cost", "left_out",
@@ -30,12 +30,12 @@ SHOWN = (
 
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:
-    """The five runs worth most."""
+    """The five most valuable runs."""
     return proposed(warehouse, query, {}, 5, Limits())
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     return {
         **predicted_cells(names, row, facts),
         "gain": percent(row["expected_gain"], 2) if row["expected_gain"] >= 1e-4 else "0%",

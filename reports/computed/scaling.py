@@ -1,4 +1,4 @@
-"""How rates grow with devices: groups of runs that differ in these alone, and their fits."""
+"""Scaling of rates with devices: groups of runs that differ in these alone, and their fits."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SHOWN = (
 
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:
-    """How the runs of a query scale."""
+    """The scaling of the runs of a query."""
     return scaled(candidates(warehouse, query))
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     low, high = row["efficiency_low"], row["efficiency_high"]
     return {
         **with_words(names, row),

@@ -21,14 +21,14 @@ from ..compiled import Compiled
 from ..words import level_words, text_of
 
 _NAMES = "names"  # in the context: the short names of the sources
-_BREAK = "---"  # the line between what stands above the table and what stands below it
+_BREAK = "---"  # the line between the text above the table and the text below it
 _BLANKS = str.maketrans("\r\n", "  ")
 
 
 def sentences(
     names: Names, decision: Decision, more: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What is said above the table of a decision, and below; `more` rows are not shown."""
+    """The sentences above the table of a decision, and below; `more` rows are not shown."""
     context: Mapping[str, Any] = {
         "rows": decision.rows, "left_out": decision.left_out, "more": more, _NAMES: names,
         **decision.facts,
@@ -39,8 +39,8 @@ def sentences(
     return tuple(filter(None, lines[:at])), tuple(filter(None, lines[at + 1 :]))
 
 
-def said(names: Names, template: str, context: Mapping[str, Any]) -> list[str]:
-    """The sentences of a part `_NAME.j2`, which pages tell beside their own."""
+def part_sentences(names: Names, template: str, context: Mapping[str, Any]) -> list[str]:
+    """The sentences of a part `_NAME.j2`, which pages add to their own."""
     text = _environment().get_template(template).render({**context, _NAMES: names})
     return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
 
@@ -88,7 +88,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _one_line(value: object) -> object:
-    """A value from a source cannot begin another sentence."""
+    """The value on one line: text of a source cannot begin another sentence."""
     return value.translate(_BLANKS) if isinstance(value, str) else value
 
 
@@ -108,9 +108,9 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _shares_of_peaks(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
-    """A row of each peak that MFU is computed of, how many rows have one, for how many the number
-    format is a guess, and the rows whose MFU is as printed."""
-    # Filters of templates take ten times as long a row.
+    """A row of each peak that MFU is computed from, the number of rows with one, the number with an
+    assumed number format, and the rows with printed MFU."""
+    # Filters of templates take ten times as long per row.
     shares = [row for row in rows if row["mfu"] is not None]
     known = [row for row in shares if row["mfu_from"] == "computed"]
     peaks = {str(row["peak_name"]).lower(): row for row in reversed(known)}

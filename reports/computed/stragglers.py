@@ -1,4 +1,4 @@
-"""Which hosts are in slow or failed jobs more often than chance: an exact test for each host."""
+"""Hosts in slow or failed jobs more often than by chance: an exact test for each host."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns, headed by what is counted."""
+    """The columns, headed by the counted events."""
     head = {"marked": facts["by"].capitalize()}
     return tuple((name, head.get(name, title)) for name, title in SHOWN)
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     places = [names.place(where) for where in row["places"]]
     more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
     return {

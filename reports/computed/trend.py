@@ -1,4 +1,4 @@
-"""A metric of each configuration over time: the level now, the levels before, where it changed."""
+"""A metric of each configuration over time: its present and former levels, and changes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The columns, the value headed by its metric, what a level holds by what orders it."""
+    """The columns, the value headed by its metric, a level's length by the order of runs."""
     heads = {"value_text": HEADS.get(facts["column"], facts["metric"])}
     if facts["by"] == REVISION:
         heads["jobs"] = "Revisions"
@@ -56,13 +56,13 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def labels(names: Names, facts: Mapping[str, Any]) -> list[str]:
-    """What tells each configuration from the others, in the order of their numbers."""
+    """Labels that distinguish the configurations, in the order of their numbers."""
     firsts = [one["series"].rows[0][0] for one in facts["series"]]
     return labels_of(names, firsts, _LABEL)
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as people read it."""
+    """A row formatted for people."""
     change = row["change"]
     return {
         **row,

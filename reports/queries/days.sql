@@ -5,7 +5,7 @@
 -- from model: boundaries told
 
 -- name: left_out
--- Runs with a time that no ranking may hold, each with its reasons; copies are told apart.
+-- Runs with a time that are excluded from rankings, each with its reasons; copies are told apart.
 SELECT uri, line, left_out AS reason FROM selected
 WHERE left_out IS NOT NULL AND left_out <> 'copy' AND kind = 'measured'
 ORDER BY uri, line;

@@ -1,4 +1,4 @@
--- What was measured of one model, and what it means in days. Reads the temporary table `selected`.
+-- The measurements of one model, and the days that they imply. Reads the temporary table `selected`.
 -- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system, and
 -- $sweep_rows_shown, of published tables (0: all).
 -- computed: ranked effects scaling seconds
@@ -47,8 +47,8 @@ FROM statements
 WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 
 -- name: faster
--- Runs that would lead their system if they were not left out, by the time that is printed, or by the one that the
--- audit suggests where it knows one alone.
+-- Runs that would lead their system if they were not left out, by the printed time, or by the one that the
+-- audit suggests if there is only one.
 WITH repaired AS (
     SELECT run_id, any_value(suggestion) AS suggestion,
         try_cast(regexp_extract(any_value(suggestion), '(?:^|, )Sec/it[ =]([0-9.]+)(?:[,;]|$)', 1) AS DOUBLE) AS seconds
@@ -80,13 +80,13 @@ WHERE (s.kind = 'measured' OR $most = 0)
 GROUP BY ALL ORDER BY t.uri, t.header_line;
 
 -- name: boundaries
--- Changes after which numbers do not compare, with what is stated of them.
+-- Changes after which numbers do not compare, with their statements.
 SELECT DISTINCT s.uri, e.regime AS epoch, e.boundary
 FROM regimes e JOIN selected s ON s.run_id = e.run_id
 WHERE s.kind = 'measured' ORDER BY s.uri, e.regime;
 
 -- name: sweep_rows
--- With the cells of the first tables alone, until as many rows are reached as a page shows.
+-- With cells only of the first tables, up to the number of rows that a page shows.
 WITH counted AS (
     SELECT s.table_id, t.uri, t.header_line, count(*) FILTER (s.status = 'ok') AS rows
     FROM selected s JOIN tables t ON t.table_id = s.table_id WHERE s.kind = 'measured' GROUP BY ALL
@@ -113,7 +113,7 @@ WHERE s.table_id IS NOT NULL AND (s.kind = 'measured' OR $most = 0)
 ORDER BY s.table_id, s.line;
 
 -- name: sweep_context
--- What text around a table states for all of its rows, and its heading does not say.
+-- Statements of the text around a table for all of its rows that are not in its heading.
 SELECT s.table_id, f.field, min(f.value) AS value, min(f.line) AS line
 FROM (SELECT run_id, table_id, count(*) OVER (PARTITION BY table_id) AS rows FROM selected WHERE kind = 'measured') s
 JOIN (
@@ -135,7 +135,7 @@ LEFT JOIN run_stats g ON g.run_id = s.run_id AND g.metric = 'gbs'
 WHERE s.origin IN ('log', 'quote') ORDER BY s.uri, s.line;
 
 -- name: left_out
--- What is excluded, each run once with all reasons; copies last.
+-- Excluded runs, each once with all reasons; copies last.
 SELECT s.uri, s.line, bool_and(l.reason = 'copy') AS is_copy,
     string_agg(l.detail, '; ' ORDER BY l.reason, l.detail) FILTER (l.reason <> 'copy' OR s.left_out = 'copy') AS detail,
     any_value(f.suggestion) AS suggestion
@@ -147,7 +147,7 @@ LEFT JOIN (
 GROUP BY s.uri, s.line, s.run_id ORDER BY is_copy, s.uri, s.line;
 
 -- name: told
--- What users tell: where sources are silent, and where they say otherwise.
+-- Annotations by users: where sources are silent, and where they contradict.
 SELECT u.field, u.value, u.origin, u.file, u.line, u.reason, u.author, u.stated_on,
     CASE WHEN u.outcome IN ('contradicts', 'outvoted', 'superseded') THEN u.stated END AS stated,
     list_sort(list_distinct(list(s.uri))) AS uris, count(*) AS runs

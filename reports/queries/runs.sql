@@ -1,4 +1,4 @@
--- One row a run: configuration, result, and where it stands. Reads the temporary table `selected`.
+-- One row a run: configuration, result, and place. Reads the temporary table `selected`.
 
 -- from model: told
 

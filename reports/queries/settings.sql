@@ -1,4 +1,4 @@
--- What one setting changes: configurations that differ in nothing else, beside each other.
+-- The effect of one setting: pairs of configurations that differ in nothing else.
 -- Reads the temporary table `selected`. A setting is an environment variable, an option of the
 -- scheduler, a clock; the unit of replication is the run.
 
@@ -34,7 +34,7 @@ WITH good AS (
 )
 SELECT *, step_time_s / base.step_time_s - 1 AS change,
     fastest > base.slowest OR slowest < base.fastest AS apart,
-    -- Of all ways to deal these times to the two settings, those as far apart as this, either way.
+    -- Among all assignments of these times to the two settings, those at least as far apart, either way.
     factorial((n + base.n)::INTEGER) / (2 * factorial(n::INTEGER) * factorial(base.n::INTEGER)) AS one_in
 FROM ranked WHERE place > 1
 ORDER BY flag, origin = 'log', system, size, nodes NULLS LAST, world_size, dp, tp, pp, mbs, gbs, others, value;

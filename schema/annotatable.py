@@ -1,4 +1,4 @@
-"""What users may tell of a run: columns of the schema, each with its type, unit and meaning."""
+"""Fields of a run that users may annotate: columns of the schema with type, unit and meaning."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _LONGEST = 200
 
 
 @cache
-def tellable() -> Mapping[str, Field]:
-    """Every column that users may tell, in the order of listings."""
+def annotatable_fields() -> Mapping[str, Field]:
+    """Every field that users may annotate, in the order of listings."""
     return {field.name: field for field in stated_by("user")}
 
 
-def parse_told(field: str, text: str, where: str = "") -> str:
-    """The value of a column as it is stored: checked, typed, as text.
+def parse_value(field: str, text: str, where: str = "") -> str:
+    """The stored text of a value: checked and typed.
 
-    Raises BenchError for a column that nobody may tell, and for a value that does not fit it.
+    Raises BenchError for a field that cannot be annotated, and for an invalid value.
     """
-    column = tellable().get(field)
+    column = annotatable_fields().get(field)
     if column is None:
         raise unknown_field(field, where)
     value = text.strip()
@@ -38,10 +38,10 @@ def parse_told(field: str, text: str, where: str = "") -> str:
 
 
 def unknown_field(field: str, where: str = "") -> BenchError:
-    """The error for a name that is no column, with the one that may be meant."""
+    """The error for an unknown name, with the field that may be meant."""
     plain = field.strip().casefold().replace("-", "_")
     meant = named("also").get(plain)
-    known = list(tellable())
+    known = list(annotatable_fields())
     hint = f"did you mean {meant!r}?" if meant else did_you_mean(plain, known)
     return BenchError(f"unknown field {field!r}", where=where, hint=hint)
 
@@ -53,7 +53,7 @@ def _example(column: Field) -> str:
 
 
 def _whole(column: Field, text: str) -> str | None:
-    """A whole number above zero, 1_024 and 1,024 alike; a stage of ZeRO is 0 to 3."""
+    """A positive whole number, 1_024 and 1,024 alike; a stage of ZeRO is 0 to 3."""
     bare = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text)
     found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,12})?)([MBT]?)", bare)
     value = Decimal(found[1]).scaleb(_SUFFIXES[found[2]]) if found else Decimal(-1)
@@ -64,7 +64,7 @@ def _whole(column: Field, text: str) -> str | None:
 
 
 def _number(column: Field, text: str) -> str | None:
-    """A number above zero; of parameters in 1e9, with or without the letter for its size."""
+    """A positive number; parameters are in 1e9, with or without the letter for their size."""
     found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)\s*([MBT]?)", text)
     if not found:
         return None
@@ -79,7 +79,7 @@ def _truth(column: Field, text: str) -> str | None:
 
 
 def _word(column: Field, text: str) -> str | None:
-    """A text; of a column with words of its own one of them, whatever it is called elsewhere."""
+    """A text; for a field with a vocabulary one of its words, also by synonyms."""
     if column.words is None:
         return text if text.isprintable() else None
     low = text.casefold().removeprefix("torch.")

@@ -1,4 +1,4 @@
-"""The configuration that a prediction is asked of: a measured run with some sizes changed."""
+"""The requested configuration of a prediction: a measured run with some sizes changed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ SHAPE = ("layers", "hidden", "heads")
 KINDS = ("recompute", "dtype")
 _MICRO = (1, 2, 4, 8, 16, 32)
 _MOVABLE = ("nodes", "tp", "pp", "mbs", "gbs", "hidden")
-_WEIGHT = {"tp": 0.6, "pp": 0.5, "mbs": 0.4, "gbs": 0.9}  # of a doubling, to the nearest possible
-# What was measured of another run, and must not pass for this one's.
+_WEIGHT = {
+    "tp": 0.6,
+    "pp": 0.5,
+    "mbs": 0.4,
+    "gbs": 0.9,
+}  # of a doubling, for `_nearest`
+# Measurements of the base, which are not those of the new configuration.
 _MEASURED = (
     "step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
     "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
@@ -28,15 +33,15 @@ _MEASURED = (
 )  # fmt: skip
 
 
-def base_of(rows: Sequence[Row], asked: Mapping[str, Any]) -> Row:
-    """The measured run nearest to what is asked, of equal ones the fastest.
+def base_of(rows: Sequence[Row], request: Mapping[str, Any]) -> Row:
+    """The measured run nearest to the request, of equal ones the fastest.
 
     `rows` are not empty.
     """
 
     def distance(row: Row) -> tuple[float, float, str, int]:
         apart = 0.0
-        for name, value in asked.items():
+        for name, value in request.items():
             have = row[name]
             if isinstance(value, (int, float)) and name != "zero_stage":
                 apart += abs(math.log2(value / have)) if have else 1.0
@@ -49,48 +54,48 @@ def base_of(rows: Sequence[Row], asked: Mapping[str, Any]) -> Row:
     return min(rows, key=distance)
 
 
-def made_of(base: Row, asked: Mapping[str, Any]) -> Row:
-    """The base with the sizes asked for; DP is what TP, PP and CP leave of the devices.
+def with_sizes(base: Row, request: Mapping[str, Any]) -> Row:
+    """The base with the requested sizes; DP follows from the devices and TP, PP and CP.
 
-    Where that cannot be, TP, PP, MBS and GBS that are not asked for move to the nearest sizes with
-    which it can, and `moved` holds them. Raises BenchError where none can, with the rule that is
-    broken and the nearest possible sizes.
+    If that is impossible, TP, PP, MBS and GBS that are not requested move to the nearest possible
+    sizes, and `moved` has them. Raises BenchError if none are possible, with the violated rule and
+    the nearest possible sizes.
     """
-    made = changed(base, asked)
-    why = impossible(made, asked)
+    made = changed(base, request)
+    why = impossible(made, request)
     if why is None:
         return made
-    free = [name for name in ("tp", "pp", "mbs", "gbs") if name not in asked and base[name]]
-    found = _nearest(base, asked, (), free)
+    free = [name for name in ("tp", "pp", "mbs", "gbs") if name not in request and base[name]]
+    found = _nearest(base, request, (), free)
     if found is not None:
         moved = {name: found[name] for name in free if found[name] != base[name]}
         return {**found, "moved": moved}
-    found = _nearest(base, asked, [name for name in _MOVABLE if asked.get(name)], free)
+    found = _nearest(base, request, [name for name in _MOVABLE if request.get(name)], free)
     if found is None:
         raise BenchError("this configuration cannot be", why=why, hint="change --tp, --pp or --gbs")
-    told = [name for name in _MOVABLE if asked.get(name) or found[name] != base[name]]
-    told = [name for name in told if found[name]]
-    told += ["dp"] if "dp" in asked else []
-    shown = " ".join(f"--{name.replace('_', '-')} {found[name]}" for name in told)
+    options = [name for name in _MOVABLE if request.get(name) or found[name] != base[name]]
+    options = [name for name in options if found[name]]
+    options += ["dp"] if "dp" in request else []
+    shown = " ".join(f"--{name.replace('_', '-')} {found[name]}" for name in options)
     raise BenchError("this configuration cannot be", why=why, hint=f"the nearest that can: {shown}")
 
 
-def changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The base with the sizes asked for, whether or not it can be."""
+def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The base with the requested sizes, possible or not."""
     base = with_dp(base)
-    made: dict[str, Any] = {**base, **asked}
+    made: dict[str, Any] = {**base, **request}
     per_node = (
         base["device_count"] / base["nodes"] if base["nodes"] and base["device_count"] else None
     )
     split = math.prod(made[name] or 1 for name in ("tp", "pp", "cp"))
     devices = base["device_count"]
-    if "nodes" in asked:
-        devices = round(asked["nodes"] * per_node) if per_node else asked["nodes"]
-    elif "dp" in asked:
-        devices = asked["dp"] * split
+    if "nodes" in request:
+        devices = round(request["nodes"] * per_node) if per_node else request["nodes"]
+    elif "dp" in request:
+        devices = request["dp"] * split
         made["nodes"] = math.ceil(devices / per_node) if per_node else None
-    made["dp"] = asked.get("dp") or (devices // split if devices else None)
-    batch = asked.get("gbs") or base["gbs"]
+    made["dp"] = request.get("dp") or (devices // split if devices else None)
+    batch = request.get("gbs") or base["gbs"]
     if base["device_batch"] and not batch:
         batch = None
         made["tokens_per_step"] = base["tokens_per_step"] and (
@@ -99,18 +104,18 @@ def changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
     seq_len = made["seq_len"]
     if batch and seq_len:
         made["tokens_per_step"] = batch * seq_len
-    shaped = any(name in asked for name in SHAPE)
+    shaped = any(name in request for name in SHAPE)
     params = _parameters(made) if shaped else None
     flops = (
         base["model_flops"]
         and base["tokens_per_step"]
         and (base["model_flops"] / base["tokens_per_step"])
     )
-    if "dtype" in asked and asked["dtype"] != base["dtype"]:
+    if "dtype" in request and request["dtype"] != base["dtype"]:
         device = device_of(base["device"]) if base["device"] else None
-        peak = device.peak.get(asked["dtype"]) if device else None
+        peak = device.peak.get(request["dtype"]) if device else None
         made["peak_tflops"], made["dtype_printed"], made["recipe"] = peak, None, None
-        made["peak_name"] = f"{device.name} {asked['dtype']}" if device and peak else None
+        made["peak_name"] = f"{device.name} {request['dtype']}" if device and peak else None
     made |= dict.fromkeys(_MEASURED)
     made |= {
         "devices": devices, "device_count": devices, "world_size": devices, "gbs": batch,
@@ -128,7 +133,7 @@ def changed(base: Row, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(row: Row) -> float | None:
-    """Parameters of a GPT of this shape (P1), as far as it is stated."""
+    """Parameters of a GPT of this shape (P1), if it is stated."""
     layers, hidden = row["layers"], row["hidden"]
     if not (layers and hidden):
         return None
@@ -136,8 +141,8 @@ def _parameters(row: Row) -> float | None:
     return float(layers * (12 * hidden**2 + 13 * hidden) + hidden * (vocab + s) + 2 * hidden)
 
 
-def impossible(made: Row, asked: Mapping[str, Any]) -> str | None:
-    """The rule of arithmetic that a configuration breaks."""
+def impossible(made: Row, request: Mapping[str, Any]) -> str | None:
+    """The arithmetic rule that a configuration violates."""
     devices = made["device_count"]
     split = {name: made[name] or 1 for name in ("tp", "pp", "cp")}
     product = math.prod(split.values())
@@ -145,13 +150,13 @@ def impossible(made: Row, asked: Mapping[str, Any]) -> str | None:
     if devices and devices % product:
         words += f" = {product}" if " x " in words else ""
         return f"{words} does not divide {number(devices)} devices"
-    if devices and asked.get("dp") and asked["dp"] * product != devices:
+    if devices and request.get("dp") and request["dp"] * product != devices:
         return (
-            f"DP {asked['dp']} x {words or 'TP 1'} = {asked['dp'] * product},"
+            f"DP {request['dp']} x {words or 'TP 1'} = {request['dp'] * product},"
             f" of {number(devices)} devices"
         )
     heads, hidden = made["heads"], made["hidden"]
-    if {"heads", "hidden"} & asked.keys() and heads and hidden and hidden % heads:
+    if {"heads", "hidden"} & request.keys() and heads and hidden and hidden % heads:
         return f"hidden size {number(hidden)} does not divide by {number(heads)} heads"
     if not made["dp"]:
         return None
@@ -159,48 +164,48 @@ def impossible(made: Row, asked: Mapping[str, Any]) -> str | None:
 
 
 def _nearest(
-    base: Row, asked: Mapping[str, Any], axes: Sequence[str], free: Sequence[str]
+    base: Row, request: Mapping[str, Any], axes: Sequence[str], free: Sequence[str]
 ) -> Row | None:
-    """The possible configuration with the least doublings from what is asked and from the base;
-    `axes` of what is asked may move, and `free` sizes of the base."""
+    """The possible configuration with the fewest doublings from the request and the base; `axes` of
+    the request may move, and `free` sizes of the base."""
     best: tuple[float, Row] | None = None
     names = [name for name in (*axes, *free) if name != "gbs"]
-    start = {name: int(asked[name] if name in axes else base[name]) for name in (*axes, *free)}
-    tried = [
-        tuple(_multiples(start[name], {**base, **asked}) if name == "hidden" else
+    start = {name: int(request[name] if name in axes else base[name]) for name in (*axes, *free)}
+    ranges = [
+        tuple(_multiples(start[name], {**base, **request}) if name == "hidden" else
               _around(start[name], name in axes))
         for name in names
     ]  # fmt: skip
-    for values in itertools.product(*tried):
-        told = {**asked, **dict(zip(names, values, strict=True))}
-        # A size that nobody asked for is cheaper to move; the batch is dearest of all.
+    for values in itertools.product(*ranges):
+        tried = {**request, **dict(zip(names, values, strict=True))}
+        # Moving a size that was not requested costs less; moving the batch costs most.
         apart = sum(
-            abs(math.log2(told[name] / start[name])) * (1 if name in axes else _WEIGHT[name])
+            abs(math.log2(tried[name] / start[name])) * (1 if name in axes else _WEIGHT[name])
             for name in names
         )
         if best is not None and apart >= best[0]:
             continue
         if axes:
-            told.pop("dp", None)
+            tried.pop("dp", None)
         if "gbs" in start:
-            told["gbs"] = _batch(changed(base, told), start["gbs"])
+            tried["gbs"] = _batch(changed(base, tried), start["gbs"])
             weight = 1 if "gbs" in axes else _WEIGHT["gbs"]
-            apart += abs(math.log2(told["gbs"] / start["gbs"])) * weight
-        made = changed(base, told)
-        if (best is None or apart < best[0]) and impossible(made, told) is None:
+            apart += abs(math.log2(tried["gbs"] / start["gbs"])) * weight
+        made = changed(base, tried)
+        if (best is None or apart < best[0]) and impossible(made, tried) is None:
             best = (apart, made)
     return best[1] if best else None
 
 
 def _batch(made: Row, about: int) -> int:
-    """The batch nearest to one that replicas, and interleaved stages, divide."""
+    """The batch nearest to one that is divisible by replicas and interleaved stages."""
     unit = max(1, (made["mbs"] or 1) * (made["dp"] or 1))
     unit *= made["pp"] if (made["vpp"] or 1) > 1 else 1
     return max(1, round(about / unit)) * unit
 
 
 def _around(value: int, far: bool) -> Iterator[int]:
-    """Sizes about one: itself, neighbours by one, and by doublings; `far`: of all halves."""
+    """Candidate sizes: itself, its neighbors by one, and doublings; `far`: of all halves."""
     near = (value, value - 1, value + 1, value // 2, value * 2, value // 4, value * 4,
             1 << (value.bit_length() - 1), value - 2, value + 2)  # fmt: skip
     halves = (value >> by for by in range(3, value.bit_length())) if far else ()
@@ -208,37 +213,37 @@ def _around(value: int, far: bool) -> Iterator[int]:
 
 
 def _multiples(hidden: int, row: Row) -> Iterator[int]:
-    """Hidden sizes about one that heads and TP divide."""
+    """Candidate hidden sizes divisible by heads and TP."""
     unit = math.lcm(row["heads"] or 1, row["tp"] or 1)
     yield from dict.fromkeys((hidden, max(1, hidden // unit) * unit, (hidden // unit + 1) * unit))
 
 
-def all_of(base: Row, asked: Mapping[str, Any]) -> list[Row]:
+def all_splits(base: Row, request: Mapping[str, Any]) -> list[Row]:
     """Every feasible split of the base's devices into TP, PP and micro-batches.
 
-    TP stays in the node; sizes are those that divide the heads and the layers, else powers of two.
+    TP stays within the node; sizes divide the heads and the layers, else are powers of two.
     """
-    start = changed(base, asked)
+    start = changed(base, request)
     devices = int(start["device_count"])
     inside = round(devices / start["nodes"]) if start["nodes"] else 8
-    tps = [asked["tp"]] if "tp" in asked else _parts(start["heads"], inside)
+    tps = [request["tp"]] if "tp" in request else _parts(start["heads"], inside)
     layers = start["layers"]
-    pps = [asked["pp"]] if "pp" in asked else _stages(base, layers, devices)
-    micro = [asked["mbs"]] if "mbs" in asked else list(_MICRO) if start["mbs"] else [None]
+    pps = [request["pp"]] if "pp" in request else _stages(base, layers, devices)
+    micro = [request["mbs"]] if "mbs" in request else list(_MICRO) if start["mbs"] else [None]
     found: list[Row] = []
     for tp, pp, mbs in itertools.product(tps, pps, micro):
-        told = {**asked, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}
+        tried = {**request, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}
         if (start["vpp"] or 1) > 1 and pp == 1:
-            told["vpp"] = 1
-        made = changed(base, told)
-        if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, told) is None:
+            tried["vpp"] = 1
+        made = changed(base, tried)
+        if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, tried) is None:
             found.append(made)
     return found
 
 
 def _stages(base: Row, layers: int | None, devices: int) -> list[int]:
-    """Numbers of stages: what divides the layers, or them with the embedding's as two more; of
-    unknown layers powers of two up to those of a usual model of its size, and the run's own."""
+    """Numbers of stages: divisors of the layers, also with the embedding's as two more; for unknown
+    layers powers of two up to those of a usual model of its size, and the run's own."""
     if layers:
         return sorted({*_parts(layers, devices), *_parts(layers + 2, devices)})
     one = setting(base)
@@ -248,7 +253,7 @@ def _stages(base: Row, layers: int | None, devices: int) -> list[int]:
 
 
 def _parts(whole: int | None, most: int) -> list[int]:
-    """The divisors of a number up to another; of an unknown one the powers of two."""
+    """The divisors of a number up to a limit; for an unknown one the powers of two."""
     if not whole:
         return [1 << n for n in range(most.bit_length()) if 1 << n <= min(most, 128)]
     return [n for n in range(1, min(whole, most) + 1) if whole % n == 0]
