@@ -220,9 +220,10 @@ def _one_sided(pair: Pair) -> dict[str, Any]:
 
 def _side(rows: Sequence[Row]) -> dict[str, Any]:
     """The first run of a side, with the medians over the jobs of all."""
+    if len(rows) == 1:  # the median of one
+        return {**rows[0], "jobs": 1, "members": rows}
     medians = {name: _median(rows, name) for name in _MEASURED}
-    made = rows[0]["derivations"] if len(rows) == 1 else {}
-    return {**rows[0], **medians, "jobs": len(jobs(rows)), "members": rows, "derivations": made}
+    return {**rows[0], **medians, "jobs": len(jobs(rows)), "members": rows, "derivations": {}}
 
 
 def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Student's t and the noncentral t: tails and quantiles.
+"""Student's t and the noncentral t: tails and quantiles; of many signed ranks the normal p.
 
 Of these few functions alone; scipy, which has them too, takes longer to import than a whole answer
 to compute. tests/test_distributions.py compares the two.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import groupby
 from statistics import NormalDist
 
 _EXACT = 1e-16
@@ -24,6 +25,21 @@ def t_tail(dof: int, t: float) -> float:
     """The share of Student's t with `dof` degrees of freedom (1 or more) beyond t >= 0, on either
     side: the p of a two-sided test. It keeps its digits where it is small."""
     return _beta(dof / 2, 0.5, dof, t * t)
+
+
+def signed_rank_p(shifts: Sequence[float]) -> float:
+    """p of Wilcoxon's signed ranks by the normal approximation, of shifts that are not all zero:
+    zeros are left out, equal sizes share their middle rank (Hollander, Wolfe and Chicken,
+    Nonparametric Statistical Methods, 3.1)."""
+    ordered = sorted((shift for shift in shifts if shift), key=abs)
+    n, before, positive, ties = len(ordered), 0, 0.0, 0
+    for _, group in groupby(ordered, key=abs):
+        equal = list(group)
+        many = len(equal)
+        positive += (before + (many + 1) / 2) * sum(shift > 0 for shift in equal)
+        before, ties = before + many, ties + many**3 - many
+    deviation = math.sqrt((n * (n + 1) * (2 * n + 1) - ties / 2) / 24)
+    return math.erfc(abs(positive - n * (n + 1) / 4) / deviation / math.sqrt(2))
 
 
 @cache

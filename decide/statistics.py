@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
 from ..vocabulary.format import significant
-from .distributions import t_quantile, t_tail
+from .distributions import signed_rank_p, t_quantile, t_tail
 from .power import rank_shift, t_shift
 from .provenance import Derivation, Number, given
 from .spreads import Spread
@@ -21,6 +21,7 @@ from .spreads import Spread
 LEVEL = 0.05
 POWER = 0.8
 _ENOUGH_PAIRS = 6  # below, no signed-rank test can reach 5% (6 pairs: p = 0.031)
+_MANY_PAIRS = 50  # beyond, scipy takes the normal approximation, which needs no scipy
 _FEW = 8  # jobs of the smaller side up to which untied times are tested exactly, as scipy does
 _MOST_WAYS = 20_000  # in which jobs are dealt to two sides, for an exact test of tied times
 UNKNOWN = "not tested: no repeats"
@@ -222,6 +223,8 @@ def over_configurations(shifts: Sequence[float]) -> float | None:
     which none could reach 5%."""
     if len(shifts) < _ENOUGH_PAIRS or not any(shifts):
         return None
+    if len(shifts) > _MANY_PAIRS:
+        return signed_rank_p(shifts)
     from scipy.stats import wilcoxon
 
     return float(wilcoxon(shifts).pvalue)

@@ -1,11 +1,14 @@
-"""Student's t and the noncentral t, against scipy."""
+"""Student's t, the noncentral t and signed ranks, against scipy."""
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from scipy.special import fdtrc, nctdtr, stdtr, stdtrit
+from scipy.stats import wilcoxon
 
-from bench.decide.distributions import noncentral_t_tail, t_quantile, t_tail
+from bench.decide.distributions import noncentral_t_tail, signed_rank_p, t_quantile, t_tail
 
 DOFS = (1, 2, 3, 4, 5, 7, 10, 33, 300, 5000)
 LEVELS = (0.05, 0.01, 1e-3, 1e-4, 1e-6)
@@ -32,3 +35,14 @@ def test_the_noncentral_tail_at_what_a_test_detects(dof: int) -> None:
         for delta in (0.0, 0.5 * edge, edge, 1.2 * edge, 1.5 * edge):
             told = 1 - float(nctdtr(dof, delta, edge))
             assert noncentral_t_tail(dof, delta, edge) == pytest.approx(told, abs=1e-5)
+
+
+@pytest.mark.parametrize("count", [51, 200, 3000])
+@pytest.mark.parametrize("digits", [1, 2, 12])
+@pytest.mark.parametrize("middle", [0.0, 0.1, 1.0])
+def test_signed_ranks_are_those_of_scipy(count: int, digits: int, middle: float) -> None:
+    chance = Random(count)
+    # Of one digit many are equal, and some zero.
+    shifts = [round(chance.gauss(middle, 1), digits) for _ in range(count)]
+    theirs = float(wilcoxon(shifts).pvalue)
+    assert signed_rank_p(shifts) == pytest.approx(theirs, rel=1e-9, abs=1e-280)
