@@ -79,8 +79,9 @@ class Sources:
 
     def forget(self) -> None:
         """Close everything, so that the next region reads the files again."""
-        for key in [*self._open]:
-            self._close(key)
+        for warehouse in self._open.values():
+            warehouse.close()
+        self._open.clear()
         self._uris.clear()
 
     def __enter__(self) -> Sources:

@@ -70,6 +70,7 @@ _SEVERAL = re.compile(
     rf"(?<![\w.])(?!1\s)\d{{1,6}}\s?[x×]?\s*{_UNITS}(?!\w)|\b(?:multi|several)\b", re.I
 )
 _ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
+_SHORT = 24  # letters: what makes a count a limit stands right before it
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/]|\d\s(?:and|or|vs\.?|&))\s*$",
@@ -188,7 +189,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if found.start() in taken:
             continue
         behind = text[end:]
-        if end == found.end() or _LIMIT.search(text[: found.start()]):
+        if end == found.end() or _is_limit(text, found.start()):
             continue
         name = text[found.end() : end].strip()
         if is_machine(name) and not _UNIT_LAST.search(name):  # `64 DGX H100 GPUs`
@@ -206,10 +207,15 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         if named and not is_machine(named[0]) and not _OF_NODES.match(text, end):
             yield Fact("devices", "1", text.strip(), line, "line")
     for found in _NODES.finditer(text):
-        if found.start() not in taken and not _LIMIT.search(text[: found.start()]):
+        if found.start() not in taken and not _is_limit(text, found.start()):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
+
+
+def _is_limit(text: str, start: int) -> bool:
+    """Whether the words before a count make it a limit: `up to 64 GPUs`."""
+    return bool(_LIMIT.search(text[max(0, start - _SHORT) : start]))
 
 
 def _is_square(text: str, found: re.Match[str]) -> bool:
