@@ -82,11 +82,25 @@ def test_machines_of_a_known_number_of_devices(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("GPT-2 Training Benchmarks", "GPT-2"),
-        ("Tested on a V100 using `bert-large-uncased`", "bert-large-uncased"),
+        ("GPT-2 Training Benchmarks", "GPT-2"), ("Throughput of Llama 3", "Llama 3"),
+        ("Our model against GPT-2", None), ("A corpus like that of Llama 3", None),
         ("With the GPT-2 tokenizer", None), ("Llama 3 against Qwen2", None),
         ("Megatron GPT", None), ("see gpt2.py", None),
     ],
 )  # fmt: skip
-def test_a_model_named_without_a_size(text: str, name: str | None) -> None:
-    assert model_in(text) == name
+def test_a_model_that_a_heading_names_without_a_size(text: str, name: str | None) -> None:
+    assert model_in(text, is_heading=True) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Tested on a V100 using `bert-large-uncased`", "bert-large-uncased"),
+        ("We fine-tune the Llama 3 on 8 A100.", "Llama 3"), ("- Model: Llama 3", "Llama 3"),
+        ("We train on instructions written by GPT-4.", None),
+        ("We use the corpus of Llama 3.", None), ("It reaches GPT-2 capability.", None),
+        ("GPT-4 uses other patterns.", None), ("Trained with data from Llama 3.", None),
+    ],
+)  # fmt: skip
+def test_a_model_that_prose_says_is_trained(text: str, name: str | None) -> None:
+    assert model_in(text, is_heading=False) == name
