@@ -12,7 +12,7 @@ from .families import families_in
 from .reach import resolve, stated
 from .row import AROUND, Around
 from .sections import FoundTable
-from .subjects import names, of_table
+from .subjects import named_by, of_table
 
 _FIRST_ROWS = 40  # of a table that is looked through for names
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
@@ -62,7 +62,7 @@ class TableContext:
 
         `cells`: its words, by which statements of some rows alone are known to be of it.
         """
-        subjects = frozenset(one for one in self._subjects if names(cells, one))
+        subjects = named_by(cells, self._subjects)
         key = (subjects, *sorted(own.items()))
         if key not in self._taken:
             trusted = self._of_table.get(own.get("size"), self._near)

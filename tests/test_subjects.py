@@ -41,6 +41,26 @@ def test_of_the_rows_that_it_names(
     assert read(tmp_path, text + METHODS, "grad_accum") == [(value,) for value in each]
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "each"),
+    [
+        ("- Eager: MBS=1\n- Graph: MBS=4", ("Eager, no graph mode", "Graph mode"), (1, 4)),
+        ("- Eager: MBS=1\n- Compiled: MBS=4", ("Not the compiled model", "Eager"), (None, 1)),
+        ("- LoRA: MBS=1\n- Non-LoRA: MBS=4", ("Non-LoRA", "LoRA"), (4, 1)),
+        ("- Llama 2: MBS=1\n- Llama 3: MBS=4", ("Llama", "Llama 3"), (None, 4)),
+        ("- Llama 2: MBS=4\n- Llama 3: MBS=4", ("Llama", "Other"), (4, None)),
+        ("- Eager: MBS=1\n- LoRA: MBS=4", ("LoRA, eager", "LoRA"), (None, 4)),
+        ("- Llama: MBS=1\n- Llama 3: MBS=4", ("Llama", "Llama 3"), (1, 4)),
+    ],
+)
+def test_what_a_row_denies_or_leaves_open(
+    tmp_path: Path, text: str, names: tuple[str, str], each: tuple[int | None, int | None]
+) -> None:
+    rows = "".join(f"| {name} | 8 | 3000 |\n" for name in names)
+    table = f"\n\n| Setup | GPUs | Tokens/s/GPU |\n|---|---|---|\n{rows}"
+    assert read(tmp_path, text + table, "mbs") == [(value,) for value in each]
+
+
 def test_a_label_far_away_names_no_rows(tmp_path: Path) -> None:
     text = (
         METHODS.strip() + "\n\n## Notes\n\nConstraint: at most 48 nodes of 8 gpu a100 80gb nodes.\n"
