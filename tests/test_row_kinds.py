@@ -153,6 +153,12 @@ def test_models_cut_to_fewer_layers_have_no_size_of_the_whole_one(tmp_path: Path
     assert found == [(None,), (None,)]
     found = read(tmp_path, text + "| 8 | 8 | 1 | 9.5 |\n", "SELECT model FROM runs")
     assert found == [("80B",), ("80B",)]
+    rows = "| 48 | 8 | 1 | 9.5 |\n| 20 | 8 | 1 | 4.5 |\n"
+    found = read(tmp_path, text.replace("| 8 |", "| 48 |", 1) + rows, "SELECT model FROM runs")
+    assert found == [("80B",), ("80B",), (None,)]
+    text = text.replace("\n\n## B", "\n| 8 | 16 | 1 | 2.5 |\n\n## B")
+    found = read(tmp_path, text + "| 48 | 8 | 1 | 9.5 |\n", "SELECT model FROM runs")
+    assert found == [(None,)] * 3, "most are cut"
 
 
 def test_settings_before_the_text_are_no_title() -> None:
