@@ -12,7 +12,7 @@ from .families import families_in
 from .reach import resolve, stated
 from .row import AROUND, Around
 from .sections import FoundTable
-from .subjects import names, of_table
+from .subjects import named_by, of_table
 
 _FIRST_ROWS = 40  # of a table that is looked through for names
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
@@ -50,7 +50,7 @@ class TableContext:
         # Of rows that name no size themselves; what is said of another model is not theirs.
         named = resolve(self._reach, "size", None) if "size" in self._names else None
         self._size = parse_size(named.value) if named and named.value else None
-        self._facts_of: dict[tuple[float | None, frozenset[str]], dict[str, Fact]] = {}
+        self._facts_of: dict[object, dict[str, Fact]] = {}
         self._taken: dict[object, tuple[Around, list[Refused]]] = {}
         self._near = frozenset(filter(self._is_near, self._reach))
         self._of_table = self._agreed(rows)
@@ -62,7 +62,7 @@ class TableContext:
 
         `cells`: its words, by which statements of some rows alone are known to be of it.
         """
-        subjects = frozenset(one for one in self._subjects if names(cells, one))
+        subjects = named_by(cells, self._subjects)
         key = (subjects, *sorted(own.items()))
         if key not in self._taken:
             trusted = self._of_table.get(own.get("size"), self._near)
@@ -73,12 +73,14 @@ class TableContext:
     def _facts(
         self, own: Mapping[str, float], subjects: frozenset[str] = frozenset()
     ) -> dict[str, Fact]:
-        size = own.get("size", self._size)
-        key = size, subjects
+        size, layers = own.get("size", self._size), own.get("layers")
+        key = size, layers, subjects
         if key not in self._facts_of:
-            self._facts_of[key] = stated(
-                self._facts_found, self._everywhere, self._names, size, subjects
-            )
+            facts = [
+                one for one in self._facts_found
+                if one.only_layers is None or layers in (None, one.only_layers)
+            ]  # fmt: skip
+            self._facts_of[key] = stated(facts, self._everywhere, self._names, size, subjects)
         return self._facts_of[key]
 
     def _is_near(self, fact: Fact) -> bool:

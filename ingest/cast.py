@@ -15,6 +15,7 @@ ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "non
 FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
 LIMITS = {"integer": 2**31, "bigint": 2**63}
+COARSE = 0.015  # of a rate: half of its last digit, from which on it tells no time
 EXACT = 2**53  # below, a double is every whole number
 
 
@@ -127,11 +128,26 @@ def hours(text: str) -> float | None:
 def inverse(text: str) -> float | None:
     """One over a number: iterations a second to seconds an iteration.
 
-    Of one or two digits it is none: 0.0027 may be 364 or 377 seconds.
+    None where its last digit says too little: 0.0027 may be 364 or 377 seconds.
     """
+    return _inverse(text, _decimals(text))
+
+
+def inverse_rounded(text: str) -> float | None:
+    """The same of a number that the program rounds to three decimals: 0.5 is 0.500."""
+    return _inverse(text, max(3, _decimals(text)))
+
+
+def _decimals(text: str) -> int:
+    mantissa, _, exponent = text.lower().partition("e")
+    power = int(exponent) if NUMBER.match(text) and exponent and len(exponent) < 5 else 0
+    return len(mantissa.partition(".")[2]) - power
+
+
+def _inverse(text: str, decimals: int) -> float | None:
     value = double(text)
-    digits = re.sub(r"\D", "", text.lower().partition("e")[0]).lstrip("0")
-    return 1 / value if value and len(digits) > 2 else None
+    half = 0.5 * 10.0 ** -max(-300, min(300, decimals))
+    return 1 / value if value and half < COARSE * abs(value) else None
 
 
 def teraflops(text: str) -> float | None:
@@ -198,6 +214,7 @@ CASTS: dict[str, Callable[[str], object]] = {
         step_of,
         instant,
         inverse,
+        inverse_rounded,
         minutes,
         hours,
         teraflops,

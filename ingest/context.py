@@ -82,7 +82,7 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     elif len(sizes) == 1:
         label = next(sizes_in(text))[0]
         facts.append(Fact("size", label, text.strip(), line, scope))
-    if by_family := model_in(text):
+    if by_family := model_in(text, is_heading=scope == "heading"):
         facts.append(Fact("model_name", by_family, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
 

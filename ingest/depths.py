@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import replace
 
 from ..vocabulary.headings import columns_of
 from .cast import integer
+from .fact import Fact
 from .sections import FoundTable
 
 _SHAPED = frozenset(("size", "params", "hidden", "active_b"))
@@ -14,25 +17,38 @@ _SHAPED = frozenset(("size", "params", "hidden", "active_b"))
 def without_whole_models(tables: Sequence[FoundTable]) -> None:
     """Take the size that is said of several tables from rows whose numbers of layers differ.
 
-    A model has one depth; where rows say their width or size, these tell.
+    A model has one depth: the one that most rows have, if none is deeper; else no row is known to
+    be of it. Where rows say their width or size, these tell.
     """
     cut = [(found, layers) for found in tables if found.number and (layers := _layers(found))]
-    depths: dict[str | None, set[int]] = {}
+    depths: dict[str | None, Counter[int]] = {}
     for found, layers in cut:
         for value in {one.value for one in found.facts if one.field == "size"}:
-            depths.setdefault(value, set()).update(layers)
-    several = {value for value, found in depths.items() if len(found) > 1}
+            depths.setdefault(value, Counter()).update(layers)
+    whole = {value: _whole(found) for value, found in depths.items() if len(found) > 1}
     for found, _ in cut:
         found.facts = [
-            one for one in found.facts if one.field != "size" or one.value not in several
+            replace(one, only_layers=whole[one.value]) if _is_of(one, whole) else one
+            for one in found.facts
+            if not _is_of(one, whole) or whole[one.value]
         ]
 
 
-def _layers(found: FoundTable) -> set[int]:
+def _is_of(fact: Fact, sizes: Container[str | None]) -> bool:
+    return fact.field == "size" and fact.value in sizes
+
+
+def _whole(rows: Counter[int]) -> int | None:
+    """The depth of more rows than any other, where it is the greatest."""
+    (depth, most), (_, next_most) = rows.most_common(2)
+    return depth if most > next_most and depth == max(rows) else None
+
+
+def _layers(found: FoundTable) -> list[int]:
     """The depths that the rows of a table state; none where they state widths or sizes, too."""
     names = [column.name if column else "" for column in columns_of(found.table.header.cells)]
     if "layers" not in names or _SHAPED & set(names):
-        return set()
+        return []
     at = names.index("layers")
     cells = (row.cells[at] for row in found.table.rows if at < len(row.cells))
-    return {number for cell in cells if (number := integer(cell.strip(" *`")))}
+    return [number for cell in cells if (number := integer(cell.strip(" *`")))]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Fact:
     """One stated fact; where `only_size` is set, for rows of that size (1e9 parameters) alone.
 
+    `only_layers`: for rows of no other depth;
     `only_named`: for rows that say so alone, where a table has such rows (`Eager: GA=1`);
     `only_there`: and for no others where it has none, as the text says it in other ways, too;
     `group`: the first line of the statement that it is part of, a line or a block of lines;
@@ -21,6 +22,7 @@ class Fact:
     line: int
     scope: str
     only_size: float | None = None
+    only_layers: int | None = None
     only_named: str | None = None
     only_there: bool = False
     group: int = 0

@@ -24,6 +24,19 @@ _MODEL = re.compile(
     r"(?![\w/-]|\.\w)(?![`*]{0,2}(?:'s)?\s(?:style|like|tokeni[sz]er|vocab\w*|BPE|papers?|authors?"
     r"|dataset|recipe|architecture))"
 )
+_FAR = 80  # characters in front of a name that say what it is there for
+_THE = r"(?:(?:the|a|an|our|open|full|base|model)\s){0,3}[`*_(\[]{0,4}$"
+_ANOTHER = re.compile(
+    rf"(?<![a-z])(?:by|from|of|with|against|like|than|vs\.?|via|to|as)\s{_THE}", re.I
+)
+# `fine-tuning of GPT-2`, `Model: Llama 3`, `Tested on a V100 using bert-base`
+_TRAINED = re.compile(
+    r"(?:(?<![a-z])(?:pre-?|re-?)?(?:train|fine-?tun)(?:e|ed|ing|s|es)?\s(?:of\s)?"
+    r"|(?<![a-z])(?:benchmarks?|results?|performance|throughput)\s(?:of|for|with)\s"
+    r"|(?<![a-z])model\s?[:：]\W{0,4}"
+    rf"|(?<![a-z])(?:tested|benchmarked|measured)\s[^.;]{{0,40}}\susing\s){_THE}",
+    re.I,
+)
 _KINDS = frozenset(
     ("base", "small", "medium", "large", "xl", "xxl", "tiny", "mini", "huge", "uncased", "cased")
 )
@@ -37,14 +50,23 @@ def families_in(text: str) -> frozenset[str]:
     )
 
 
-def model_in(text: str) -> str | None:
-    """The one model that a text names by family and version or variant, without a size."""
-    found = {
-        one["name"]
+def model_in(text: str, *, is_heading: bool) -> str | None:
+    """The one model that a text names by family and version or variant, without a size.
+
+    Prose mentions many a model: only one that it says is trained or measured is taken of it.
+    """
+    said = [
+        one
         for one in _MODEL.finditer(text)
         if re.search(r"\d", one["name"]) or _KINDS & set(one["name"].lower().split("-"))
-    }
-    return found.pop() if len(found) == 1 and len(families_in(text)) == 1 else None
+    ]
+    if len({one["name"] for one in said}) != 1 or len(families_in(text)) != 1:
+        return None
+    before = [text[max(0, one.start() - _FAR) : one.start()] for one in said]
+    taken = any(_TRAINED.search(words) for words in before) or (
+        is_heading and not any(_ANOTHER.search(words) for words in before)
+    )
+    return said[0]["name"] if taken else None
 
 
 def without_other_families(

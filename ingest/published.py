@@ -24,7 +24,7 @@ from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
-from .row_kinds import is_served, trains_adapters, words_of
+from .row_kinds import served, trains_adapters, words_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
@@ -91,10 +91,10 @@ class RowReader:
         if open_scope:
             message = "tokens per second: no row says or shows whether of the job or of a device"
             self.rows.warn("scope_not_stated", message, table.header.line)
-        for number, (row, (reading, _), one) in enumerate(
-            zip(rows, runs, measured, strict=True), 1
-        ):
-            if is_served(row.cells):
+        each = zip(rows, runs, measured, strict=True)
+        for number, (row, (reading, _), one) in enumerate(each, 1):
+            if why := served(row.cells, table.header.cells):
+                self.rows.warn("not_training", why, row.line)
                 continue
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
 

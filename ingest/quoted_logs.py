@@ -6,6 +6,7 @@ Their runs are quotations still, with the facts around them where the log itself
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby
@@ -19,6 +20,14 @@ from .quotes import add_quote, add_settings, read_quoted
 from .sections import Quote
 
 OF_STEPS = frozenset(("iteration", "part"))
+_OF_EVERY_LINE = frozenset(("iteration", "samples", "train_iters", "epoch"))
+# A comment, or words alone; of these, what a program says when it saves or evaluates.
+_REMARK = re.compile(
+    r"\s*(?:#|//|--|==)"
+    r"|(?!.*(?:sav|load|checkpoint|eval|valid|warn|start|finish|done|clear|compil))"
+    r"\s*[A-Za-z][A-Za-z'-]*+(?:[ ,]{1,2}[A-Za-z][A-Za-z'-]*+)+\s*[:.]?\s*$",
+    re.I,
+)
 LEAST_STEPS = 2  # fewer are a line that is quoted, not a log
 
 
@@ -38,16 +47,26 @@ def add_quotes(
 
 
 def _steps(lines: Sequence[Quote]) -> int:
-    """Steps of a format, none before the one above it: what is no log may quote two runs."""
-    found: dict[str, list[int]] = defaultdict(list)
+    """Steps of a format; none where the block is of two runs.
+
+    Then one step is not behind the one above it, or words stand between them.
+    """
+    found: dict[str, dict[int, set[str]]] = defaultdict(dict)
+    between = False
     for quote in lines:
         record = read_quoted(quote.line.text, OF_STEPS)
-        step = record.fields.get("iteration") if record else None
-        if record is not None and isinstance(step, int):
-            found[record.dialect].append(step)
-    if any(steps != sorted(steps) for steps in found.values()):
-        return 0
-    return max((len(set(steps)) for steps in found.values()), default=0)
+        if record is None:
+            between |= bool(found and _REMARK.match(quote.line.text))
+            continue
+        step = record.fields.get("iteration")
+        if not isinstance(step, int):
+            continue
+        steps, said = found[record.dialect], set(record.fields) - _OF_EVERY_LINE
+        # A step may be told by several lines, each of other fields.
+        if between or (steps and step < max(steps)) or said & steps.get(step, set()):
+            return 0
+        steps.setdefault(step, set()).update(said)
+    return max(map(len, found.values()), default=0)
 
 
 def _add_log(rows: Rows, lines: Sequence[Quote], everywhere: Sequence[Fact], source_id: str) -> int:

@@ -27,10 +27,26 @@ def resolve(
         and (fact.only_size is None or size is None or fact.only_size == size)
         and (fact.only_named is None or fact.only_named in subjects)
     ]
+    if holding and holding[0].only_named and _is_disputed(holding):
+        return None
     if name == "recompute" and holding and holding[0].scope == "formula":
         # Words say what a formula only implies.
         return next((fact for fact in holding if fact.scope != "formula"), holding[0])
     return holding[0] if holding else None
+
+
+def _is_disputed(holding: Sequence[Fact]) -> bool:
+    """Whether the subjects that a row names differ in what is said last of each.
+
+    Of `Llama` and `Llama 3`, what is said of the latter is more precise.
+    """
+    last = {one.only_named: one.value for one in reversed(holding) if one.only_named}
+    precise = {
+        value
+        for name, value in last.items()
+        if not any(name != other and f" {name} " in f" {other} " for other in last)
+    }
+    return len(precise) > 1 or last[holding[0].only_named] not in precise
 
 
 def stated(

@@ -71,4 +71,4 @@ def is_invalid(text: str, spec: Field | None = None) -> bool:
 
 def is_inexact(text: str, spec: Field | None) -> bool:
     """Whether a rate is printed with too few digits to tell a time."""
-    return spec is not None and spec.type == "inverse" and double(text) is not None
+    return spec is not None and spec.type.startswith("inverse") and double(text) is not None

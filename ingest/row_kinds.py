@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..vocabulary.cell import Cell
 from ..vocabulary.cell_words import switched
@@ -16,13 +16,30 @@ _SERVED = re.compile(
     r"|eval(?:uat(?:e|ion))?|推理|预测|评测|评估)\W*",
     re.I,
 )
-_ADAPTERS = re.compile(r"(?<![a-z])(?:q?-?lora|dora|peft|adapters?)(?![a-z])", re.I)
-_EITHER = re.compile(r"\bfull\b|全参|全量", re.I)
+# Of `Task` or `Bottleneck` the same words say what was trained, or what took longest.
+_PHASE = re.compile(r"\W*(?:[a-z]{1,12} )?(?:phase|mode|stage)\W*|.{0,4}(?:阶段|模式)", re.I)
+_KIND = r"(?<![a-z])(?:q?-?lora|dora|peft|adapters?)(?![a-z])"
+_ADAPTERS = re.compile(_KIND, re.I)
+_BARE = re.compile(rf"\W*{_KIND}\W*", re.I)
+_UNUSED = re.compile(
+    rf"(?<![a-z])(?:no|not|non|without|w/o)[ -](?:[a-z]{{1,12}} ){{0,2}}{_KIND}|[无不]{_KIND}"
+    rf"|{_KIND}\s?[:=]?\s?(?:(?:is|was|are|were) )?"
+    r"(?:not (?:used|enabled|applied|trained)|unused|disabled|off|none|no|false)(?![a-z])",
+    re.I,
+)
+_OF_NETWORKS = re.compile(
+    r"network|ethernet|infiniband|fabric|connectx|mellanox|(?<![a-z])(?:nic|hca|roce|efa)(?![a-z])",
+    re.I,
+)
+_EITHER = re.compile(r"\bfull\b|\ball weights\b|全参|全量", re.I)
 
 
-def is_served(cells: Iterable[str]) -> bool:
-    """Whether a row says that it is one of inference or evaluation: `Predict` below `Phase`."""
-    return any(_SERVED.fullmatch(cell) for cell in cells)
+def served(cells: Sequence[str], headings: Sequence[str]) -> str | None:
+    """Why a row is one of inference or evaluation, and no run: `Predict` below `Phase`."""
+    for cell, heading in zip(cells, headings, strict=False):
+        if _SERVED.fullmatch(cell) and _PHASE.fullmatch(heading):
+            return f"a row of {cell!r} is no run of training"
+    return None
 
 
 def trains_adapters(cells: Sequence[str], table: Table, headings: Sequence[str]) -> bool:
@@ -30,15 +47,34 @@ def trains_adapters(cells: Sequence[str], table: Table, headings: Sequence[str])
 
     Where other rows of its table say so, a row that does not trained something else.
     """
-    if any(_ADAPTERS.search(cell) for cell in cells):
-        return True
-    texts = [cell for row in table.rows for cell in row.cells]
-    if any(_ADAPTERS.search(text) for text in texts):
+    own = _by_cells(cells, table.header.cells)
+    if own is not None:
+        return own
+    if any(_by_cells(row.cells, table.header.cells) for row in table.rows):
         return False
-    for heading in (" ".join(table.header.cells), *reversed(headings)):
-        if _ADAPTERS.search(heading) or _EITHER.search(heading):
-            return not _EITHER.search(heading)
+    columns = (one for one in table.header.cells if not _BARE.fullmatch(one))
+    for heading in (" ".join(columns), *reversed(headings)):
+        said = _said(heading)
+        if said is not None or _EITHER.search(heading):
+            return bool(said) and not _EITHER.search(heading)
     return False
+
+
+def _by_cells(cells: Sequence[str], headings: Sequence[str]) -> bool | None:
+    """What a row says itself; below `LoRA` a yes or no is enough."""
+    said = [_said(cell) for cell in cells]
+    below = zip(cells, headings, strict=False)
+    said += [switched(cell) for cell, heading in below if _BARE.fullmatch(heading)]
+    return True if True in said else False if False in said else None
+
+
+def _said(text: str) -> bool | None:
+    """Whether a text says that adapters are trained, or that none are; cards are no such ones."""
+    rest = _UNUSED.sub(" ", text)
+    kinds = {one[0].lower().strip("s") for one in _ADAPTERS.finditer(rest)}
+    if _OF_NETWORKS.search(text):
+        kinds.discard("adapter")
+    return True if kinds else False if rest != text else None
 
 
 def words_of(

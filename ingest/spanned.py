@@ -36,7 +36,7 @@ def with_groups_apart(table: Table) -> Table:
     places = {at for leaves in groups.values() for at in leaves.values()}
     shared = [at for at in range(len(table.header.cells)) if at not in places]
     leaves = list(dict.fromkeys(leaf for of in groups.values() for leaf in of))
-    header = (*(table.header.cells[at] for at in shared), VARIANT, *leaves)
+    header = (*(_shared_heading(table, at) for at in shared), VARIANT, *leaves)
     rows = tuple(
         TableRow(row.line, cells)
         for row in table.rows
@@ -52,7 +52,10 @@ def with_groups_apart(table: Table) -> Table:
 
 
 def _groups(table: Table) -> dict[str, dict[str, int]]:
-    """The place of each heading in its group; none where one heading means something as a whole."""
+    """The place of each heading in its group, of groups that measure.
+
+    None where one of their headings means something as a whole; other groups hold for all.
+    """
     found: dict[str, dict[str, int]] = {}
     if len(table.groups) != len(table.header.cells):
         return {}
@@ -60,10 +63,19 @@ def _groups(table: Table) -> dict[str, dict[str, int]]:
         if not group:
             continue
         leaf = whole.removeprefix(group).strip()
-        if column_of(group) or column_of(whole) or leaf in found.get(group, {}):
+        if leaf in found.get(group, {}):
             return {}
         found.setdefault(group, {})[leaf] = at
-    return found
+    measured = {group: of for group, of in found.items() if any(map(_is_result, of))}
+    wholes = [table.header.cells[at] for of in measured.values() for at in of.values()]
+    return {} if any(map(column_of, (*measured, *wholes))) else measured
+
+
+def _shared_heading(table: Table, at: int) -> str:
+    """The heading of a column of all groups: `TP` of `Parallelism TP`, which alone is known."""
+    whole = table.header.cells[at]
+    leaf = whole.removeprefix(table.groups[at]).strip()
+    return leaf if column_of(leaf) and not column_of(whole) else whole
 
 
 def _is_result(heading: str) -> bool:

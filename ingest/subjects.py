@@ -20,7 +20,10 @@ _FOR = re.compile(
     rf"^\W{{0,6}}(?:for|with|using|in)\s(?:the\s)?[*_`]{{0,3}}{_NAME}[*_`]{{0,3}},\s", re.I
 )
 _WORD = re.compile(r"[^\W_]+")
+# `Eager, no graph mode` says nothing of graph mode; `Without CP` is a name itself.
+_DENIED = re.compile(r"\b(?:no|not|non|without|w/o)\b[^,;:()/+|]*", re.I)
 _MOST = 64  # subjects of a table
+_NONE: frozenset[str] = frozenset()
 _LEAST = 3  # letters of a cell that stands for the beginning of a name
 
 
@@ -52,8 +55,8 @@ def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]
     `rows`: the cells of each row in words.
     """
     every = list(dict.fromkeys(one.only_named for one in facts if one.only_named))[:_MOST]
-    texts = {f" {' '.join(_words(cell))} " for cells in rows for cell in cells} if every else ()
-    named = {name for name in every if any(_says(text, f" {name} ") for text in texts)}
+    texts = {cell for cells in rows for cell in cells} if every else set()
+    named = {name for cell in texts for name in _named_by(cell, every)}
     foreign = {one for one in facts if one.only_named and one.only_named not in named}
     said: dict[str, dict[str | None, set[str | None]]] = {}
     for one in foreign:
@@ -70,14 +73,19 @@ def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]
     ]
 
 
-def names(cells: Iterable[str], subject: str) -> bool:
-    """Whether one of a row's cells says a subject: `Full fine-tuning` of `full`, and back."""
-    wanted = f" {subject} "
-    return any(_says(f" {' '.join(_words(cell))} ", wanted) for cell in cells)
+def named_by(cells: Iterable[str], subjects: Iterable[str]) -> frozenset[str]:
+    """The subjects that a row's cells say: `Full fine-tuning` says `full`, and back."""
+    every = list(subjects)
+    return frozenset(name for cell in cells for name in _named_by(cell, every)) if every else _NONE
 
 
-def _says(cell: str, wanted: str) -> bool:
-    return wanted in cell or (len(cell.strip()) >= _LEAST and wanted.startswith(cell))
+def _named_by(cell: str, subjects: Sequence[str]) -> list[str]:
+    """The subjects that a cell says; where there are none, those of which it is the beginning."""
+    whole, said = (f" {' '.join(_words(text))} " for text in (cell, _DENIED.sub(",", cell)))
+    found = [one for one in subjects if f" {one} " in (whole if _DENIED.search(one) else said)]
+    if found or len(said.strip()) < _LEAST:
+        return found
+    return [one for one in subjects if f" {one} ".startswith(said)]
 
 
 def _words(text: str) -> list[str]:

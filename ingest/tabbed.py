@@ -18,7 +18,7 @@ def tabbed_table(lines: Sequence[str], at: int) -> Table | None:
     rows: list[TableRow] = []
     for place in range(at + 1, len(lines)):
         cells = _cells(lines[place])
-        if not 1 < len(cells) <= len(headings):
+        if not any(cells) or len(cells) > len(headings):
             break
         rows.append(TableRow(place + 1, cells))
     alignment = ("none",) * len(headings)
@@ -26,5 +26,7 @@ def tabbed_table(lines: Sequence[str], at: int) -> Table | None:
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    text = line.rstrip()
-    return tuple(cell.strip() for cell in text.split("\t")) if "\t" in text else ()
+    cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else []
+    while cells and not cells[-1]:
+        cells.pop()
+    return tuple(cells)

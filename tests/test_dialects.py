@@ -21,6 +21,7 @@ SQL = {
     "first": "double",
     "instant": "double",
     "inverse": "double",
+    "inverse_rounded": "double",
     "minutes": "double",
     "hours": "double",
     "teraflops": "double",

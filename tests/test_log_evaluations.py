@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.ingest.cast import inverse
+from bench.ingest.cast import inverse, inverse_rounded
 from bench.ingest.closing import left_out, quantities
 from bench.ingest.equations import FirstSteps, Sizes
 from tests.test_log_steps import read, rows
@@ -57,9 +57,13 @@ def test_a_summary_tells_the_steps_of_losses_without_bars() -> None:
     assert not rows(read(*told, end.format(rate=4.0))), "238 to 243 steps"
 
 
-def test_a_rate_of_two_digits_is_no_time() -> None:
+def test_a_rate_that_says_too_little_is_no_time() -> None:
     assert inverse("0.281") == 1 / 0.281
-    assert inverse("0.0027") is inverse("12") is None
+    assert inverse("0.0027") is inverse("12") is inverse("1e2") is inverse("0.5") is None
+    assert inverse("0.0091") == 1 / 0.0091
+    assert inverse("0.50") == inverse("0.500") == inverse_rounded("0.5") == 2
+    assert inverse("99") == 1 / 99
+    assert inverse_rounded("0.007") is None
     log = read("[batch=5/5]:", "         Train throughput/batches_per_sec: 0.0027")
     (row,) = rows(log)
     assert row.get("step_time_s") is None and row["more"] == {"batches_per_s": "0.0027"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench.ingest.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
@@ -41,6 +43,16 @@ def test_dicts_that_tell_their_step_are_a_log_too(tmp_path: Path) -> None:
     (run,), steps = read(f"Output:\n\n```\n{log}```\n", tmp_path)
     assert [step[1:3] for step in steps] == [(5, 1.5), (10, 1.1)]
     assert run["status"] == "ok"
+
+
+@pytest.mark.parametrize("between", ["", "# with flash attention\n", "The second run:\n"])
+def test_two_runs_of_a_block_are_not_one(tmp_path: Path, between: str) -> None:
+    first, second = (1, 2), (3, 4) if between else (2, 3)
+    one, two = ("".join(NANO.format(n=n) for n in run) for run in (first, second))
+    runs, _ = read(f"A\n\n```\n{one}{between}{two}```\n", tmp_path)
+    assert len(runs) == 4
+    runs, _ = read(f"A\n\n```\n{one}saving checkpoint to out\n{NANO.format(n=3)}```\n", tmp_path)
+    assert len(runs) == 1
 
 
 def test_blocks_and_lines_of_other_runs_are_runs_of_their_own(tmp_path: Path) -> None:

@@ -83,10 +83,36 @@ def test_adapters_count_no_flops_of_all_weights(
     assert len(found) == counted
 
 
+@pytest.mark.parametrize(
+    ("heading", "column", "cells", "counted"),
+    [
+        ("Finetuning", "LoRA", ("no", "yes"), [5]),
+        ("Finetuning", "LoRA", ("", "✓"), [5]),
+        ("Finetuning", "Note", ("no LoRA, all weights", "LoRA, not QLoRA"), [5]),
+        ("LoRA is not used here", "Note", ("", ""), [5, 6]),
+        ("Finetuning", "Adapter", ("ConnectX-7", "ConnectX-6"), [5, 6]),
+        ("LoRA", "Note", ("Ethernet adapter", "all weights (no adapters)"), [6]),
+        ("Finetuning", "LoRA rank", ("16", "16"), []),
+    ],
+)
+def test_adapters_that_are_none(
+    tmp_path: Path, heading: str, column: str, cells: tuple[str, str], counted: list[int]
+) -> None:
+    head = HEAD.replace("\n", f" {column} |\n", 1).replace("|\n|---", "|\n|---|---", 1)
+    rows = "".join(f"| 8B | 8 | 32 | 4096 | 26.9 |  |  | {cell} |\n" for cell in cells)
+    found = read(tmp_path, f"# {heading}\n\n{head}{rows}",
+                 "SELECT line FROM model_flops JOIN runs USING (run_id) ORDER BY line")  # fmt: skip
+    assert [line for (line,) in found] == counted
+
+
 def test_rows_of_inference_are_no_runs(tmp_path: Path) -> None:
     text = "# Training\n\n| Config | GPUs | Tokens/s | Phase |\n|---|---|---|---|\n"
     rows = "| 7B | 8 | 900 | Finetune |\n| 7B | 8 | 800 | Predict |\n"
     assert read(tmp_path, text + rows, "SELECT line FROM runs") == [(5,)]
+    found = read(tmp_path, text + rows, "SELECT line, message FROM warnings ORDER BY line")
+    assert found[-1] == (6, "a row of 'Predict' is no run of training")
+    other = (text + rows).replace("Phase", "Task")
+    assert read(tmp_path, other, "SELECT line FROM runs ORDER BY line") == [(5,), (6,)]
     served = "# Training\n\n| Size | Batch | Throughput (tok/s) | Acceptance Rate |\n|-|-|-|-|\n"
     assert not read(tmp_path, f"{served}| 7B | 1 | 150 | 70% |\n", "SELECT line FROM runs")
 
@@ -130,6 +156,13 @@ def test_a_table_with_tabs(tmp_path: Path) -> None:
     assert found == [(1, 2, "none", "bf16"), (4, 8, "full", None)]
 
 
+def test_a_row_of_a_single_cell_ends_no_table_with_tabs(tmp_path: Path) -> None:
+    rows = ["Model GPUs step_ms", "30B  ", "7B 8 477", "Done", "13B 8 900"]
+    text = "Training on A100\n\n" + "\n".join(rows).replace(" ", "\t")
+    query = "SELECT line, model FROM configurations WHERE devices = 8"
+    assert read(tmp_path, text, query) == [(5, "7B")]
+
+
 def test_models_cut_to_fewer_layers_have_no_size_of_the_whole_one(tmp_path: Path) -> None:
     table = "| Layers | GPUs | MBS | Step time (s) |\n|---|---|---|---|\n"
     text = f"# Training of 80B\n\n## A\n\n{table}| 8 | 8 | 1 | 2.5 |\n\n## B\n\n{table}"
@@ -137,6 +170,12 @@ def test_models_cut_to_fewer_layers_have_no_size_of_the_whole_one(tmp_path: Path
     assert found == [(None,), (None,)]
     found = read(tmp_path, text + "| 8 | 8 | 1 | 9.5 |\n", "SELECT model FROM runs")
     assert found == [("80B",), ("80B",)]
+    rows = "| 48 | 8 | 1 | 9.5 |\n| 20 | 8 | 1 | 4.5 |\n"
+    found = read(tmp_path, text.replace("| 8 |", "| 48 |", 1) + rows, "SELECT model FROM runs")
+    assert found == [("80B",), ("80B",), (None,)]
+    text = text.replace("\n\n## B", "\n| 8 | 16 | 1 | 2.5 |\n\n## B")
+    found = read(tmp_path, text + "| 48 | 8 | 1 | 9.5 |\n", "SELECT model FROM runs")
+    assert found == [(None,)] * 3, "most are cut"
 
 
 def test_settings_before_the_text_are_no_title() -> None:

@@ -39,6 +39,19 @@ def test_each_group_that_measures_the_same_is_a_run() -> None:
     ]
 
 
+def test_a_group_of_settings_is_of_all_groups_that_measure() -> None:
+    above = '<th rowspan="2">Model</th>' + "".join(
+        map(TWO.format, ("Parallelism", "Without-CP", "With-CP"))
+    )
+    below = heads("TP", "PP", "MBS", "TFLOPS", "MBS", "TFLOPS")
+    table = html(above, below, "7B|2|4|1|400|2|500")
+    assert cells(one_run_a_row(table, "Result")) == [
+        ("Model", "TP", "PP", "Variant", "MBS", "TFLOPS"),
+        ("7B", "2", "4", "Without-CP", "1", "400"),
+        ("7B", "2", "4", "With-CP", "2", "500"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("groups", "below"),
     [
@@ -68,6 +81,7 @@ def test_a_group_that_is_a_setting_is_read_as_one() -> None:
         ("Sequence length (k)", "128", 131_072),
         ("Context length (K)", "100", 100_000),
         ("Seq len (K)", "4K", 4096),
+        ("Seq len (K)", "2048", 2048),
         ("Seq len", "4096", 4096),
     ],
 )

@@ -41,6 +41,26 @@ def test_of_the_rows_that_it_names(
     assert read(tmp_path, text + METHODS, "grad_accum") == [(value,) for value in each]
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "each"),
+    [
+        ("- Eager: MBS=1\n- Graph: MBS=4", ("Eager, no graph mode", "Graph mode"), (1, 4)),
+        ("- Eager: MBS=1\n- Compiled: MBS=4", ("Not the compiled model", "Eager"), (None, 1)),
+        ("- LoRA: MBS=1\n- Non-LoRA: MBS=4", ("Non-LoRA", "LoRA"), (4, 1)),
+        ("- Llama 2: MBS=1\n- Llama 3: MBS=4", ("Llama", "Llama 3"), (None, 4)),
+        ("- Llama 2: MBS=4\n- Llama 3: MBS=4", ("Llama", "Other"), (4, None)),
+        ("- Eager: MBS=1\n- LoRA: MBS=4", ("LoRA, eager", "LoRA"), (None, 4)),
+        ("- Llama: MBS=1\n- Llama 3: MBS=4", ("Llama", "Llama 3"), (1, 4)),
+    ],
+)
+def test_what_a_row_denies_or_leaves_open(
+    tmp_path: Path, text: str, names: tuple[str, str], each: tuple[int | None, int | None]
+) -> None:
+    rows = "".join(f"| {name} | 8 | 3000 |\n" for name in names)
+    table = f"\n\n| Setup | GPUs | Tokens/s/GPU |\n|---|---|---|\n{rows}"
+    assert read(tmp_path, text + table, "mbs") == [(value,) for value in each]
+
+
 def test_a_label_far_away_names_no_rows(tmp_path: Path) -> None:
     text = (
         METHODS.strip() + "\n\n## Notes\n\nConstraint: at most 48 nodes of 8 gpu a100 80gb nodes.\n"
@@ -82,11 +102,25 @@ def test_machines_of_a_known_number_of_devices(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("GPT-2 Training Benchmarks", "GPT-2"),
-        ("Tested on a V100 using `bert-large-uncased`", "bert-large-uncased"),
+        ("GPT-2 Training Benchmarks", "GPT-2"), ("Throughput of Llama 3", "Llama 3"),
+        ("Our model against GPT-2", None), ("A corpus like that of Llama 3", None),
         ("With the GPT-2 tokenizer", None), ("Llama 3 against Qwen2", None),
         ("Megatron GPT", None), ("see gpt2.py", None),
     ],
 )  # fmt: skip
-def test_a_model_named_without_a_size(text: str, name: str | None) -> None:
-    assert model_in(text) == name
+def test_a_model_that_a_heading_names_without_a_size(text: str, name: str | None) -> None:
+    assert model_in(text, is_heading=True) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Tested on a V100 using `bert-large-uncased`", "bert-large-uncased"),
+        ("We fine-tune the Llama 3 on 8 A100.", "Llama 3"), ("- Model: Llama 3", "Llama 3"),
+        ("We train on instructions written by GPT-4.", None),
+        ("We use the corpus of Llama 3.", None), ("It reaches GPT-2 capability.", None),
+        ("GPT-4 uses other patterns.", None), ("Trained with data from Llama 3.", None),
+    ],
+)  # fmt: skip
+def test_a_model_that_prose_says_is_trained(text: str, name: str | None) -> None:
+    assert model_in(text, is_heading=False) == name

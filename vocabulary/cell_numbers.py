@@ -78,6 +78,7 @@ _NEVER_ZERO = frozenset(
 
 
 _OF_HEADING = {1e3: "k", 1e6: "M"}  # `Seq len (K)` is read like `4K` in a cell
+_WRITTEN_OUT = 1000  # 2048 below `Seq len (K)` is already in units
 
 
 def measure(raw: str, column: Column) -> Cell:
@@ -112,9 +113,8 @@ def _number(raw: str, found: re.Match[str], column: Column) -> Cell:
     pieces: list[Piece] = [["gap", found["about"]]] if found["about"] else []
     pieces.append(piece)
     value, half = piece[1], half_digit(found["number"])
-    suffix = found["suffix"] or (
-        _OF_HEADING.get(column.scale, "") if column.type == "count" else ""
-    )
+    headed = column.type == "count" and abs(value) < _WRITTEN_OUT
+    suffix = found["suffix"] or (_OF_HEADING.get(column.scale, "") if headed else "")
     if suffix:
         scale = _scale(suffix.strip(), value, column)
         value, half = value * scale, half * scale
