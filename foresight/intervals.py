@@ -116,10 +116,13 @@ class Widths:
 
         What is unknown for several reasons adds up as deviations do, and what was not measured is
         never surer than a configuration beside measured ones. Documents and systems left out take
-        their sizes along, so that what they were missed by holds these too.
+        their sizes along, so that what they were missed by holds these too. Configurations tell
+        too little of a kind that nothing could be left out for.
         """
         first, *others = reach.kinds
         factor, by = self.of(first).factor(system)
+        if self.told_by(first) is not first:
+            factor = max(factor, _UNTOLD)
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(system)[0])
         own = float(deviation(self.fitted, first, np.array([variance]))[0])

@@ -304,7 +304,9 @@ def test_an_explanation_has_the_terms_and_the_lines_it_rests_on(warehouse: Wareh
     time, memory = (match.tree for match in found.matches)
     for tree, unit in ((time, "s"), (memory, "GB")):
         parts = [
-            one for one in tree.inputs if (one.unit == unit and one.how) or "beside" in one.note
+            one
+            for one in tree.inputs
+            if one.unit == unit and (one.how or "in addition" in one.note)
         ]
         assert sum(float(one.value or 0) for one in parts) == pytest.approx(tree.value)
     assert all(uri.endswith("prequel.md") for uri, _ in time.places()) and time.places()
