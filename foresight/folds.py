@@ -109,9 +109,9 @@ def reach(runs: Sequence[Setting], one: Setting) -> Reach:
     if not of_model:
         kinds.append(Beyond.MODEL if between(of_source, one) else Beyond.SOURCE)
     near = of_model or of_source or of_system
-    found = (*_outside(near, one), *_unmeasured(near, one))
+    found: list[Outside | Unmeasured] = [*_outside(near, one), *_unmeasured(near, one)]
     kinds += sorted({_kind(each) for each in found}, key=list(Beyond).index)
-    return Reach(tuple(kinds) or (Beyond.SETTING,), found)
+    return Reach(tuple(kinds) or (Beyond.SETTING,), tuple(found))
 
 
 def between(of_source: Sequence[Setting], one: Setting) -> bool:
@@ -199,11 +199,11 @@ def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
                     yield Fold(removed, tested)
     for word in WORDS:
         for of in curves:
-            stated = [settings[at].words.get(word) for at in of]
-            for value in sorted({one for one in stated if one is not None}):
-                found = [at for at, one in zip(of, stated, strict=True) if one == value]
+            stated = {at: said for at in of if (said := settings[at].words.get(word))}
+            for each in sorted(set(stated.values())):
+                found = tuple(at for at, said in stated.items() if said == each)
                 if len(found) < len(of):
-                    yield Fold(tuple(found), tuple(found))
+                    yield Fold(found, found)
 
 
 def _of(key: Callable[[Setting], Hashable]) -> Callable[[Sequence[Setting]], Iterator[Fold]]:
