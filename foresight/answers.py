@@ -249,6 +249,8 @@ def _assumptions(row: Row) -> list[str]:
         assumptions.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
     if row["recompute"] is None:
         assumptions.append(f"recompute as in {row['base']['where']}, which does not state it")
+    if (row["cp"] or 1) > 1:
+        assumptions.append("no time for what CP ranks exchange, as no term counts it")
     if row["peak_tflops"] is None:
         assumptions.append("no peak of the device: speeds are relative to its own runs")
     if row["batch"] is None:

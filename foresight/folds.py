@@ -22,7 +22,7 @@ class Beyond(StrEnum):
     SOURCE = "source"  # another source's runs of the system, or a model beyond its source's
     MODEL = "model"  # a model between those that its source measured
     SIZE = "size"  # on fewer devices, or on more
-    RANGE = "range"  # another size beyond the measured: of the batch, a sequence, TP or PP
+    RANGE = "range"  # another size beyond the measured, or a setting that no run like it has
     SETTING = "configuration"  # its source and model are measured on sizes about its own
 
 
@@ -33,7 +33,12 @@ SIZES: dict[str, Callable[[Setting], float | None]] = {
     "GBS": lambda one: one.batch,
     "TP": lambda one: one.tp,
     "PP": lambda one: one.pp,
+    "CP": lambda one: one.cp,
+    "VPP": lambda one: one.vpp,
+    "EP": lambda one: one.ep,
 }
+# What can be asked for without a size, by its name among the words of a run.
+WORDS = {"dtype": "number format", "recompute": "recompute", "zero_stage": "ZeRO stage"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,25 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """A setting without a size that no run like it states; as unknown as a doubling of a size."""
+
+    name: str
+    value: str
+    times = _REACH
+
+    @property
+    def words(self) -> str:
+        """The setting, and that it is new."""
+        return f"{self.name} {self.value}, which no run like it states"
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
-    """The extrapolation of a configuration: its kinds, the gravest first, and the sizes."""
+    """The extrapolation of a configuration: its kinds, the gravest first, and what is beyond."""
 
     kinds: tuple[Beyond, ...]
-    outside: tuple[Outside, ...] = ()
+    outside: tuple[Outside | Unmeasured, ...] = ()
 
     def grown(self, kind: Beyond) -> float:
         """The factor of an interval beyond twice the measured sizes: each doubling adds the same
@@ -75,7 +94,7 @@ class Reach:
         return math.sqrt(max(1.0, sum(math.log2(one.times) for one in of)))
 
 
-def _kind(one: Outside) -> Beyond:
+def _kind(one: Outside | Unmeasured) -> Beyond:
     return Beyond.SIZE if one.name == "devices" else Beyond.RANGE
 
 
@@ -89,9 +108,10 @@ def reach(runs: Sequence[Setting], one: Setting) -> Reach:
     kinds: list[Beyond] = []
     if not of_model:
         kinds.append(Beyond.MODEL if between(of_source, one) else Beyond.SOURCE)
-    found = tuple(_outside(of_model or of_source or of_system, one))
-    kinds += sorted({_kind(size) for size in found}, key=list(Beyond).index)
-    return Reach(tuple(kinds) or (Beyond.SETTING,), found)
+    near = of_model or of_source or of_system
+    found: list[Outside | Unmeasured] = [*_outside(near, one), *_unmeasured(near, one)]
+    kinds += sorted({_kind(each) for each in found}, key=list(Beyond).index)
+    return Reach(tuple(kinds) or (Beyond.SETTING,), tuple(found))
 
 
 def between(of_source: Sequence[Setting], one: Setting) -> bool:
@@ -105,6 +125,13 @@ def _outside(near: Sequence[Setting], one: Setting) -> Iterator[Outside]:
         value, known = size(one), [have for run in near if (have := size(run))]
         if value and known and not min(known) <= value <= max(known):
             yield Outside(name, value, min(known), max(known))
+
+
+def _unmeasured(near: Sequence[Setting], one: Setting) -> Iterator[Unmeasured]:
+    for word, name in WORDS.items():
+        value = one.words.get(word)
+        if value is not None and all(run.words.get(word) != value for run in near):
+            yield Unmeasured(name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +184,26 @@ def _larger(settings: Sequence[Setting]) -> Iterator[Fold]:
 
 def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
     """For each size except the job's, of a source and model: values above a limit are left out, and
-    those up to twice the limit are predicted."""
+    those up to twice the limit are predicted; of each setting without a size, all runs of a value.
+    """
+    curves = [*_by([curve(one) for one in settings]).values()]
     for name, size in SIZES.items():
         if name == "devices":
             continue
-        for of in _by([curve(one) for one in settings]).values():
+        for of in curves:
             values = {at: value for at in of if (value := size(settings[at]))}
             for below in sorted(set(values.values()))[:-1]:
                 removed = tuple(at for at, value in values.items() if value > below)
                 tested = tuple(at for at in removed if values[at] <= _REACH * below)
                 if tested:
                     yield Fold(removed, tested)
+    for word in WORDS:
+        for of in curves:
+            stated = {at: said for at in of if (said := settings[at].words.get(word))}
+            for each in sorted(set(stated.values())):
+                found = tuple(at for at, said in stated.items() if said == each)
+                if len(found) < len(of):
+                    yield Fold(found, found)
 
 
 def _of(key: Callable[[Setting], Hashable]) -> Callable[[Sequence[Setting]], Iterator[Fold]]:

@@ -116,10 +116,13 @@ class Widths:
 
         Independent uncertainties add in squares, and an extrapolation is at least as uncertain as a
         configuration within the measured range. Left-out documents and systems include their sizes,
-        so their errors cover these too.
+        so their errors cover these too. Configurations say too little of a kind that nothing could
+        be left out for.
         """
         first, *others = reach.kinds
         factor, by = self.of(first).factor(system)
+        if self.scored_by(first) is not first:
+            factor = max(factor, _UNSCORED)
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(system)[0])
         own = float(deviation(self.fitted, first, np.array([variance]))[0])

@@ -62,9 +62,9 @@ class Predictor:
             ends = jobs.ends(middle, width) if jobs else ends
             known = {"beyond": str(of.kinds[0]), "scores": by, "rests_on": rests_on[at]}
             known["told_by"] = str(self.widths.scored_by(of.kinds[0]))
-            known["outside_text"] = "; ".join(size.words for size in of.outside) or None
+            known["outside_text"] = "; ".join(each.words for each in of.outside) or None
             known["jobs_apart"] = jobs
-            known["times_beyond"] = max((size.times for size in of.outside), default=1.0)
+            known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
             if needs:
                 known |= self._of_memory(row, one, of, float(needs[0][at]), needs[1][at, at])

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ..decide.rows import Row, batch_of
 from ..vocabulary.hardware import device_of
 
-_TILE = 128  # columns of a matrix product's tile on tensor cores
 ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
 _NODE = 8  # devices of a node, if unstated

@@ -81,10 +81,11 @@ def _stages(one: Setting) -> float:
 
 def _data(one: Setting) -> float:
     """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
-    if one.dp <= 1 or not one.batch or not one.seq_len:
+    ranks = one.dp * one.cp  # that hold the same weights, and see other tokens
+    if ranks <= 1 or not one.batch or not one.seq_len:
         return 0.0
     across = one.devices > one.per_node
-    volume = 2 * _HALF * one.params * (one.dp - 1) * one.cp / (one.batch * one.seq_len)
+    volume = 2 * _HALF * one.params * (ranks - 1) / (one.batch * one.seq_len)
     if one.zero == 3:
         volume *= 0.5 + (one.micro_batches or 1)
     return volume / (_INTER if across else one.links.inside)
@@ -134,7 +135,7 @@ _PACE = (
     Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter,
          "FLOPs / peak x doublings of nodes", piped=False),
     Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data,
-         "4 bytes x parameters x (DP - 1) / tokens of a step / links", piped=False),
+         "4 bytes x parameters x (DP x CP - 1) / tokens of a step / links", piped=False),
     Term("optimizer", "optimizer", 0.0, 1.0, _optimizer,
          "20 bytes x parameters / tokens of a step / memory bandwidth", piped=False),
     Term("step", "constant of a step", 0.0, 1.5, _step,

@@ -13,11 +13,12 @@ import pytest
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
 from bench.foresight.days import apart
-from bench.foresight.folds import Beyond, Outside, Reach, folds, reach
-from bench.foresight.intervals import Widths
+from bench.foresight.folds import SIZES, WORDS, Beyond, Outside, Reach, folds, reach
+from bench.foresight.intervals import _UNSCORED, Widths
 from bench.foresight.posterior import Posterior, fit
 from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, setting
+from bench.foresight.sizes import KINDS
 from bench.foresight.terms import MEMORY, PACE
 from tests.deciding import published, table
 from tests.program import quick
@@ -60,6 +61,63 @@ def test_each_size_beyond_the_measured_is_named(fitted: Posterior) -> None:
     assert found.kinds == (Beyond.SIZE, Beyond.RANGE)
     assert {size.name: size.times for size in found.outside} == {"devices": 2, "sequence length": 4}
     assert "sequence length 8,192, measured up to 2,048" in [size.words for size in found.outside]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--cp", "2"], "CP 2, measured up to 1"),
+        (["--dtype", "fp8"], "number format fp8, which no run like it states"),
+        (["--zero-stage", "3"], "ZeRO stage 3, which no run like it states"),
+        (["--recompute", "full"], "recompute full, which no run like it states"),
+        (["--dtype", "fp8", "--cp", "2"],
+         "CP 2, measured up to 1; number format fp8, which no run like it states"),
+    ],
+)  # fmt: skip
+def test_what_no_run_has_is_named_and_wider(tmp_path: Path, asked: list[str], said: str) -> None:
+    rows = [_row(20.0 + 4 / mbs + tp, mbs, tp) for mbs in (1, 2, 4, 8) for tp in (1, 2)]
+    table(tmp_path / "sweep.md", rows, "bf16")
+    inside, row = _told(tmp_path, "--mbs", "2"), _told(tmp_path, "--mbs", "2", *asked)
+    assert inside["beyond"] == "configuration" and inside["outside_text"] is None
+    assert row["beyond"] == "range" and row["outside_text"] == said
+    spans = [one["step_time_high"] / one["step_time_low"] for one in (inside, row)]
+    assert spans[1] > spans[0] * 1.05, spans
+    text = quick(tmp_path, "predict", "sweep.md", "--format", "md", "--mbs", "2", *asked).out
+    assert f"Extrapolated: {said}." in text and "Beyond the measured" in text, text
+    assert "sizes and settings left out were missed by" in text, text
+    assert ("no time for what CP ranks exchange" in text) is ("--cp" in asked), text
+
+
+def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:
+    rows = [_row(20.0 + 4 / mbs, mbs) for mbs in (1, 2, 4, 8)]
+    table(tmp_path / "sweep.md", rows, "bf16, ZeRO stage 1, full activation recomputation")
+    row = _told(tmp_path, "--dtype", "bf16", "--zero-stage", "1", "--cp", "1")
+    assert row["beyond"] == "configuration" and row["outside_text"] is None, row
+
+
+def test_all_that_can_be_asked_for_without_a_size_can_be_beyond(fitted: Posterior) -> None:
+    assert {*KINDS, "zero_stage"} == WORDS.keys() and {"CP", "VPP", "EP"} <= SIZES.keys()
+    one = fitted.settings[0]
+    for change in ({"cp": 2.0}, {"vpp": 2.0}, {"ep": 2.0}, {"words": {**one.words, "dtype": "x"}}):
+        assert reach(fitted.settings, replace(one, **change)).kinds == (Beyond.RANGE,)
+
+
+def test_each_value_of_a_setting_is_left_out_whole(fitted: Posterior) -> None:
+    one = replace(fitted.settings[0], words={})
+    runs = [replace(one, words={"dtype": of}) for of in ("bf16", "fp8", "fp8")]
+    assert [fold.removed for fold in folds(runs, Beyond.RANGE)] == [(0,), (1, 2)]
+    assert not folds(runs[1:], Beyond.RANGE), "one value: nothing would be left"
+
+
+def test_a_kind_that_nothing_is_left_out_for_has_three_deviations(fitted: Posterior) -> None:
+    one = fitted.settings[0]
+    alone = _fit([replace(one, group=at, pace=float(one.pace or 0) * (1 + at / 1000))
+                  for at in range(30)])  # fmt: skip
+    widths = Widths(alone)
+    assert widths.scored_by(Beyond.RANGE) is Beyond.SETTING
+    assert widths.of(Beyond.SETTING).factor(one.system)[0] < _UNSCORED
+    width, _ = widths.width(Reach((Beyond.RANGE,)), one.system, 1.0)
+    assert width >= _UNSCORED
 
 
 def test_an_interval_grows_with_the_distance() -> None:
