@@ -68,7 +68,7 @@ SELECT alike, unnest(run) FROM (
     SELECT alike, unnest(members) AS run FROM (
         SELECT row_number() OVER () AS alike, list(struct_pack(
             run := run_id, uri := uri, line := line, "where" := uri || ':' || line, origin := origin, size := size,
-            system := system, measure := measure, pace := pace, source := source, job_ids := job_ids,
+            system := system, measure := measure, pace := pace, source := source, job_ids := job_ids, basis := basis,
             step_time_s := step_time_s, step_time_low := step_time_low, step_time_high := step_time_high)) AS members
         FROM ({sound}) s LEFT JOIN said USING (run_id)
         WHERE pace <> 0 AND measure <> 'tflops'

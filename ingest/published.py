@@ -24,7 +24,7 @@ from .grid import Table, TableRow
 from .rate_scope import settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
-from .row_kinds import served, trains_adapters, words_of
+from .row_kinds import Adapters, served, words_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
@@ -55,12 +55,12 @@ class RowReader:
     accumulations: Set[int] = frozenset()  # micro-batches a step that the document speaks of
     batches: dict[str, Column | None] = field(default_factory=dict)  # what bare headings mean
     _seen: Counter[str] = field(default_factory=Counter)
+    _adapters: Adapters = field(init=False)
     _told: set[Fact] = field(default_factory=set)
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
-        table = _without_secrets(found.table)
-        found = replace(found, table=table)
+        found = replace(found, table=(table := _without_secrets(found.table)))
         columns = self._known(found)
         unread = unread_results(table.header.cells) if found.number is not None else []
         for heading in unread:
@@ -71,6 +71,7 @@ class RowReader:
         if found.number is None:
             return
         self._warn_of_shape(table)
+        self._adapters = Adapters(table, [one.text for one in found.path])
         open_ended = bool(unread) or UNNAMED in table.header.cells
         rows = [row for row in table.rows if not row.is_filler]
         read = read_rows([row.cells for row in rows], columns)
@@ -180,7 +181,7 @@ class RowReader:
         flags = flags_of(read.cells, columns, self.footnotes)
         if (counted := read.around.facts.get("nodes")) and says_machines(counted.raw):
             flags = sorted([*flags, "machines"])
-        if trains_adapters(row.cells, found.table, [one.text for one in found.path]):
+        if self._adapters.trained(row.cells):
             flags = sorted([*flags, "adapters"])
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")

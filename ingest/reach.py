@@ -46,7 +46,7 @@ def _is_disputed(holding: Sequence[Fact]) -> bool:
         for name, value in last.items()
         if not any(name != other and f" {name} " in f" {other} " for other in last)
     }
-    return len(precise) > 1 or last[holding[0].only_named] not in precise
+    return len(precise) > 1 or last[holding[0].only_named or ""] not in precise
 
 
 def stated(

@@ -42,18 +42,26 @@ def served(cells: Sequence[str], headings: Sequence[str]) -> str | None:
     return None
 
 
-def trains_adapters(cells: Sequence[str], table: Table, headings: Sequence[str]) -> bool:
-    """Whether only adapters were trained: by the row, else by the nearest heading that says.
+class Adapters:
+    """Which rows of a table trained adapters alone: by the row, else by the nearest heading.
 
-    Where other rows of its table say so, a row that does not trained something else.
+    Where other rows of the table say so, a row that does not trained something else.
     """
-    own = _by_cells(cells, table.header.cells)
-    if own is not None:
-        return own
-    if any(_by_cells(row.cells, table.header.cells) for row in table.rows):
-        return False
-    columns = (one for one in table.header.cells if not _BARE.fullmatch(one))
-    for heading in (" ".join(columns), *reversed(headings)):
+
+    def __init__(self, table: Table, headings: Sequence[str]) -> None:
+        self._columns = table.header.cells
+        rows = (_by_cells(row.cells, self._columns) for row in table.rows)
+        self._otherwise = not any(rows) and _by_headings(self._columns, headings)
+
+    def trained(self, cells: Sequence[str]) -> bool:
+        """Whether the row of these cells is one of them."""
+        own = _by_cells(cells, self._columns)
+        return self._otherwise if own is None else own
+
+
+def _by_headings(columns: Sequence[str], headings: Sequence[str]) -> bool:
+    unswitched = " ".join(one for one in columns if not _BARE.fullmatch(one))
+    for heading in (unswitched, *reversed(headings)):
         said = _said(heading)
         if said is not None or _EITHER.search(heading):
             return bool(said) and not _EITHER.search(heading)
