@@ -27,7 +27,7 @@ def resolve(
         and (fact.only_size is None or size is None or fact.only_size == size)
         and (fact.only_named is None or fact.only_named in subjects)
     ]
-    if holding and holding[0].only_named and _is_disputed(holding):
+    if holding and _is_disputed(holding):
         return None
     if name == "recompute" and holding and holding[0].scope == "formula":
         # Words say what a formula only implies.
@@ -36,7 +36,7 @@ def resolve(
 
 
 def _is_disputed(holding: Sequence[Fact]) -> bool:
-    """Whether the subjects that a row names differ in what is said last of each.
+    """Whether the subjects of which the nearest facts are differ in what is said last of each.
 
     Of `Llama` and `Llama 3`, what is said of the latter is more precise.
     """
@@ -46,7 +46,8 @@ def _is_disputed(holding: Sequence[Fact]) -> bool:
         for name, value in last.items()
         if not any(name != other and f" {name} " in f" {other} " for other in last)
     }
-    return len(precise) > 1 or last[holding[0].only_named or ""] not in precise
+    nearest = holding[0].only_named
+    return nearest is not None and (len(precise) > 1 or last[nearest] not in precise)
 
 
 def stated(
