@@ -23,7 +23,7 @@ _ANY_OTHER = """
       AND c.table_id IN (SELECT table_id FROM {runs}) LIMIT 1"""
 _MORE_SETTINGS = """CREATE OR REPLACE TEMP TABLE more_settings AS
     SELECT unnest(?::VARCHAR[]) AS run_id, unnest(?::VARCHAR[]) AS more"""
-_WITH_MORE = "concat_ws(', ', settings, more)"
+_WITH_MORE = "nullif(concat_ws(', ', settings, more), '')"
 # The columns of a listing, which `--where` may name.
 LISTED = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), run_id AS run,
                uri || ':' || line AS "where"

@@ -21,7 +21,7 @@ from .context import is_aside
 from .fact import Fact
 from .flops_scope import flops_settled
 from .grid import Table, TableRow
-from .rate_scope import settled
+from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
 from .row_kinds import Adapters, served, words_of
@@ -90,8 +90,7 @@ class RowReader:
         measured, open_scope = settled(table.header.cells, runs)
         measured = flops_settled(table.header.cells, [reading for reading, _ in runs], measured)
         if open_scope:
-            message = "tokens per second: no row says or shows whether of the job or of a device"
-            self.rows.warn("scope_not_stated", message, table.header.line)
+            self.rows.warn("scope_not_stated", OPEN_SCOPE, table.header.line)
         each = zip(rows, runs, measured, strict=True)
         for number, (row, (reading, _), one) in enumerate(each, 1):
             if why := served(row.cells, table.header.cells):

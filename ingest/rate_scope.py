@@ -46,6 +46,9 @@ class Known:
         return 1 + self.seq_len / (6 * width)
 
 
+OPEN_SCOPE = "tokens per second: no row says or shows whether of the job or of a device"
+
+
 def settled(
     headings: Sequence[str], rows: Sequence[tuple[PublishedRow, Sequence[Result]]]
 ) -> tuple[list[list[Result]], bool]:
