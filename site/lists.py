@@ -103,7 +103,7 @@ def trends_page(content: Content) -> Page:
         return {
             "title": "Trends",
             "table": "",
-            "none": error.why or error.what,
+            "reason": error.why or error.what,
             "charts": [],
             "summary": "",
         }, []
@@ -123,7 +123,7 @@ def trends_page(content: Content) -> Page:
     return {
         "title": "Trends",
         "table": table.html(""),
-        "none": "",
+        "reason": "",
         "summary": summary,
         "charts": [one for one in charts if one],
     }, [table]

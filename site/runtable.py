@@ -21,6 +21,8 @@ SETTINGS = (
     "recompute", "dtype", "sequence_parallel", "recipe", "layers", "hidden", "heads", "kv_heads",
     "experts",
 )  # fmt: skip
+_SHAPE = ("layers", "hidden", "heads", "kv_heads", "experts")
+_FEWEST = 2  # values that differ
 _ASIDE = (
     "vocab_used", "framework", "settings", "ranks", "devices_per_node", "etp", "device_batch",
     "train_iters", "notes",
@@ -144,12 +146,14 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
     known = fields()
     titles = {name: known[name].title or name for name in known} | _TITLES
     systems = [Cell(line(content.names.system(row["system"]), 80)) for row in rows]
+    # Most rows of a model do not state its shape, which tells them apart only if it differs.
+    alike = [name for name in _SHAPE if len({row[name] for row in rows} - {None}) < _FEWEST]
     dates = [Cell(f"{at:%Y-%m-%d}") if (at := content.at(row)) else BLANK for row in rows]
     return [
         Column("system", "System", systems),
         whole("nodes", "Nodes"),
         whole("device_count", "Devices"),
-        *(whole(name, titles.get(name, name)) for name in SETTINGS),
+        *(whole(name, titles.get(name, name), name in alike) for name in SETTINGS),
         Column("ran", "Ran", dates, hidden=True),
         *(
             whole(name, titles.get(name, name), True, name in ("settings", "notes"))

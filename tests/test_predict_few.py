@@ -34,7 +34,7 @@ def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
     asked = ("predict", "sweep.md", "--format", "md")
     done = quick(tmp_path, *asked, "--mbs", "2")
     assert "Measured already: 20.00 s/it (sweep:8), 21.00 s/it (sweep:9)." in done.out, done.out
-    assert "No run could be left out" in done.out
+    assert "No run could be held out" in done.out
     far = quick(tmp_path, *asked, "--nodes", "10")
     assert "This is 5.0 times beyond" in far.out, far.out
 

@@ -84,7 +84,7 @@ def test_what_no_run_has_is_named_and_wider(tmp_path: Path, asked: list[str], sa
     assert spans[1] > spans[0] * 1.05, spans
     text = quick(tmp_path, "predict", "sweep.md", "--format", "md", "--mbs", "2", *asked).out
     assert f"Extrapolated: {said}." in text and "Beyond the measured" in text, text
-    assert "sizes and settings left out were missed by" in text, text
+    assert "errors on held-out sizes and settings" in text, text
     assert ("no time for what CP ranks exchange" in text) is ("--cp" in asked), text
 
 

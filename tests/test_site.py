@@ -68,6 +68,13 @@ def pages(site: Path) -> dict[str, Read]:
     }
 
 
+def test_a_page_of_trends_without_any_says_why(pages: dict[str, Read]) -> None:
+    """The logs here have no dates, so nothing can be followed."""
+    page = pages["trends.html"]
+    assert "No step time can be followed over time: " in page.text
+    assert "Levels" not in page.text
+
+
 def test_every_kind_of_page_is_there(pages: dict[str, Read]) -> None:
     kinds = {path.split("/")[0] for path in pages}
     assert kinds == {
