@@ -62,7 +62,7 @@ _PARTS = re.compile(
     re.I,
 )
 _IN_PARTS = re.compile(
-    r"\b(?:break-?down|profil(?:e|er|ed|ing)|traces?)\b|\|\W*(?:total|sum|forward|backward|fwd|bwd|optimizer)\b",
+    r"\b(?:break-?down|profil(?:e|er|ed|ing)|traces?)\b|\|\W{0,8}(?:total|sum|forward|backward|fwd|bwd|optimizer)\b",
     re.I,
 )
 _SIZED = ("topology", "batch")

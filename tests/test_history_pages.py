@@ -94,7 +94,7 @@ def test_a_time_that_no_source_knows_is_an_error(repository: tuple[Repository, l
         done = page(made.folder, "--as-of", word)
         assert done.code != 0 and what in done.err, done.text
     done = page(made.folder, "004 renamed.md", "--as-of", "2022-01-02")
-    assert "not paths" in done.err
+    assert "not to paths" in done.err
 
 
 def test_a_repository_that_is_gone_is_said(
@@ -137,7 +137,7 @@ def test_a_page_of_what_was_known_is_the_page_of_then(tmp_path: Path) -> None:
     for at, text in zip(times, pages, strict=True):
         assert page(tmp_path, "--known-at", at).out == text
     done = page(tmp_path, "--known-at", "2001-01-01")
-    assert done.code == 2 and "held nothing" in done.err
+    assert done.code == 2 and "was empty on" in done.err
 
 
 def test_both_times_may_be_asked_for(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ BOUNDED = {
     "vocabulary/cell_words.py": DOCUMENT,
     "vocabulary/cells.py": DOCUMENT,
     "vocabulary/heading_words.py": DOCUMENT,
+    "vocabulary/heading_units.py": DOCUMENT,
     "vocabulary/headings.py": DOCUMENT,
 }
 # Made while the program runs, of parts that are found here or of escaped words.

@@ -154,9 +154,9 @@ FORMS = (
     _form(
         "hook /integration/ /key/",
         r"(?P<is>://[\w.-]{1,100}(?::\d{1,5})?/(?:[\w.-]{1,60}/){0,6}"
-        # Two digits: `hooks/register_forward_hook` is a page of documentation.
+        # Not words in small letters: `hooks/register_forward_hook` is a page of documentation.
         r"(?:(?:web)?hooks?(?:/catch/\d{1,12})?|integration|with/key)/)"
-        r"(?=[\w@/-]{0,200}?\d[\w@/-]{0,200}?\d)[\w@-]{7,}(?:/[\w-]{3,}){0,9}",
+        r"(?![a-z_-]{7,99}(?:[^\w@-]|$))[\w@-]{7,}(?:/[\w-]{3,}){0,9}",
     ),
     _form(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
