@@ -137,18 +137,10 @@ class Budget:
         return Number("steps", self.steps, made, line=self._line)
 
     @property
-    def lacking(self) -> str:
-        """Why days are of a unit: what the sources state, or do not."""
-        if not self.others:
-            return "no source states one"
-        if len(self.others) == 1:
-            return "the one stated is not for every model here"
-        return "the sources state several"
-
-    @property
     def _said_by(self) -> str:
         if self.is_unit:
-            return f"a unit, not a budget: {self.lacking}"
+            several = "the sources state several" if self.others else "no source states one"
+            return f"a unit, not a budget: {several}"
         if self.origin == "stated":
             return "stated by the line"
         return f"as {'set in' if self.origin == IN_SETTINGS else 'asked for with'} {self.origin}"
@@ -190,21 +182,13 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
         return Budget(None, query.steps, None, "--steps")
     if own := _set_for(sizes, query.lengths):
         return own
-    stated = [(plan, budget) for plan in plans if (budget := _stated(plan, sizes))]
-    covered = {size for plan, _ in stated for size in _planned_sizes(plan, sizes)}
+    found = [budget for plan in plans if (budget := _stated(plan, sizes))]
     # Two documents with one plan agree; with two, no guess which is meant.
-    differ = {budget.tokens or 0: budget for _, budget in reversed(stated)}
-    # Models of other documents have no plan: no days to train them.
-    if len(differ) == 1 and sizes <= covered:
-        return stated[0][1]
+    differ = {budget.tokens or 0: budget for budget in reversed(found)}
+    if len(differ) == 1:
+        return found[0]
     others = tuple(differ[tokens] for tokens in sorted(differ))
     return Budget(UNIT, None, None, "unit", others=others)
-
-
-def _planned_sizes(plan: Mapping[str, Any], sizes: set[float]) -> set[float]:
-    """The sizes that a plan is for: the one it states, else those of its source."""
-    size = parse_size((plan["detail"] or {}).get("size") or "")
-    return {size} if size is not None else set(plan.get("sizes", sizes))
 
 
 def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | None:
@@ -231,13 +215,13 @@ def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
         """SELECT uri, line, value, unit, detail FROM statements
            WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line"""
     )
-    by_source: dict[str, set[float]] = {}
-    for uri, size in warehouse.rows(
-        "SELECT DISTINCT uri, params_b FROM selected WHERE params_b IS NOT NULL"
-    ):
-        by_source.setdefault(uri, set()).add(size)
-    sizes = set[float]().union(*by_source.values())
-    return [{**plan, "sizes": by_source.get(plan["uri"], set())} for plan in stated], sizes
+    sizes = {
+        size
+        for (size,) in warehouse.rows(
+            "SELECT DISTINCT params_b FROM selected WHERE params_b IS NOT NULL"
+        )
+    }
+    return stated, sizes
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:

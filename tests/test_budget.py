@@ -42,15 +42,6 @@ def test_a_plan_of_another_size_is_none_of_this_model() -> None:
     assert budget(plans[:1], {1.3}, Query()).tokens == UNIT
 
 
-def test_a_plan_of_one_document_is_none_of_models_of_others() -> None:
-    plan = {**said("a.md", 3e11), "sizes": {1.3}}
-    assert budget([plan], {1.3}, Query()).tokens == 3 * 10**11
-    found = budget([plan], {1.3, 7.0}, Query())
-    assert found.is_unit and [one.uri for one in found.others] == ["a.md"]
-    both = [plan, {**said("b.md", 3e11), "sizes": {7.0}}]
-    assert budget(both, {1.3, 7.0}, Query()).tokens == 3 * 10**11
-
-
 def test_the_user_has_the_last_word() -> None:
     plans = [said("a.md", 1e12), said("b.md", 3e11)]
     assert budget(plans, set(), Query(tokens=5 * 10**9)).tokens == 5 * 10**9
