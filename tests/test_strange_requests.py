@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,15 +65,14 @@ def test_a_comment_of_ours_is_posted_as_it_is(
 
 
 @pytest.mark.parametrize("hook", load(".pre-commit-hooks.yaml"), ids=lambda hook: str(hook["id"]))
-def test_a_name_of_a_file_is_no_option_of_a_hook(folder: Path, hook: dict[str, object]) -> None:
+def test_a_name_of_a_file_is_no_option_of_a_hook(folder: Path, hook: dict[str, Any]) -> None:
     """pre-commit puts names behind the words of a hook, as git has them."""
     if hook.get("pass_filenames") is False:
         return
     name = f"-o{folder.parent}/written.md"
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_bytes((folder / "sweep.md").read_bytes())
-    words = [*str(hook["entry"]).split()[1:], *hook.get("args", []), name]  # type: ignore[misc]
-    quick(folder, *words)
+    quick(folder, *hook["entry"].split()[1:], *hook.get("args", []), name)
     assert not (folder.parent / "written.md").exists()
 
 
