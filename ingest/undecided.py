@@ -195,8 +195,8 @@ def _less_than_one_each(
 
 
 def _is_data_parallel(rows: _Rows) -> bool:
-    """Whether the table says that its devices are replicas."""
-    return any(_REPLICAS.search(cell) for row in rows.table.rows for cell in row.cells)
+    """Whether each row says that its devices are replicas."""
+    return all(any(map(_REPLICAS.search, row.cells)) for row in rows.table.rows)
 
 
 def _open_batch(heading: str) -> _Settled:

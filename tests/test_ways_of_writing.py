@@ -175,6 +175,8 @@ def test_a_batch_smaller_than_the_replicas_is_that_of_each() -> None:
     assert settled(f"{head}| FSDP | 128 | 8 | 16 | 4550 |\n", set())[3] == "gbs"
     assert settled(f"{head}| FSDP | 128 | 8 | 2 | 4550 |\n", set())[3] == "device_batch"
     assert settled(f"{head}| 3D | 128 | 8 | 2 | 4550 |\n", set())[3] == ""
+    both = f"{head}| FSDP | 128 | | 2 | 4550 |\n| 3D | 128 | | 2 | 4550 |\n"
+    assert settled(both, set())[3] == "", "one of them does not say so"
 
 
 def test_a_bare_batch_is_the_same_in_the_next_table(tmp_path: Path) -> None:
