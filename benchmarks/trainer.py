@@ -2,7 +2,7 @@
 
 The reference is the machine's matrix product, measured before and after each run. Without a GPU:
 124m, fp32, MBS 1, all threads; then the same work divided over two processes with half of the
-threads each. With a GPU: 1.3b in bf16.
+threads each. With a GPU: 1.3b in bf16, by options of the step.
 """
 
 from __future__ import annotations
@@ -27,29 +27,41 @@ from bench.trainer.spawn import cores, free_port
 
 STEP = re.compile(r"elapsed time per iteration \(ms\): ([\d.]+) \|")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-AT_LEAST = {"cpu": 0.80, "cuda": 0.45}[DEVICE]
+AT_LEAST = {"cpu": 0.80, "cuda": 0.50}[DEVICE]
+DTYPE = {"cpu": torch.float32, "cuda": torch.bfloat16}[DEVICE]
 SIZES = {"cpu": (1024, 2048, 3072), "cuda": (4096, 8192, 16384)}[DEVICE]
 DEFAULTS = {
     "cpu": {"preset": "124m", "iters": 4, "gbs": 2, "mbs": 1},
-    "cuda": {"preset": "1.3b", "iters": 10, "gbs": 16, "mbs": 8},
+    "cuda": {"preset": "1.3b", "iters": 5, "gbs": 32, "mbs": 8},
+}[DEVICE]
+PARAMS, COMPILED = "--params-dtype bf16", "--params-dtype bf16 --compile"
+RUNS = {
+    "cpu": {"one process": "", "DP 2": "--dp 2", "TP 2": "--tp 2", "PP 2": "--pp 2"},
+    "cuda": {
+        "eager": "",
+        "parameters in bf16": PARAMS,
+        "compiled": COMPILED,
+        "compiled, flash": f"{COMPILED} --attention flash",
+        "compiled, cuDNN": f"{COMPILED} --attention cudnn",
+        "compiled, recompute": f"{COMPILED} --recompute full",
+    },
 }[DEVICE]
 HEAD = """
-| grid | processes x threads | s/it best (median) | GFLOP/s | peak GFLOP/s | share | of medians | causal | speed |
+| run | processes x threads | s/it best (median) | GFLOP/s | peak GFLOP/s | share | of medians | causal | speed |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""  # noqa: E501
 LEGEND = f"""
 share: 72 B s L h^2 (1 + s/(6h) + V/(12Lh)) in the best iteration, over the best matrix product;
-at least {AT_LEAST:.2f} is required. of medians: the same of the medians of both; on a machine that
-others use too the truth lies between. causal: the share with half of the attention counted.
-speed: against one process with all threads."""
+at least {AT_LEAST:.2f} is required of the best run. of medians: the same of the medians of both;
+on a machine that others use too the truth lies between. causal: the share with half of the
+attention counted. speed: against the first run."""
 
 
 def products(threads: int, clock: Callable[[], float] = time.perf_counter) -> list[float]:
     """FLOP/s of square matrix products: fp32 on the processor, bf16 on a GPU."""
     torch.set_num_threads(threads)
-    dtype = torch.bfloat16 if DEVICE == "cuda" else torch.float32
     found = []
     for size in SIZES:
-        a, b = (torch.randn(size, size, device=DEVICE, dtype=dtype) for _ in range(2))
+        a, b = (torch.randn(size, size, device=DEVICE, dtype=DTYPE) for _ in range(2))
         for _ in range(10):
             start = clock()
             a @ b
@@ -119,29 +131,31 @@ def side_by_side(model: str, rounds: int, threads: int) -> float:
 
 def rate(seconds: float) -> float:
     """FLOP/s of successive matrix products over this time."""
-    a, b = (torch.randn(2048, 2048, device=DEVICE) for _ in range(2))
+    size = SIZES[1]
+    a, b = (torch.randn(size, size, device=DEVICE, dtype=DTYPE) for _ in range(2))
     start, done = time.perf_counter(), 0
     while (spent := time.perf_counter() - start) < seconds or not done:
         a @ b
-        done += 2 * 2048**3
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        done += 2 * size**3
     return done / spent
 
 
 def main() -> int:
-    """Print the shares; returns 1 if that of one process is below the limit."""
+    """Print the shares; returns 1 if the best is below the limit."""
     flags = argparse.ArgumentParser(description=__doc__)
     for name, value in DEFAULTS.items():
         flags.add_argument(f"--{name}", type=type(value), default=value)
     flags.add_argument("--threads", type=int, default=cores())
-    flags.add_argument("--alone", action="store_true", help="one process, no other grid")
+    flags.add_argument("--alone", action="store_true", help="the first run only")
     flags.add_argument("--processor-time", action="store_true", help="where others work too")
     flags.add_argument("--side-by-side", type=int, metavar="ROUNDS", help="the same, all threads")
     given = flags.parse_args()
     model = " ".join(f"--{name} {getattr(given, name)}" for name in DEFAULTS)
     model += f" --device {DEVICE} --dtype {'bf16' if DEVICE == 'cuda' else 'fp32'}"
-    grids = {"one process": ""}
-    if DEVICE == "cpu" and given.threads > 1 and not given.alone:
-        grids |= {"DP 2": "--dp 2", "TP 2": "--tp 2", "PP 2": "--pp 2"}
+    alone = given.alone or (DEVICE == "cpu" and given.threads == 1)
+    runs = dict(list(RUNS.items())[: 1 if alone else None])
     print(f"{model}; load average {os.getloadavg()[0]:.1f} on {cores()} cores")
     if given.processor_time:
         return 0 if by_processor_time(model, given.iters) >= AT_LEAST else 1
@@ -149,8 +163,8 @@ def main() -> int:
         return 0 if side_by_side(model, given.side_by_side, given.threads) >= AT_LEAST else 1
     print(HEAD)
     shares, single_s, before = [], 0.0, products(given.threads)
-    for name, grid in grids.items():
-        words = f"{model} {grid}".split()
+    for name, flags_of_run in runs.items():
+        words = f"{model} {flags_of_run}".split()
         options = parse(words)
         threads = given.threads // options.grid.world
         taken = steps(words, threads)
@@ -168,7 +182,7 @@ def main() -> int:
             flush=True,
         )
     print(f"{LEGEND}\nload average {os.getloadavg()[0]:.1f}")
-    return 0 if shares[0] >= AT_LEAST else 1
+    return 0 if max(shares) >= AT_LEAST else 1
 
 
 if __name__ == "__main__":

@@ -162,10 +162,13 @@ class CrossEntropy(Function):
         ctx: Any, logits: Tensor, rows: Tensor, here: Tensor, real: int, group: Group
     ) -> Tensor:
         """Reduces three numbers per token: maximum logit, target's logit, sum of exponentials."""
-        # In place for fp32: logits are the largest tensor, and not needed again.
-        z = logits.detach().float()
-        z[:, real:] = -torch.inf
-        z -= group.max(z.amax(1)).unsqueeze(1)
+        # Logits are the largest tensor, and not needed again: in place, and few passes over it.
+        logits = logits.detach()
+        logits[:, real:] = -torch.inf
+        largest = group.max(logits.amax(1).float()).unsqueeze(1)
+        in_place = logits.dtype == torch.float32
+        z = logits if in_place else torch.empty_like(logits, dtype=torch.float32)
+        torch.sub(logits, largest, out=z)
         picked = torch.where(here, z.gather(1, rows.unsqueeze(1)).squeeze(1), 0.0)
         total, picked = group.sum(torch.stack([z.exp_().sum(1), picked])).unbind()
         ctx.save_for_backward(z, total, rows, here)
@@ -177,6 +180,7 @@ class CrossEntropy(Function):
         """softmax - 1 at the target, per token."""
         z, total, rows, here = ctx.saved_tensors
         each = gradient / len(total)
-        z *= (each / total).unsqueeze(1)
-        z.scatter_add_(1, rows.unsqueeze(1), torch.where(here, -each, 0.0).unsqueeze(1))
-        return z.to(ctx.dtype), None, None, None, None
+        z.scatter_add_(1, rows.unsqueeze(1), torch.where(here, -total, 0.0).unsqueeze(1))
+        out = z if ctx.dtype == z.dtype else torch.empty_like(z, dtype=ctx.dtype)
+        torch.mul(z, (each / total).unsqueeze(1), out=out)
+        return out, None, None, None, None
