@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -20,6 +19,7 @@ from .fact import Fact
 from .families import model_in
 from .frameworks import frameworks_heading
 from .nouns import in_series, named_numbers
+from .text_cache import cached
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
 _COUNTED = frozenset(("mbs", "gbs", "seq_len"))
@@ -69,9 +69,8 @@ _PER_NODE = re.compile(
 def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     """Facts that a heading or lead-in line states in passing, but no field stated two ways."""
     facts: list[Fact] = []
-    for name, found in _stated_by_phrases(text).items():
-        if len(found) == 1:
-            facts += _phrase_facts(name, found.pop(), text, line, scope)
+    for name, value in _stated_by_phrases(text):
+        facts += _phrase_facts(name, value, text, line, scope)
     named = {fact.field for fact in facts}
     if scope == "heading":
         passing = [*_assigned(text, line, scope), *frameworks_heading(text, line)]
@@ -80,7 +79,7 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     if model := _model_named(text):
         facts.append(Fact("size", model, text.strip(), line, scope))
     elif len(sizes) == 1:
-        label = next(sizes_in(text))[0]
+        label = sizes_in(text)[0][0]
         facts.append(Fact("size", label, text.strip(), line, scope))
     if by_family := model_in(text, is_heading=scope == "heading"):
         facts.append(Fact("model_name", by_family, text.strip(), line, scope))
@@ -113,17 +112,18 @@ def devices_named(text: str, line: int) -> list[Fact]:
 
 def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
     """Device and devices per node, when the text names exactly one of each."""
-    facts = []
+    return [Fact(*one, text.strip(), line, scope) for one in _machine_in(text)]
+
+
+@cached
+def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
     names = {_device_name(found) for found in device_pattern().finditer(text)}
-    if len(names) == 1:
-        facts.append(Fact("device", names.pop(), text.strip(), line, scope))
     counts = {
         found["n"] or found["of"] or found["gres"] or found["each"]
         for found in _PER_NODE.finditer(text)
     }
-    if len(counts) == 1:
-        facts.append(Fact("devices_per_node", counts.pop(), text.strip(), line, scope))
-    return facts
+    found = {"device": names, "devices_per_node": counts}
+    return tuple((field, given.pop()) for field, given in found.items() if len(given) == 1)
 
 
 def is_aside(text: str, where: str) -> bool:
@@ -145,8 +145,9 @@ def phrase_samples() -> list[tuple[str, str, str]]:
     return [(p["field"], text, value) for p in _file()["phrase"] for text, value in p["samples"]]
 
 
-def _stated_by_phrases(text: str) -> dict[str, set[str]]:
-    """The values of each field; of two phrases that overlap, the one declared first counts less.
+@cached
+def _stated_by_phrases(text: str) -> tuple[tuple[str, str], ...]:
+    """The fields with one value; of two phrases that overlap, the one declared first counts less.
 
     `with activation checkpointing disabled` holds `with activation checkpointing`.
     """
@@ -166,7 +167,7 @@ def _stated_by_phrases(text: str) -> dict[str, set[str]]:
         if not covered:
             plain = value.replace(",", "") if name in INTEGERS else value
             values.setdefault(name, set()).add(plain)
-    return values
+    return tuple((name, given.pop()) for name, given in values.items() if len(given) == 1)
 
 
 def _assigned(text: str, line: int, scope: str) -> list[Fact]:
@@ -182,9 +183,15 @@ def _assigned(text: str, line: int, scope: str) -> list[Fact]:
 def setting_field(name: str) -> str | None:
     """The field that a setting of this name states, None: no field; its letters alone count."""
     letters = re.sub(r"[^a-z]", "", name.lower())
+    known, names = _settings()
+    return known.get(letters) or known.get(meant(letters, names) or "")
+
+
+@cache
+def _settings() -> tuple[dict[str, str], frozenset[str]]:
+    """The fields by their names in settings, letters alone; and these names."""
     known = {**_file()["keys"], **named("settings")}
-    found: str | None = known.get(letters) or known.get(meant(letters, frozenset(known)) or "")
-    return found
+    return known, frozenset(known)
 
 
 def _denies(value: str, other: str) -> bool:
@@ -229,15 +236,17 @@ def _model_named(text: str) -> str | None:
     return found["name"] if found and named else None
 
 
-def sizes_in(text: str) -> Iterator[tuple[str, float]]:
+@cached
+def sizes_in(text: str) -> tuple[tuple[str, float], ...]:
     """The sizes of models that a text names, each as written and in 1e9 parameters.
 
     Devices have names of the same form: `Ascend 910B`, `Atlas 800T A2`.
     """
-    rest = device_pattern().sub(" ", _ACTIVE.sub(" ", _TOKENS.sub(" ", text)))
+    rest, sizes = device_pattern().sub(" ", _ACTIVE.sub(" ", _TOKENS.sub(" ", text))), []
     while found := find_size(rest):
-        yield found
+        sizes.append(found)
         rest = rest[rest.index(found[0]) + len(found[0]) :]
+    return tuple(sizes)
 
 
 def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | None:

@@ -18,6 +18,7 @@ _NO_SERIES = (
     r"|\sfor\s[^.;:|]{1,60}?\b(?:and|or)\s\d[\d.,–-]{0,12}\s(?:for|in|on)\b"  # 4 for A and 8 for B
     r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
 )
+_DIGIT = re.compile(r"\d")
 _SERIES_END = re.compile(_NO_SERIES)
 _CHINESE_IS = re.compile(r"(?<!\s)\s*+(?:设置为|设为|为|是)\s*+(?=\d)")
 _UP_TO = re.compile(
@@ -28,6 +29,8 @@ _UP_TO = re.compile(
 
 def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Field, place and value of each setting that a text names with its number."""
+    if not _DIGIT.search(text):
+        return
     text = re.sub(r"[*`]", "", text)
     if not text.isascii():
         text = re.sub(r" {2,}", " ", _CHINESE_IS.sub(" = ", translated(text)))

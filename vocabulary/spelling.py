@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections import defaultdict
+from collections.abc import Sequence, Set
 from functools import lru_cache
-from string import ascii_lowercase
 
 _SHORTEST = 7  # letters: short words are one letter from words with another meaning
 
@@ -17,13 +17,28 @@ def meant(word: str, known: Set[str]) -> str | None:
     """
     if len(word) < _SHORTEST or word in known:
         return None
-    head, body, tail = word[0], word[1:-1], word[-1]
-    cuts = [(body[:at], body[at:]) for at in range(len(body) + 1)]
-    bodies = {left + right[1:] for left, right in cuts if right}
-    bodies |= {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
-    bodies |= {
-        left + letter + right[1:] for left, right in cuts for letter in ascii_lowercase if right
-    }
-    bodies |= {left + letter + right for left, right in cuts for letter in ascii_lowercase}
-    found = {f"{head}{one}{tail}" for one in bodies} & known
-    return found.pop() if len(found) == 1 else None
+    alike = _by_ends(known).get((word[0], word[-1]), ())
+    found = [one for one in alike if _is_one_mistake(word, one)]
+    return found[0] if len(found) == 1 else None
+
+
+@lru_cache(16)
+def _by_ends(known: Set[str]) -> dict[tuple[str, str], Sequence[str]]:
+    """The known words by first and last letter."""
+    found = defaultdict(list)
+    for word in known:
+        if word:
+            found[word[0], word[-1]].append(word)
+    return dict(found)
+
+
+def _is_one_mistake(word: str, other: str) -> bool:
+    """Whether two different words become equal by one mistake."""
+    short, long = sorted((word, other), key=len)
+    if len(long) - len(short) > 1:
+        return False
+    at = next((n for n, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    swapped = short[at + 1 : at + 2] + short[at : at + 1] + short[at + 2 :]
+    return short[at + 1 :] == long[at + 1 :] or swapped == long[at:]
