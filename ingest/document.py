@@ -279,7 +279,9 @@ class _Reader:
         # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
         names = " | ".join(row.cells[0] for row in table.rows if row.cells)
         words = [names, *above]
-        if is_training(table.header.cells, words, lead, self.subject) and not lists_features(table):
+        cells = [row.cells for row in table.rows]
+        training = is_training(table.header.cells, words, lead, self.subject, cells)
+        if training and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line and (settings := set_up(given)):
             # A list in the form of a table: it is of the tables that follow.

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from ..vocabulary.headings import column_of
 from .grid import Table, TableRow
+from .joined import with_settings_apart
 from .paired import with_pairs_apart
 from .unfolded import unfolded
 
@@ -22,9 +23,9 @@ _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 
 def one_run_a_row(table: Table, quantity: str) -> Table:
     """The table with one run a row; `quantity` heads what its own headings leave unsaid."""
-    paired = with_pairs_apart(table)
-    found = unfolded(paired, quantity)
-    return with_groups_apart(found) if found is paired else found
+    apart = with_settings_apart(with_pairs_apart(table))
+    found = unfolded(apart, quantity)
+    return with_groups_apart(found) if found is apart else found
 
 
 def with_groups_apart(table: Table) -> Table:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..vocabulary.headings import Column, columns_of, is_benchmark
+from ..vocabulary.parallelism import sizes_in
 
 _TRAINING = re.compile(
     r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
@@ -66,6 +67,8 @@ _IN_PARTS = re.compile(
     re.I,
 )
 _SIZED = ("topology", "batch")
+_SEVERAL = 2  # sizes in a cell
+_CODE = 200  # characters of a cell that names sizes
 # No kernel has these: a table of them is one of runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
 
@@ -85,7 +88,11 @@ def subject_of(texts: Iterable[str]) -> str | None:
 
 
 def is_training(
-    headings: Sequence[str], path: Sequence[str], lead: str, subject: str | None = None
+    headings: Sequence[str],
+    path: Sequence[str],
+    lead: str,
+    subject: str | None = None,
+    rows: Sequence[Sequence[str]] = (),
 ) -> bool:
     """Whether a table is one of training runs; `path` are the headings above, outermost first.
 
@@ -94,7 +101,8 @@ def is_training(
     """
     columns = [column for column in columns_of(headings) if column]
     results = {column.name for column in columns if column.role == "result"}
-    sized = any(column.role in _SIZED for column in columns)
+    in_cells = _has_column_of_sizes(rows)
+    sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
     said = _nearest([" ".join(headings), *near])
     about = said or subject
@@ -118,7 +126,22 @@ def is_training(
         return any(column.name == "size" for column in columns)
     if said is None and "step_time" in results and _is_of_steps(headings, near):
         said = subject
-    return is_benchmark(headings) or _is_measured(columns, results, len(headings), said, about)
+    return (
+        is_benchmark(headings)
+        or (in_cells and bool(results & _RATES))
+        or _is_measured(columns, results, len(headings), said, about)
+    )
+
+
+def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most cells of a column name several sizes: `cp8-dp2-gas1`, `TP 4, PP 2`."""
+    width = max(map(len, rows), default=0)
+    for at in range(width):
+        cells = [row[at] for row in rows if at < len(row) and len(row[at]) <= _CODE]
+        named = sum(len(sizes_in(cell)) >= _SEVERAL for cell in cells)
+        if named and 2 * named > len(rows):
+            return True
+    return False
 
 
 def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:

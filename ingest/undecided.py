@@ -32,6 +32,8 @@ _LATENCY = re.compile(
     r"(?:\s*+(?P<unit>[(\[]\s*+m?s\s*+[)\]]))?+\W*+",
     re.I,
 )
+_STEP = re.compile(r"\W*(?:steps?|iter(?:ation)?s?\.?)\W*", re.I)
+_TIME = re.compile(r"\W{0,4}\d{1,9}(?:\.\d{1,9})?\s?(?:m?s|secs?|seconds?|msecs?|min)\W{0,4}", re.I)
 _ACCUMULATES = re.compile(
     r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
     r"|(?<![\w.,])(?P<before>\d{1,6})\s(?:steps? of\s)?grad(?:ient)?[ _-]acc[a-z]{0,10}",
@@ -78,7 +80,7 @@ def decided(
     found, doubts = list(columns), []
     rows = _Rows(table, columns, accumulations, {} if batches is None else batches)
     for at, heading in enumerate(map(_plain, table.header.cells)):
-        for settle in (_batch, _batch_time, _block, _latency, _checkpointing):
+        for settle in (_batch, _batch_time, _block, _step, _latency, _checkpointing):
             settled = settle(rows, at, heading)
             if settled is not None:
                 found[at] = settled.column
@@ -226,6 +228,15 @@ def _block(rows: _Rows, at: int, heading: str) -> _Settled | None:
     lengths = rows.numbers(at, column)
     short = any(length is None or length < _SHORTEST for length in lengths)
     return _Settled(None) if short else None
+
+
+def _step(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """`step` over nothing but times is the time of one."""
+    if rows.columns[at] or "step_time" in rows.named or not _STEP.fullmatch(heading):
+        return None
+    cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells) and row.cells[at]]
+    timed = bool(cells) and all(map(_TIME.fullmatch, cells))
+    return _Settled(known_columns()["step_time"]) if timed else None
 
 
 def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:

@@ -29,6 +29,7 @@ BOUNDED = {
     "decide/failures.py: _PLACE": "a reason, cut by ingest/termination.py",
     "ingest/csv_directive.py": DOCUMENT,
     "ingest/masks.py": OURS,
+    "ingest/joined.py": DOCUMENT,
     "ingest/names.py": FILE_NAME,
     "ingest/number_names.py: _NAME": "200 characters before a number",
     "ingest/paired.py": DOCUMENT,
