@@ -281,3 +281,9 @@ def test_a_link_hides_nothing() -> None:
     assert read("TFLOPs", "[see](https://example.org)").invalid
     assert read("Model", "[GPT3-20B](https://example.org)").value == 20
     assert read("Sec/it", "[^1]").value is None
+
+
+def test_a_share_of_memory_is_a_remark() -> None:
+    cell = read("Mem", "84%")
+    assert (cell.kind, cell.value, cell.invalid) == ("words", None, None)
+    assert read("MFU", "84%").value == 84

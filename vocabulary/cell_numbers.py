@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from math import isfinite
 
-from .cell import Cell, in_tokens, of_text
+from .cell import Cell, as_words, in_tokens, of_text
 from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
@@ -210,6 +210,8 @@ def _words(raw: str, column: Column) -> Cell:
 
 def _fit(cell: Cell, column: Column) -> Cell:
     """Check the unit and the kind of number against the column."""
+    if column.type == "memory" and cell.unit == "%":
+        return as_words(cell)  # a share of the device's memory
     invalid = None
     fits = column.type != "count" and (
         column.type not in _UNITS or _unit_fits(cell.unit or "", column)
