@@ -52,7 +52,7 @@ class DocumentRows:
             else:
                 before = self.live[old]
                 tracked = TrackedRow(before.row_id, row)
-                if not before.row.says(row):
+                if not before.row.has_content_of(row):
                     changes.append(RowChange("changed", tracked.row_id, row))
             after.append(tracked)
         kept = set(partner.values())
@@ -110,7 +110,7 @@ def _unmoved(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, in
 
 
 def _same(one: StatedRow, other: StatedRow) -> bool:
-    return one.section == other.section and one.says(other)
+    return one.section == other.section and one.has_content_of(other)
 
 
 def _text(of: Mapping[str, str]) -> str:
