@@ -171,8 +171,8 @@ def _run_query(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
     wanted = {document.uri for document in data.documents}
     found: dict[tuple[object, ...], list[dict[str, Any]]] = {}
     for row in data.warehouse.dicts(query.sql):
-        # The history may have all that is known of a document; each of its copies counts.
-        if rule.asked or row["uri"] in wanted:
+        # Only the history may have a document; findings in each of its copies count.
+        if rule.request or row["uri"] in wanted:
             found.setdefault((row["uri"], *(row[name] for name in query.by)), []).append(row)
     for rows in found.values():
         cells = [

@@ -123,7 +123,7 @@ def _exactly(value: float) -> Interval:
     return Interval(value, value)
 
 
-def holds(table: Table, row: Row, changed: Row) -> bool:
+def consistent(table: Table, row: Row, changed: Row) -> bool:
     """Whether a row with one cell changed agrees with the other equations of its table."""
     if not all((one.scale / _moved(one, row, changed)).meets(1.0) for one in demands(table, row)):
         return False

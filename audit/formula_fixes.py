@@ -27,14 +27,16 @@ class FormulaFix:
 
 
 def formula_fixes(
-    document: Document, table: Table, row: Row, reading: Reading, holds: Callable[[Row], bool]
+    document: Document, table: Table, row: Row, reading: Reading, consistent: Callable[[Row], bool]
 ) -> list[FormulaFix]:
     """The changes that explain a row, only those of the most likely kind.
 
-    `holds` tests whether the other numbers of a changed row agree with the change.
+    `consistent` tests whether the other numbers of a changed row agree with the change.
     """
     for kind in (_context, _other_formula, _other_row, _other_unit, _copied):
-        found = [one for one in kind(document, table, row, reading) if holds(one.changed or row)]
+        found = [
+            one for one in kind(document, table, row, reading) if consistent(one.changed or row)
+        ]
         if found:
             return found
     return []
@@ -74,7 +76,7 @@ def _context(document: Document, table: Table, row: Row, reading: Reading) -> It
                     (name,) if name in table.columns else ("tflops",),
                     f"{title(name)}={value}",
                     f"{title(name)} {getattr(row, name)} would be {was} TFLOPs; "
-                    f"line {line} says {value}, which gives the printed {_printed(row)}",
+                    f"line {line} states {value}, which gives the printed {_printed(row)}",
                     with_value(row, name, value),
                 )
                 break

@@ -122,7 +122,7 @@ def _predicted(setup: _Setup) -> float | None:
     if not (kept_states and s and b):
         return None
     t, h = setup.tp, setup.hidden
-    # The first stage holds the micro-batches of as many stages as there are (1F1B, 2104.04473).
+    # The first stage keeps as many micro-batches as there are stages (1F1B, 2104.04473).
     flying = min(setup.pp, max(1, (setup.gbs or b * setup.dp) // (b * setup.dp)))
     # Activations of a layer in fp16 (2205.05198, equation 2, without sequence parallelism).
     layer = s * b * h * (10 + 24 / t + 5 * setup.heads * s / (h * t))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .input import AuditInput
 
 _DECLARED = ("id", "slug", "title", "tests", "threshold", "severity", "needs", "also",
-             "asked")  # fmt: skip
+             "request")  # fmt: skip
 Check = Callable[["AuditInput"], Iterable["Finding"]]
 
 
@@ -71,7 +71,7 @@ class Rule:
     """A rule: its test, its threshold, its templates, and the rules that run before it.
 
     `needs` are ids: rows that those rules flag or repair are no evidence here. `also` maps further
-    ids that its findings can have to their slugs. A rule with `asked` runs only on that request:
+    ids that its findings can have to their slugs. A rule with `request` runs only on request:
     "history" of `bench audit --history`, "merges" where groups were merged.
     """
 
@@ -85,7 +85,7 @@ class Rule:
     also: Mapping[str, str] = field(default_factory=dict)
     templates: Mapping[str, Template] = field(default_factory=dict)
     samples: Sequence[Sample] = ()
-    asked: str = ""
+    request: str = ""
     checks: list[Check] = field(default_factory=list)
 
     def check(self, check: Check) -> Check:

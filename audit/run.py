@@ -44,7 +44,7 @@ def examined(
     for document in data.documents:
         detect(document)
     for rule in rules():
-        for check in rule.checks if rule.asked in wanted else ():
+        for check in rule.checks if rule.request in wanted else ():
             # Rows with a finding are no evidence, so a check must see all earlier findings.
             data.findings += list(check(data))
     found = sorted(merged(data.findings), key=lambda one: (one.uri, one.line, one.rules))

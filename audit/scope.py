@@ -106,7 +106,7 @@ def _missing(table: Table, row: Row) -> str:
     ):
         if not value:
             return missing
-    return "no formula fits, or too few rows to tell" if row.tflops else "too few rows to tell"
+    return "no formula fits, or too few rows" if row.tflops else "too few rows"
 
 
 def _logs(data: AuditInput) -> dict[str, int]:

@@ -57,11 +57,11 @@ def broken(row: Row) -> bool:
 
 
 def topology_fixes(
-    row: Row, document: Document, detected: Detected | None, holds: Callable[[str, int], bool]
+    row: Row, document: Document, detected: Detected | None, consistent: Callable[[str, int], bool]
 ) -> list[Change]:
     """Changes of one cell that satisfy all equations; those seen in other rows go first.
 
-    `holds` tests whether the other numbers of the row agree with the new value.
+    `consistent` tests whether the other numbers of the row agree with the new value.
     """
     found = [
         change
@@ -69,7 +69,7 @@ def topology_fixes(
         if not broken(with_value(row, change.name, change.value))
         and _layers_split(row, change)
         and not _duplicates(row, document, change)
-        and holds(change.name, change.value)
+        and consistent(change.name, change.value)
     ]
     found = _arbitrated(row, detected, found)
     seen = _seen(document, row)

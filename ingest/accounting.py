@@ -1,4 +1,4 @@
-"""What schedulers say of jobs (sacct, scontrol, qstat, tracejob, pjstat), and how these ended."""
+"""Jobs and how they ended, by accounting files (sacct, scontrol, qstat, tracejob, pjstat)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..vocabulary.secrets import redact_text
 LONGEST = 64 << 20  # bytes of an accounting file
 LONGEST_TEXT = 400
 MOST_PARTS = 4  # lines that a command with line ends spreads a record over
-# How each state counts; sacct cuts words to its columns (`OUT_OF_ME+`). None: not ended.
+# The status for each state; sacct truncates to its columns (`OUT_OF_ME+`). None: not ended.
 SLURM = {
     "COMPLETED": "ok", "FAILED": "fail", "TIMEOUT": "timeout", "DEADLINE": "timeout",
     "CANCELLED": "cancelled", "PREEMPTED": "cancelled", "REVOKED": "cancelled",
@@ -43,7 +43,7 @@ TIMES = ("%Y-%m-%dT%H:%M:%S", "%Y/%m/%d %H:%M:%S", "%a %b %d %H:%M:%S %Y", "%m/%
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job as its scheduler tells it; `status` is None before it has ended."""
+    """One job by its scheduler; `status` is None before it has ended."""
 
     job_id: str
     scheduler: str
@@ -59,12 +59,12 @@ class Job:
 
 
 def may_be_jobs(head: bytes) -> bool:
-    """Whether the beginning of a file has a word that every accounting file has."""
+    """Whether the beginning of a file has one of the headings of accounting files."""
     return any(word in head for word in HEADS)
 
 
 def read_jobs(text: str) -> tuple[str | None, list[Job]]:
-    """The program that wrote most of an accounting file, and its jobs; steps of jobs are none."""
+    """The program that wrote most of an accounting file, and its jobs, without job steps."""
     lines = text.splitlines()
     found = {form: list(read(lines)) for form, read in FORMS.items()}
     jobs = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.line)
@@ -82,7 +82,7 @@ def rows_of_jobs(jobs: Sequence[Job]) -> Rows:
 
 
 def _parsable(lines: Sequence[str]) -> Iterator[Job]:
-    """`sacct -P` and `-p`: a head and cells between bars; a command may hold line ends."""
+    """`sacct -P` and `-p`: a head and cells between bars; a command may contain line ends."""
     head: list[str] = []
     waiting, begun, parts = "", 0, 0
     for number, line in enumerate(lines, 1):
@@ -123,7 +123,7 @@ def _slurm(cells: Mapping[str, str], line: int) -> Iterator[Job]:
         job_id, "slurm", state, _slurm_status(state), line,
         cells.get("JobName") or None,
         cells.get("ExitCode") or None,
-        _told(cells.get("Reason")),
+        _stated(cells.get("Reason")),
         _whole(cells.get("NNodes") or cells.get("NumNodes") or ""),
         _time(cells.get("Start")),
         _time(cells.get("End")),
@@ -148,7 +148,7 @@ def _scontrol(lines: Sequence[str]) -> Iterator[Job]:
 
 
 def _stepd(lines: Sequence[str]) -> Iterator[Job]:
-    """The output of a job that printed nothing else: slurmstepd says that it was ended."""
+    """The output of a job that printed nothing else: slurmstepd's message that it was ended."""
     memory = any("exceeded memory limit" in line or "oom" in line for line in lines)
     for number, line in enumerate(lines, 1):
         if found := ENDED.search(line):
@@ -194,7 +194,7 @@ def _pbs(job: str, cells: Mapping[str, str], line: int) -> Iterator[Job]:
     if not re.fullmatch(r"\d{1,12}(?:\[\d{0,9}\])?", job_id):
         return
     code = _whole(cells.get("Exit_status") or cells.get("exit_status") or "")
-    comment = _told(cells.get("comment"))
+    comment = _stated(cells.get("comment"))
     if code is None:
         state, status = f"job_state={cells.get('job_state', '?')}", None
     else:
@@ -215,7 +215,7 @@ def _pbs_status(code: int, comment: str) -> str:
 
 
 def _pjm_list(lines: Sequence[str]) -> Iterator[Job]:
-    """PJM, `pjstat`: words below a head of words."""
+    """PJM, `pjstat`: columns between blanks, below a head."""
     head: list[str] = []
     for number, line in enumerate(lines, 1):
         words = line.split()
@@ -242,7 +242,7 @@ def _pjm_statistics(lines: Sequence[str]) -> Iterator[Job]:
         if job_id:
             yield Job(
                 job_id, "pjm", state if code is None else f"PJM CODE {code}", known, number,
-                cells.get("JOB NAME"), exit_code, _told(cells.get("REASON")),
+                cells.get("JOB NAME"), exit_code, _stated(cells.get("REASON")),
                 _whole(cells.get("NODE NUM (ALLOC)", "").partition(":")[0]),
                 _time(cells.get("JOB START DATE")), _time(cells.get("JOB END DATE")),
             )  # fmt: skip
@@ -257,7 +257,7 @@ def _blocks(
         yield place + 1, lines[place:end]
 
 
-def _told(text: str | None) -> str | None:
+def _stated(text: str | None) -> str | None:
     return None if text is None or text in ("", "None", "-", "(null)") else text
 
 

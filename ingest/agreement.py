@@ -1,4 +1,4 @@
-"""Whether what the text around a table states agrees with a row: what does not is of other runs."""
+"""Whether facts in the text around a table agree with a row; others are of other runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A fact that a row does not take, and in words what it contradicts."""
+    """A fact that is not applied to a row, and the values that it contradicts, as text."""
 
     fact: Fact
     against: str
@@ -32,7 +32,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """What holds between fields where all of `needs` are known; `doubted`: facts it can refuse."""
+    """A relation of fields, tested if all of `needs` are known; `doubted`: facts it can refuse."""
 
     needs: tuple[str, ...]
     doubted: tuple[str, ...]
@@ -45,7 +45,7 @@ def agreeing(
     own: Values,
     trusted: frozenset[Fact] = frozenset(),
 ) -> tuple[dict[str, Fact], list[Refused]]:
-    """The facts that a row takes, by field, and those that it refuses; none of `trusted` is.
+    """The facts that apply to a row, by field, and those refused; none of `trusted` is.
 
     `reach`: all facts that reach the row, weakest first: of two that disagree the nearer one stays.
     `own`: the numbers of the row's cells by field; `size` in 1e9 parameters.
@@ -60,8 +60,8 @@ def agreeing(
             if not doubted:
                 break
             gone = min(doubted, key=reach.index)
-            told = ", ".join(f"{name} {values[name]:g}" for name in _other(relation, gone, values))
-            refused.append(Refused(gone, told))
+            against = _other(relation, gone, values)
+            refused.append(Refused(gone, ", ".join(f"{name} {values[name]:g}" for name in against)))
             kept = _without(kept, [gone, *_of_its_model(gone, kept)])
             values = _values(kept, own)
     return kept, refused
@@ -70,7 +70,7 @@ def agreeing(
 def _of_other_models(
     facts: Mapping[str, Fact], reach: Sequence[Fact], own: Values
 ) -> list[Refused]:
-    """What a statement says of a model whose layers or hidden size a nearer one replaces."""
+    """The shape facts of a statement whose layers or hidden size a nearer statement replaces."""
     values = _values(facts, own)
     if "size" in values and _holds(_RELATIONS[0], values) and {"layers", "hidden"} <= values.keys():
         return []  # taken together they make the model of the row
@@ -108,7 +108,7 @@ def _other(relation: _Relation, fact: Fact, values: Values) -> list[str]:
 
 
 def _values(facts: Mapping[str, Fact], own: Values) -> dict[str, float]:
-    """All numbers that are known of a row, its own first; `world`: the devices of its nodes."""
+    """All known numbers of a row, its cells first; `world`: the devices of its nodes."""
     stated = {name: number for name, fact in facts.items() if (number := _number(fact))}
     values = {**stated, **own}
     nodes, each = values.get("nodes"), values.get("devices_per_node")

@@ -1,4 +1,4 @@
-"""A log in blocks of whole lines: the next ones are read and looked at before their turn."""
+"""A log in blocks of whole lines; the next blocks are read and scanned ahead."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pyarrow as pa
 from .lines import BOM, PIECE_LIMIT
 from .masks import NINE, ZERO, ZEROS
 
-# Arrays of one dimension, by what they hold.
+# Arrays of one dimension, by their elements.
 Bytes = npt.NDArray[np.uint8]
 Double = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.bool_]  # one for each of what is marked or not
+Marks = npt.NDArray[np.bool_]  # a mask over lines or letters
 Places = npt.NDArray[np.int64]  # of lines in a block, or of letters
 Times = npt.NDArray[np.datetime64]
 Whole = npt.NDArray[np.int64]
 
-AHEAD = 2  # blocks that are looked at before their turn
-# Where lines are short it is what is known of each of them that takes memory.
+AHEAD = 2  # blocks that are scanned ahead
+# Where lines are short, the results of their scan take most of the memory.
 MOST_LINES = 1 << 18  # of a block
 CACHED = 1 << 18  # bytes that stay in the processor's cache
 LINE_END = 10
@@ -32,7 +32,7 @@ FROM_ZERO = bytes((byte + ZERO) % 256 for byte in range(256)).translate(ZEROS)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Whole lines, without the last line's end, if there are any; and one without its end."""
+    """Whole lines, without the last line's end, if any; and the beginning of the next line."""
 
     whole: bytes | None
     rest: bytes = b""
@@ -50,16 +50,16 @@ class Pieces:
     stream: BinaryIO
     size: int
     first: bool
-    waits: bool = False  # for somebody to read a long line to its end
-    _rest: bytes = b""  # a line whose end is still to come
-    _data: bytes = b""  # what was read last,
-    _at: int = 0  # and how far it was given
+    waits: bool = False  # until a long line is read to its end
+    _rest: bytes = b""  # the beginning of an incomplete line
+    _data: bytes = b""  # the newest read,
+    _at: int = 0  # and how much of it is consumed
 
     def next(self) -> Piece | None:
         """The next piece; None at the end, and within a long line. Raises OSError."""
         while not self.waits and (data := self._read()):
             ends = line_ends(np.frombuffer(data, np.uint8), MOST_LINES)
-            # After a line's end, so that a long line is never begun in what is kept.
+            # After a line's end, so that no long line begins in the bytes kept.
             data = data[: ends[-1] + 1] if len(ends) == MOST_LINES else data
             self._at += len(data)
             piece = self._piece(data, int(ends[-1]) if len(ends) else None)
@@ -73,7 +73,7 @@ class Pieces:
         return Piece(None, rest) if rest else None
 
     def _read(self) -> memoryview:
-        """What is read and not yet given."""
+        """The bytes read and not yet consumed."""
         if self._at == len(self._data):
             self._data, self._at = self.stream.read(self.size), 0
             if self.first and self._data.startswith(BOM):
@@ -100,7 +100,7 @@ def line_ends(letters: Bytes, most: int | None = None) -> Places:
 
 
 def with_plain_ends(data: bytes) -> bytes:
-    """Lines that all end as those of Windows end as others do."""
+    """Line ends of Windows, if all lines have them, as plain line feeds."""
     if b"\r" in data and data.count(b"\r") == data.count(b"\r\n") + data.endswith(b"\r"):
         return data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     return data
@@ -148,7 +148,7 @@ class Lines:
 
 
 def _masked(letters: Bytes) -> Bytes:
-    """Letters counted from the zero, any digit as 9: part by part, holding up no other threads."""
+    """Letters counted from the zero, any digit as 9: by parts in numpy, which releases the GIL."""
     found = np.empty_like(letters)
     for at in range(0, len(letters), CACHED):
         part = found[at : at + CACHED]

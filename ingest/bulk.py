@@ -1,4 +1,4 @@
-"""A log in blocks: lines are looked at by their masks, and only those that state something read.
+"""A log in blocks: lines are scanned by their masks, and only those with values are read.
 
 Steps whose numbers stand at known places are taken many at once. What stands between them and
 leaves them as they are (memory, timers, noise) is read line by line and holds nothing up. All other
@@ -28,14 +28,14 @@ from .step_rows import FieldsOf, Taken, as_rows, timer_rows
 from .steps import COPIES_WITHIN, OPEN_STEPS, Stretch
 
 BLOCK = 12 << 20  # bytes
-AHEAD = 2  # blocks that are looked at before their turn
-LEAST_STEPS = 2 * OPEN_STEPS  # in a row that are worth being taken at once
-MOST_TRIES = 2  # steps read one by one until those behind them can be taken at once
+AHEAD = 2  # blocks that are scanned ahead
+LEAST_STEPS = 2 * OPEN_STEPS  # consecutive ones that are worth a block
+MOST_TRIES = 2  # steps read one by one until the next ones can be taken as a block
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Whole lines, looked at; as bytes where they are no UTF-8."""
+    """Whole lines, scanned; as bytes if they are no UTF-8."""
 
     piece: Piece
     scan: Scan | None = None
@@ -48,7 +48,7 @@ def feed(
     sink: Callable[[Rows], None] | None = None,
     block: int = BLOCK,
 ) -> None:
-    """All lines of a log, as `reader.feed` of each would read them; `sink` takes what is read.
+    """All lines of a log, as `reader.feed` would read them; `sink` takes the rows.
 
     The next blocks, of so many bytes, are looked at while the rows of one are made.
     Raises OSError of the stream, and what `sink` raises.
@@ -70,7 +70,7 @@ def feed(
 
 
 def _looked_at(pieces: Pieces, shapes: Shapes) -> Iterator[_Block]:
-    """The blocks in their order; of a log of several the next ones are looked at meanwhile."""
+    """The blocks in order; the next ones are scanned meanwhile."""
     first, second = pieces.next(), pieces.next()
     if first is None:
         return
@@ -100,7 +100,7 @@ def _look(piece: Piece, shapes: Shapes) -> _Block:
 
 
 def _feed_block(reader: LogReader, first: int, block: _Block) -> int:
-    """A block of whole lines; gives the number of the line behind it."""
+    """Feeds a block of whole lines; returns the number of the line after it."""
     if block.scan is not None:
         _Feed(reader, first, block.scan).feed()
         return first + len(block.scan.lines)
@@ -151,7 +151,7 @@ class _Feed:
         place, end = 0, len(self._scan.lines)
         alone = self._alone
         for cut in (*self._cuts(), end):
-            # Who lists unread lines wants their texts, which a shape does not have.
+            # A list of unread lines needs their texts, which a shape does not have.
             while place < cut and self._reader.lists_unread:
                 self._feed_line(place)
                 place += 1
@@ -167,7 +167,7 @@ class _Feed:
         self._store()
 
     def _cuts(self) -> list[int]:
-        """Where a stretch of steps ends: at lines to be read alone, and before another's steps.
+        """The ends of stretches of steps: at lines to be read one by one, and at other series.
 
         A step done again, or the copy of another rank, is a matter of judgement.
         """
@@ -181,7 +181,7 @@ class _Feed:
         _feed_line(self._reader, self._first + place, self._scan.lines.body(place))
 
     def _within(self, block: Dialect, start: int, end: int) -> int:
-        """Lines within a block, up to one that has to be read alone; gives the place behind it."""
+        """Lines within a block, up to one that has to be read by itself; returns the next place."""
         arguments: list[Argument] = []
         passed: Counter[Shape] = Counter()
         place = start
@@ -195,7 +195,7 @@ class _Feed:
             else:
                 passed[shape] += 1
             place += 1
-        # What is counted and what is stored do not meet: their order does not matter.
+        # Lines that are counted and lines that are stored are independent of their order.
         if place > start:
             self._reader.take_arguments(arguments, self._first + place - 1)
             self._reader.skip(self._first + place - 1, passed.items())
@@ -205,14 +205,14 @@ class _Feed:
         return place
 
     def _stretch(self, start: int, end: int) -> None:
-        """Steps of one series, each later than the one before, and what stands between them."""
+        """Steps of one series, each later than the one before, and the lines between them."""
         if start == end:
             return
         low, high = np.searchsorted(self._places, (start, end)).tolist()
         for _ in range(MOST_TRIES):
             if high - low < LEAST_STEPS:
                 break
-            # The last one is read by itself: it tells whether the run diverges, ends, and so on.
+            # The last one is read by itself: it shows whether the run diverges, ends, and so on.
             if self._goes_on(low, high):
                 self._take(start, low, high - 1)
                 low, start = high - 1, int(self._places[high - 1])
@@ -227,7 +227,7 @@ class _Feed:
         return self._reader.goes_on(series.dialect, first, texts)
 
     def _texts(self, low: int, high: int) -> Callable[[], list[str]]:
-        """Lines of steps without what stands in front of them."""
+        """Lines of steps without their prefixes."""
         places = self._places[low:high].tolist()
         return lambda: [peel(self._scan.lines[place])[1].strip() for place in places]
 
@@ -240,7 +240,7 @@ class _Feed:
         self._skip(start, end)
 
     def _skip(self, start: int, end: int) -> None:
-        """Lines that state nothing: they are counted."""
+        """Lines without values: they are counted."""
         if start >= end:
             return
         codes = self._scan.codes[start:end][~self._scan.each[start:end]]
@@ -249,7 +249,7 @@ class _Feed:
         self._reader.skip(self._first + end - 1, [(kind, n) for kind, n in kinds if n])
 
     def _take(self, start: int, low: int, high: int) -> None:
-        """Steps at once; the reader reads the one behind them, which tells how the run stands."""
+        """A block of steps; the reader reads the step after it, which updates the run's state."""
         end, number = int(self._places[high]), int(self._of[low])
         self._skip(start, end)
         self._take_between(start, end, low, high)
@@ -269,7 +269,7 @@ class _Feed:
         self._taken.setdefault(number, []).append(taken)
 
     def _take_between(self, start: int, end: int, low: int, high: int) -> None:
-        """What stands between the steps, each behind the step that it was printed after."""
+        """The lines between the steps, each with the step that it was printed after."""
         timed = self._timed
         stated = np.searchsorted(self._stated, (start, end)).tolist()
         between = self._stated[slice(*stated)]

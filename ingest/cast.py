@@ -15,12 +15,12 @@ ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "non
 FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
 LIMITS = {"integer": 2**31, "bigint": 2**63}
-COARSE = 0.015  # of a rate: half of its last digit, from which on it tells no time
+COARSE = 0.015  # of a rate: half of its last digit, from which on no time is computed
 EXACT = 2**53  # below, a double is every whole number
 
 
 def is_absent(text: str) -> bool:
-    """Whether a printed value says that there is no number (nan, inf, None, ...)."""
+    """Whether a printed value stands for no number (nan, inf, None, ...)."""
     return text.lower() in ABSENT
 
 
@@ -128,7 +128,7 @@ def hours(text: str) -> float | None:
 def inverse(text: str) -> float | None:
     """One over a number: iterations a second to seconds an iteration.
 
-    None where its last digit says too little: 0.0027 may be 364 or 377 seconds.
+    None if it has too few digits: 0.0027 may be 364 or 377 seconds.
     """
     return _inverse(text, _decimals(text))
 

@@ -1,6 +1,6 @@
-"""What a reader of a log knows between two lines, as bytes, and the reader that goes on from them.
+"""The state of a log reader between two lines, as bytes, and a reader that continues from it.
 
-Nothing of it is a program: plain values and the fields of the classes below, by name.
+It contains no code: plain values and the fields of the classes below, by name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .environment import Environment, Flags
 from .equations import FirstSteps
 from .figures import Figures
 from .header import Header
-from .late import Heard, Late
+from .late import LateLosses, PendingRecord
 from .lines import Line
 from .log import LogReader
 from .logread import LogRead
@@ -37,12 +37,12 @@ _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Environment, Figures, FirstSteps, Flags, HangDetection, Header, Heard, Late, Line, LogRead,
-        Outcome, Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps, TerminationTracker,
-        Wrapped,
+        Environment, Figures, FirstSteps, Flags, HangDetection, Header, LateLosses, Line, LogRead,
+        Outcome, PendingRecord, Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps,
+        TerminationTracker, Wrapped,
     )
 }  # fmt: skip
-# Of a reader what a line end leaves behind; the rest is made anew, or is of one line only.
+# The state that outlives a line; the rest is built again, or belongs to one line.
 _KEPT = ("_read", "_number", "_wrapped", "_cut_off")
 _KEPT_OF_RUNS = ("run", "block", "starts", "environment", "preamble", "bars")
 _GROUPS: Mapping[str, Callable[[list[Any]], object]] = {  # Any: JSON
@@ -57,17 +57,17 @@ _DAMAGE = (KeyError, ValueError, TypeError, AttributeError, zlib.error)
 
 
 def freeze(reader: LogReader) -> bytes | None:
-    """The state of a reader at the end of a line; None where it is too large to be worth it."""
+    """The state of a reader at the end of a line; None if it is too large to be worth it."""
     values = {name: _frozen(getattr(reader, name)) for name in _KEPT}
     values |= {name: _frozen(getattr(reader.runs, name)) for name in _KEPT_OF_RUNS}
-    values["held"] = _frozen(reader.held)
+    values["pending_line"] = _frozen(reader.pending_line)
     text = json.dumps([_shape(), values], separators=(",", ":"))
     packed = zlib.compress(text.encode(), 1)
     return packed if len(text) <= _MOST_UNPACKED and len(packed) <= MOST_BYTES else None
 
 
 def thaw(state: bytes, source_id: str, formats: Sequence[Dialect]) -> LogReader | None:
-    """A reader that goes on from a state; None for one that this version did not make."""
+    """A reader that continues from a state; None for a state of another version."""
     try:
         unpacking = zlib.decompressobj()
         shape, values = json.loads(unpacking.decompress(state, _MOST_UNPACKED))
@@ -79,7 +79,7 @@ def thaw(state: bytes, source_id: str, formats: Sequence[Dialect]) -> LogReader 
             setattr(reader, name, thawing.value(values[name]))
         for name in _KEPT_OF_RUNS:
             setattr(reader.runs, name, thawing.value(values[name]))
-        reader.restored(thawing.value(values["held"]))
+        reader.restore(thawing.value(values["pending_line"]))
     except _DAMAGE:
         return None
     return reader
@@ -87,12 +87,12 @@ def thaw(state: bytes, source_id: str, formats: Sequence[Dialect]) -> LogReader 
 
 @cache
 def _shape() -> str:
-    """Tells states of classes with other fields apart."""
+    """A digest of the classes and their fields: a state of others is not loaded."""
     return digest(" ".join(f"{name}: {_names(kind)}" for name, kind in _KINDS.items()))
 
 
 def _names(kind: type) -> Sequence[str]:
-    """The fields of a class whose objects travel."""
+    """The fields of a class whose objects are stored."""
     return list(vars(kind)["__slots__"])
 
 
@@ -118,12 +118,12 @@ def _frozen(value: object) -> object:
         case StepLines():
             value = StepLines(value.line, value.same(), value.rank_prefixes)
     if kind.__name__ not in _KINDS:
-        raise TypeError(f"a reader's state holds a {kind.__name__}")
+        raise TypeError(f"the state of a reader contains a {kind.__name__}")
     return {kind.__name__: [_frozen(getattr(value, name)) for name in _names(kind)]}
 
 
 class _Thawing:
-    """Makes values again; those that are rows or formats are the new reader's."""
+    """Rebuilds values; rows and formats are the new reader's."""
 
     def __init__(self, rows: Rows, formats: Mapping[str, Dialect]) -> None:
         self._rows = rows
@@ -134,8 +134,8 @@ class _Thawing:
             return self._all(frozen)
         if not isinstance(frozen, dict):
             return frozen
-        [(word, inner)] = frozen.items()
-        match word:
+        [(kind, inner)] = frozen.items()
+        match kind:
             case "rows":
                 return self._rows
             case "format":
@@ -144,15 +144,15 @@ class _Thawing:
                 return datetime.fromisoformat(inner)
             case "deque":
                 return deque(self._all(inner[1]), maxlen=inner[0])
-            case _ if word in _GROUPS:
-                return _GROUPS[word](self._all(inner))
-        return self._made(_KINDS[word], self._all(inner))
+            case _ if kind in _GROUPS:
+                return _GROUPS[kind](self._all(inner))
+        return self._object(_KINDS[kind], self._all(inner))
 
     def _all(self, values: Iterable[Any]) -> list[Any]:
         return [self.value(value) for value in values]
 
-    def _made(self, kind: type, values: list[Any]) -> object:
-        made: object = object.__new__(kind)
+    def _object(self, kind: type, values: list[Any]) -> object:
+        rebuilt: object = object.__new__(kind)
         for name, value in zip(_names(kind), values, strict=True):
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(rebuilt, name, value)
+        return rebuilt

@@ -1,9 +1,9 @@
-"""Whether the lines of steps close: what the numbers of a run say of one another.
+"""Whether the lines of steps close: whether their numbers agree with one another.
 
 A line of a step is over-determined: samples/s x step time is the batch, tokens/s x step time its
-tokens, consumed samples grow by it, and clocks tell how long it all took. What closes has the
-scope that its column declares. What is off by a number that the run states (micro-batches,
-replicas, devices, the steps between two lines) has another one; what closes in no way has none.
+tokens, consumed samples grow by it, and clocks measure all of it. A quantity that closes has the
+scope that its column declares. One that is off by a number that the run states (micro-batches,
+replicas, devices, the steps between two lines) has another scope; else it has none.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .equations import (
     equations_of,
 )
 
-EXACT = 0.08  # of a scope that is not the declared one: a claim of its own has to fit
+EXACT = 0.08  # for another scope than the declared one: a stronger claim needs a closer fit
 HALF = 0.64  # nearly a factor of two
-UNIT = 1000.0  # what a time is off by where ms are taken for s
+UNIT = 1000.0  # the factor where ms are read as s
 ALIKE, VARIED = 0.02, 0.05  # products of steps whose times are not alike
-TENSORS = 2.0  # times the highest peak of a device: what is above that no machine reaches
-UNKNOWN = 1.5  # against one known scope: what closes in no way explains less
+TENSORS = 2.0  # times the highest peak of a device: no machine is faster
+UNKNOWN = 1.5  # against one known scope: a quantity without scope explains less
 
 DECLARED = {
     "step_time_s": "step", "samples_per_s": "job", "tokens_per_s": "job",
@@ -47,9 +47,9 @@ _OF = {
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A printed quantity: the scope that its equation gives it (None: it closes in no way).
+    """A printed quantity: its scope by an equation (None: no scope makes it close).
 
-    `residual` is left / right - 1 of the equation with that scope; None where nothing checks it.
+    `residual` is left / right - 1 of the equation with that scope; None if no equation has it.
     """
 
     column: str
@@ -60,12 +60,12 @@ class Quantity:
 
     @property
     def is_used(self) -> bool:
-        """Whether its values are what their column holds, as far as can be told."""
+        """Whether its values have the scope of their column, as far as equations show."""
         return self.scope == DECLARED[self.column]
 
 
 def quantities(first: FirstSteps, sizes: Sizes) -> list[Quantity]:
-    """What is printed of time and speed, each with its scope."""
+    """The printed times and rates, each with its scope."""
     table = Columns.of(first)
     flops = list(_beyond_devices(table))
     printed = [column for column in COLUMNS if column in table.values]
@@ -74,7 +74,9 @@ def quantities(first: FirstSteps, sizes: Sizes) -> list[Quantity]:
     equations = list(equations_of(table, sizes))
     scopes = {c: _scopes(c, sizes, _length(table.keys)) for c in printed}
     found = _solve(printed, equations, scopes)
-    return [_told(column, found[column], scopes[column], equations) for column in printed] + flops
+    return [
+        _quantity(column, found[column], scopes[column], equations) for column in printed
+    ] + flops
 
 
 def _beyond_devices(table: Columns) -> Iterator[Quantity]:
@@ -112,7 +114,7 @@ def _are_alike(values: Sequence[float], error: float) -> bool:
 
 
 def left_out(found: Iterable[Quantity]) -> Iterator[str]:
-    """A sentence on each quantity that is no part of statistics."""
+    """A sentence on each quantity that is left out of statistics."""
     for one in found:
         if one.is_used:
             continue
@@ -126,7 +128,7 @@ def left_out(found: Iterable[Quantity]) -> Iterator[str]:
 
 
 def _scopes(column: str, sizes: Sizes, length: int | None) -> dict[str, float]:
-    """The scopes that a quantity may have, each with what is printed over what is declared."""
+    """The possible scopes of a quantity, each with the ratio of printed to declared values."""
     replicas, devices = sizes.replicas, sizes.devices
     parts: dict[str, float | None]
     match column:
@@ -146,9 +148,9 @@ def _scopes(column: str, sizes: Sizes, length: int | None) -> dict[str, float]:
 def _solve(
     printed: list[str], equations: list[Equation], scopes: Mapping[str, Mapping[str, float]]
 ) -> dict[str, str | None]:
-    """The scope of each quantity by the fewest that are not as declared; None where none fits.
+    """The scope of each quantity, with as few as possible not as declared; None if none fits.
 
-    Where several ways are as good, what they disagree on has no scope.
+    Where several solutions are as good, quantities on which they disagree have no scope.
     """
     best: list[tuple[str | None, ...]] = []
     least = float("inf")
@@ -172,7 +174,7 @@ def _solve(
 
 
 def _no_scope(column: str, equations: list[Equation]) -> list[None]:
-    """A time is of a part of a step or of several: off by less than two, it is not to blame."""
+    """None as a choice; not for a step time that is off by less than a factor of two."""
     own = [abs(equation.ratio) for equation in equations if column in equation.powers]
     return [None] if column != COLUMNS[0] or max(own, default=0.0) > HALF else []
 
@@ -182,7 +184,7 @@ def _cost(column: str, scope: str | None) -> float:
 
 
 def _closes(equation: Equation, scales: Mapping[str, float | None]) -> bool:
-    """Whether it does, or cannot be asked, since one of its quantities has no scope."""
+    """Whether it closes, or is not tested, since one of its quantities has no scope."""
     off, exact = equation.ratio, False
     for column, power in equation.powers.items():
         scale = scales.get(column)
@@ -190,11 +192,11 @@ def _closes(equation: Equation, scales: Mapping[str, float | None]) -> bool:
             return True
         off -= power * scale
         exact = exact or scale != 0
-    # Another scope is a claim of its own: it has to fit better than means fit instants.
+    # Another scope is a stronger claim: it has to fit better than a mean fits single values.
     return -EXACT <= off <= EXACT if exact else -SLACK <= off <= equation.slack
 
 
-def _told(
+def _quantity(
     column: str, scope: str | None, scopes: Mapping[str, float], equations: list[Equation]
 ) -> Quantity:
     own = [equation for equation in equations if column in equation.powers]

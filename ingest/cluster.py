@@ -1,4 +1,4 @@
-"""Clusters that read new files, by Dask: of this machine, of a scheduler, of Slurm or PBS."""
+"""Clusters that read new files, by Dask: local, at an address, or as jobs of Slurm or PBS."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from .batches import Batch, read_batch
 from .prefetch import no_interrupts
 from .staging import staging
 
-WORDS = "local[:N], tcp://HOST:PORT, slurm[:JOBS] or pbs[:JOBS]"
-_WORD = re.compile(r"(?P<kind>local|slurm|pbs)(?::(?P<count>[1-9]\d{0,4}))?|(?:tcp|tls)://\S+")
+SPECS = "local[:N], tcp://HOST:PORT, slurm[:JOBS] or pbs[:JOBS]"
+_SPEC = re.compile(r"(?P<kind>local|slurm|pbs)(?::(?P<count>[1-9]\d{0,4}))?|(?:tcp|tls)://\S+")
 _SUBMITS = {"slurm": "sbatch", "pbs": "qsub"}
-_JOB = {"cores": 1, "memory": "4GB"}  # where Dask's own jobqueue.yaml does not say
-_PATIENCE_S, _ASKED_S, _TIMEOUT_S = 60.0, 2.0, 10
+_JOB = {"cores": 1, "memory": "4GB"}  # where Dask's own jobqueue.yaml has no value
+_PATIENCE_S, _POLL_THREADS_S, _TIMEOUT_S = 60.0, 2.0, 10
 _POLL_S, _START_S = 0.2, 1.0
 # `elsewhere` tries again, one file at a time.
 _CONFIG = {"distributed.scheduler.allowed-failures": 0}
 
 
 @contextmanager
-def opened(word: str, base: Path | None, told: Callable[[str], None]) -> Iterator[Cluster]:
-    """The cluster that a word of `WORDS` names, which starts when there is something to read.
+def opened(spec: str, base: Path | None, notify: Callable[[str], None]) -> Iterator[Cluster]:
+    """The cluster of one of `SPECS`, which starts when there is something to read.
 
-    What it says goes to `told`. Below `base`, which the workers see, rows are staged. Raises
-    BenchError for another word, and without Dask.
+    `notify` gets its messages. Rows are staged below `base`, which the workers can read. Raises
+    BenchError for any other spec, and without Dask.
     """
-    found = _WORD.fullmatch(word)
+    found = _SPEC.fullmatch(spec)
     if found is None:
-        raise BenchError(f"no such cluster: {word}", hint=WORDS)
+        raise BenchError(f"no such cluster: {spec}", hint=SPECS)
     for name in ("distributed", "dask_jobqueue", "cryptography"):
         if find_spec(name) is None:
             raise BenchError(
@@ -52,10 +52,10 @@ def opened(word: str, base: Path | None, told: Callable[[str], None]) -> Iterato
             )  # fmt: skip
     with ExitStack() as stack:
         count = int(found["count"]) if found["count"] else None
-        cluster = Cluster(found["kind"] or word, count, base, told, stack)
+        cluster = Cluster(found["kind"] or spec, count, base, notify, stack)
         yield cluster
         if cluster.unseen:
-            told(f"read by this machine, as no worker could: {counted(cluster.unseen, 'file')}")
+            notify(f"read by this machine, as no worker could: {counted(cluster.unseen, 'file')}")
 
 
 @dataclass(slots=True)
@@ -65,32 +65,32 @@ class Cluster:
     kind: str
     count: int | None  # workers, or jobs
     base: Path | None
-    told: Callable[[str], None]
+    notify: Callable[[str], None]
     stack: ExitStack
     folder: Path | None = None  # where rows are staged
     unseen: int = 0  # files that no worker could read
-    _client: Any = None  # Any: Dask is not there without its extra
+    _client: Any = None  # Any: Dask is an extra
     _threads: int = 0
-    _asked: float = 0.0
-    _seen: float = 0.0  # when there was a worker
-    _refused: str = ""  # why a job was not taken
+    _polled_at: float = 0.0
+    _seen: float = 0.0  # when there was a worker last
+    _refused: str = ""  # why a job was refused
 
     def submit(self, batch: Batch) -> Any:  # Any: a future of Dask
-        """Have a batch read, which may happen several times."""
+        """Submits a batch, which may be read several times."""
         client = self._started()
         return client.submit(read_batch, replace(batch, staging=self.folder), pure=False)
 
     def cancel(self, futures: Sequence[Any]) -> None:
-        """Nobody wants them."""
+        """Cancels batches whose results are not needed."""
         self._started().cancel(list(futures), force=True)
 
     def threads(self) -> int:
         """How many batches are read at once."""
         now = time.monotonic()
-        if self._asked and now - self._asked < _ASKED_S:
+        if self._polled_at and now - self._polled_at < _POLL_THREADS_S:
             return self._threads
         try:
-            self._threads, self._asked = sum(self._started().nthreads().values()), now
+            self._threads, self._polled_at = sum(self._started().nthreads().values()), now
         except OSError as error:
             raise _lost(str(error)) from error
         if self._threads:
@@ -102,20 +102,20 @@ class Cluster:
         return self._threads
 
     def settle(self) -> None:
-        """Wait for a worker that has started: of one that dies before, Dask starts no other."""
-        self._asked = 0.0
+        """Waits for a running worker: Dask does not replace one that dies while it starts."""
+        self._polled_at = 0.0
         while not self.threads():
             time.sleep(_POLL_S)
-            self._asked = 0.0
+            self._polled_at = 0.0
         time.sleep(_START_S)
 
     def wait(self, futures: Sequence[Any]) -> None:
-        """Until they are done."""
+        """Waits until they are done."""
         from distributed import wait
 
         while True:
             try:
-                wait(list(futures), timeout=_ASKED_S)
+                wait(list(futures), timeout=_POLL_THREADS_S)
                 return
             except TimeoutError:
                 self.threads()
@@ -124,15 +124,15 @@ class Cluster:
 
     def _started(self) -> Any:
         if self._client is None:
-            # As long as workers may start: they look for no modules in the working folder.
+            # For as long as workers may start: no modules are imported from the working folder.
             self.stack.enter_context(own_process.safe_path())
             self.folder = self.stack.enter_context(staging(self.base))
-            resource_tracker.ensure_running()  # its start would let interrupts through again
+            resource_tracker.ensure_running()  # its start would unblock interrupts again
             with no_interrupts():  # the threads that start processes inherit it
                 self._client = self.stack.enter_context(self._connected())
             many = self.threads()
             workers = f"{many} workers" if many else "waiting for the first worker"
-            self.told(f"cluster: {workers}, dashboard at {self._client.dashboard_link}")
+            self.notify(f"cluster: {workers}, dashboard at {self._client.dashboard_link}")
         return self._client
 
     @contextmanager
@@ -142,7 +142,7 @@ class Cluster:
         from distributed import Client, LocalCluster
         from distributed.security import Security
 
-        quiet = logging.CRITICAL  # what it means that a worker is lost, we tell
+        quiet = logging.CRITICAL  # the loss of workers is reported here
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(quiet)
         with ExitStack() as stack:
@@ -159,7 +159,7 @@ class Cluster:
             elif self.kind in _SUBMITS:
                 address = queued(self.kind, self.folder or Path.home())
                 stack.callback(_close, address)
-                address.loop.asyncio_loop.set_exception_handler(self._hear)
+                address.loop.asyncio_loop.set_exception_handler(self._record_refusal)
                 address.scale(jobs=self.count or 1)
             try:
                 client = stack.enter_context(Client(address, timeout=_TIMEOUT_S))
@@ -170,14 +170,14 @@ class Cluster:
                 ) from error  # fmt: skip
             yield client
 
-    def _hear(self, _: object, context: Mapping[str, Any]) -> None:
-        """What Dask tells nobody: why a job was not taken."""
+    def _record_refusal(self, _: object, context: Mapping[str, Any]) -> None:
+        """Records why a job was refused, which Dask does not report."""
         self._refused = str(context.get("exception") or context["message"])
 
 
 @contextmanager
 def environment_kept() -> Iterator[None]:
-    """What Dask sets for the workers that it starts here (OMP_NUM_THREADS, ...) ends with them."""
+    """Restores the environment, in which Dask sets OMP_NUM_THREADS, ... for local workers."""
     before = dict(os.environ)
     try:
         yield
@@ -188,21 +188,21 @@ def environment_kept() -> Iterator[None]:
 
 
 def _close(jobs: Any) -> None:
-    """End all jobs. Of one that was not taken Dask complains when all else is closed."""
+    """Ends all jobs. Dask raises for a refused one, after all others are closed."""
     with suppress(AssertionError):
         jobs.close()
 
 
 def _lost(why: str) -> BenchError:
-    hint = "the same command goes on from what is stored"
+    hint = "the same command continues after the stored files"
     return BenchError("the cluster is lost", why=why, hint=hint)
 
 
 def queued(kind: str, keys: Path) -> Any:  # Any: as above
-    """Jobs of Slurm or PBS that are workers, as Dask's jobqueue.yaml describes them.
+    """Workers as jobs of Slurm or PBS, with the settings of Dask's jobqueue.yaml.
 
-    Below `keys`, which they see, are the keys by which they know the scheduler and it them: else
-    anybody on the network could have them run what he likes.
+    The folder `keys`, which they can read, has the keys that authenticate workers and scheduler:
+    else anybody on the network could run code on them.
     """
     if shutil.which(_SUBMITS[kind]) is None:
         raise BenchError(

@@ -1,4 +1,4 @@
-"""Logs in the wrapping of another program: Docker's JSON lines, and UTF-16."""
+"""Logs wrapped or encoded by another program: Docker's JSON lines, and UTF-16."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def is_of_docker(head: bytes) -> bool:
 
 
 def unwrapped(stream: BinaryIO) -> BinaryIO:
-    """The lines of such a file as their program printed them, the time of Docker in front."""
+    """The lines of such a file as printed, with Docker's time in front."""
     return cast(BinaryIO, io.BufferedReader(_Unwrapped(stream), _CHUNK))
 
 
 def recoded(stream: BinaryIO) -> BinaryIO:
-    """UTF-16 with its mark as UTF-8. What is none of it becomes U+FFFD."""
+    """UTF-16 with a byte order mark as UTF-8. Invalid code units become U+FFFD."""
     return io.BytesIO(stream.read().decode("utf-16", "replace").encode("utf-8", "replace"))
 
 
 class _Unwrapped(io.RawIOBase):
-    """Docker's file, a line for a line: a long one, which it cuts, stands where it ends."""
+    """Docker's file, line by line: a long line, which Docker splits, comes where it ends."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._rest = stream, b""
-        self._begun = ""  # of a line that Docker has cut
+        self._begun = ""  # of a line that Docker has split
 
     def readable(self) -> bool:
         return True
@@ -48,8 +48,8 @@ class _Unwrapped(io.RawIOBase):
 
     def _printed(self, line: bytes) -> bytes:
         try:
-            told = json.loads(line)
-            text, at = str(told["log"]), str(told.get("time", ""))
+            entry = json.loads(line)
+            text, at = str(entry["log"]), str(entry.get("time", ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return line if line.endswith(b"\n") else line + b"\n"
         text = self._begun + text

@@ -1,7 +1,7 @@
-"""The bytes of a file that count: the first of them, hashed, so that growth does no harm.
+"""A fixed number of first bytes of a file, hashed, so that the file may grow meanwhile.
 
 A small file is read into memory once, and hashed and parsed from there. A long one is a stream: it
-is hashed while it is parsed, or before where the hash decides whether it has to be parsed at all.
+is hashed while it is parsed, or before, if the hash decides whether it has to be parsed at all.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from .streams import Hashing
 
 LONG_BYTES = 1 << 20  # a smaller file is read into memory
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the marks that such a text begins with
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 _CHUNK = 1 << 20
-_BACK = 1 << 16  # bytes looked at at once for the last line end
-_HEAD = 1 << 20  # bytes looked at to tell what a file is
+_BACK = 1 << 16  # bytes read at once to find the last line end
+_HEAD = 1 << 20  # bytes that decide the kind of a file
 
 
 class Changed(OSError):
@@ -39,9 +39,9 @@ class Changed(OSError):
 class Content:
     """The first `size` bytes of a file, and their SHA-256; None until reading them computes it.
 
-    Of a packed file they are the unpacked ones. `stamp` is what the file system said of the file
-    before they were hashed. `data` has those of a small file. `head` is the SHA-256 of the first
-    bytes asked for, `tail` of those behind a place asked for.
+    Of a packed file they are the unpacked ones. `stamp` is the stat() of the file before they were
+    hashed. `data` has those of a small file. `head` is the SHA-256 of the requested first bytes,
+    `tail` of those after a requested offset.
     """
 
     path: Path
@@ -53,23 +53,23 @@ class Content:
     tail: str | None = None
 
     def first_bytes(self) -> bytes:
-        """Enough of them to tell what the file is."""
+        """The bytes that decide the kind of the file."""
         if self.data is not None:
             return self.data
         with self.path.open("rb") as stream:
             return stream.read(min(self.size, _HEAD))
 
     def packing(self) -> str | None:
-        """How the file is packed, None where it is not."""
+        """The compression of the file, None if it is plain."""
         if self.data is not None:
             return None
         with self.path.open("rb") as stream:
             return packing(stream.read(LONGEST_MAGIC))
 
     def digest(self) -> Hashing | None:
-        """What hashes the bytes while they are read; None where that is not needed.
+        """Hashes the bytes while they are read; None if that is not needed.
 
-        It is not where the file system would tell of any change since they were hashed.
+        It is not if stat() would show any change since they were hashed.
         """
         known = self.sha256 is not None and self.stamp is not None and self.stamp.settled
         if known or self.data is not None:
@@ -87,7 +87,7 @@ class Content:
         return section(self.path, start, end, digest)
 
     def text(self) -> tuple[str, int]:
-        """All of it as text, and how many characters are none of its encoding."""
+        """All of it as text, and the number of invalid characters."""
         data = self.data
         if data is None:
             with self.path.open("rb") as stream:
@@ -101,11 +101,11 @@ class Content:
         return text, text.count("\ufffd")
 
     def end_of_pieces(self) -> int:
-        """The place behind the last line end or carriage return: what bars end with."""
+        """The offset after the last line end or carriage return, which ends a bar's state."""
         return max(self.end_of_lines(), self.end_of_lines(mark=b"\r"))
 
     def end_of_lines(self, start: int = 0, mark: bytes = b"\n") -> int:
-        """The place behind the last line end; `start` where none is behind it. Raises OSError."""
+        """The offset after the last line end; `start` if none follows it. Raises OSError."""
         if self.data is not None:
             return max(start, self.data.rfind(mark, start) + 1)
         with self.path.open("rb") as stream:
@@ -120,19 +120,19 @@ class Content:
         return start
 
     def cut(self, size: int) -> Content:
-        """The first bytes of a small file."""
+        """The first `size` bytes of a small file."""
         data = (self.data or b"")[:size]
         sha256 = hashlib.sha256(data).hexdigest()
         return replace(self, size=len(data), sha256=sha256, data=data)
 
     def with_head(self, size: int) -> Content:
-        """A small file, with the SHA-256 of its first bytes, if it has so many."""
+        """A small file with the SHA-256 of its first `size` bytes, if it has so many."""
         if self.data is None or not 0 < size <= self.size:
             return self
         return replace(self, head=hashlib.sha256(self.data[:size]).hexdigest())
 
     def check(self, sha256: str) -> None:
-        """Take the SHA-256 of the bytes that were read; raises Changed where it was another."""
+        """Sets the SHA-256 of the bytes read; raises Changed if another one was set before."""
         if self.sha256 is None:
             self.sha256 = sha256
             self.confirm()
@@ -140,24 +140,25 @@ class Content:
             raise Changed(f"{self.path} changed while it was read")
 
     def check_read(self, digest: Hashing | None) -> None:
-        """The same of all bytes, read as streams of `stream` that `digest` was given to."""
+        """The same for all bytes, read by `stream` with this `digest`."""
         if digest is not None:
             if self.sha256 is None and digest.size != self.size:
                 raise Changed(f"{self.path} changed while it was read")
             self.check(digest.hexdigest())
-        # Not hashed again: the file system tells that nobody wrote since the bytes were hashed.
+        # Hashed again, unless stat() shows that nobody wrote since the bytes were hashed.
         elif self.data is None and not (self.stamp and self.stamp.same(stamp_of(self.path))):
             self.check(fingerprint_of(self.path, self.size).sha256 or "")  # a log may have grown
 
     def check_tail(self, digest: Hashing) -> None:
-        """The same of what stands behind the place that `tail` was asked for."""
+        """The same for the bytes of `tail`."""
         if digest.hexdigest() != self.tail:
             raise Changed(f"{self.path} changed while it was read")
 
     def confirm(self) -> None:
-        """Raises Changed where bytes that were read once may never have been those of the file.
+        """Raises Changed if the bytes read may never have been the content of the file.
 
-        A program that writes over them meanwhile leaves a mixture, which no second reading gives.
+        A program that overwrites them meanwhile leaves a mixture, which a second reading would not
+        give.
         """
         untouched = self.stamp and self.stamp.settled and self.stamp.same(stamp_of(self.path))
         if not untouched and fingerprint_of(self.path, self.size).sha256 != self.sha256:
@@ -165,16 +166,16 @@ class Content:
 
 
 def stamp_of(path: str | Path) -> Stamp:
-    """What the file system says of a file now. Raises OSError when it is gone, or mostly a hole."""
+    """The stat() of a file now. Raises OSError when it is gone, or mostly a hole."""
     found = os.stat(path)
     require_bytes(path, found)
     return Stamp(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, time.time_ns())
 
 
 def is_untouched(item: Input, ledger: Ledger, version: int) -> bool:
-    """Whether a file is known, and the file system tells that it is what was read of it.
+    """Whether a file is known, and unchanged by its stat().
 
-    What is packed may have another name than before, which needs a closer look.
+    A packed log may have been renamed, which takes a closer look.
     """
     known = ledger.newest(item.uri)
     if known is None or known.parser_version != version:
@@ -187,15 +188,15 @@ def is_untouched(item: Input, ledger: Ledger, version: int) -> bool:
 
 
 def is_long(size: int) -> bool:
-    """Whether a file of so many bytes is read piece by piece."""
+    """Whether a file of this size, in bytes, is read piece by piece."""
     return size >= LONG_BYTES
 
 
 def read_content(path: Path, head: int | None = None) -> Content:
-    """All bytes of a file, as far as they reach now, hashed; those of a small one are kept.
+    """The current bytes of a file, hashed; those of a small one are kept.
 
-    Of a folder of records, which its marker stands for, those of all of them. Also the SHA-256 of
-    the first `head` bytes. Raises OSError when it cannot be read, Changed.
+    For the marker of a folder of records, the bytes of all records. Also the SHA-256 of the first
+    `head` bytes. Raises OSError when it cannot be read, Changed.
     """
     if records.is_marker(path):
         sha256, size = records.fingerprint_of_folder(path)
@@ -209,7 +210,7 @@ def read_content(path: Path, head: int | None = None) -> Content:
 
 
 def read_small(path: Path, stamp: Stamp) -> Content | None:
-    """The bytes of a small file, in memory; None of a long or packed one.
+    """The bytes of a small file, in memory; None for a long or packed one.
 
     Raises OSError, Changed.
     """
@@ -225,7 +226,7 @@ def read_small(path: Path, stamp: Stamp) -> Content | None:
 
 
 def unhashed(path: Path, stamp: Stamp) -> Content | None:
-    """The bytes of a file, to be hashed while they are read; None of a packed one."""
+    """The bytes of a file, to be hashed while they are read; None for a packed one."""
     content = Content(path, stamp.bytes, None, stamp)
     return None if content.packing() else content
 
@@ -233,10 +234,10 @@ def unhashed(path: Path, stamp: Stamp) -> Content | None:
 def fingerprint_of(
     path: Path, size: int | None = None, head: int | None = None, since: int | None = None
 ) -> Content:
-    """The first `size` bytes of a file, by default all that are there, hashed and not kept.
+    """The first `size` bytes of a file, by default its current size, hashed and not kept.
 
-    Of a packed file they are those that it holds: packing makes no other log of it. Also hashed are
-    the first `head` of them, and those behind byte `since`. Raises OSError.
+    Of a packed file, the unpacked bytes: it is the same log when packed. Also hashed are the first
+    `head` of them, and those after byte `since`. Raises OSError.
     """
     whole, tail, of_head, at = hashlib.sha256(), hashlib.sha256(), None, 0
     with path.open("rb", buffering=0) as file:
@@ -256,7 +257,7 @@ def fingerprint_of(
 
 
 def _plain(file: BinaryIO) -> tuple[io.BufferedIOBase, int]:
-    """The bytes of an open file, unpacked, and how many there are at most."""
+    """The bytes of an open file, unpacked, and their greatest possible number."""
     size = os.fstat(file.fileno()).st_size
     how = packing(file.read(LONGEST_MAGIC))
     file.seek(0)

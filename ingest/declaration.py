@@ -1,4 +1,4 @@
-"""A dialect's TOML file, checked word by word and made into its reader."""
+"""A dialect's TOML file: its keys are checked, and its reader is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .segments import Losses, Segments
 
 Reader = Segments | Pattern | Pairs | Mapped
 
-# What a record is for; `log.py` has one handler for each.
+# The kinds of records; `log.py` has one handler for each.
 KINDS = frozenset({
     "iteration", "part", "header", "parameters", "argument", "block", "event", "evaluation",
     "failure", "cause", "stop", "end", "timers", "memory", "env", "command", "noise",
@@ -32,12 +32,12 @@ WORDS = frozenset({
     "secondary", "buffered", "every_rank", "progress_bar", "exclusive", "precedes_step",
     "refines", "sample",
 })  # fmt: skip
-# Earlier names of words, which users' own formats may have; accepted for one version.
+# Earlier names of keys, which users' own formats may have; accepted for one version.
 FORMER_WORDS = {
     "leads": "precedes_step", "alone": "exclusive", "planned": "progress_bar",
     "doubled": "nested_key", "bare": "unmarked", "open_end": "unterminated",
 }  # fmt: skip
-# What a format takes over from the one it is `like`.
+# The keys that a format inherits from the one it is `like`.
 INHERITED = (
     "framework", "hint", "anchor", "assign", "separator", "unterminated", "unmarked", "ends",
     "groups", "keys", "losses",
@@ -54,7 +54,7 @@ Toml = Mapping[str, object]
 
 
 def parse(file: Traversable, *folders: Traversable) -> Toml:
-    """The declaration in a file; an unknown, missing or misused word is an error."""
+    """The declaration in a file; an unknown, missing or misused key is an error."""
     toml = loads(file)
     only(file, "the file", toml, WORDS)
     if "like" in toml:
@@ -70,7 +70,7 @@ def parse(file: Traversable, *folders: Traversable) -> Toml:
 
 
 def loads(file: Traversable) -> Toml:
-    """A file as it is written. Raises BenchError where it is no TOML."""
+    """The content of a file. Raises BenchError if it is no TOML."""
     try:
         toml = decoded(read_text(file) if isinstance(file, Path) else file.read_text("utf-8"))
     except (TOMLDecodeError, UnicodeDecodeError) as error:
@@ -107,7 +107,7 @@ def broken(
 
 
 def only(file: Traversable, place: str, words: object, known: frozenset[str]) -> None:
-    """An error where a table holds a word that is not known."""
+    """Raises an error for a table with an unknown key."""
     if not isinstance(words, Mapping):
         raise broken(file, f"{place} is no table")
     for word in words:

@@ -1,4 +1,4 @@
-"""Log formats: one TOML file of `dialects/` each, proved by its own sample lines."""
+"""Log formats: one TOML file of `dialects/` each, tested by its own sample lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..schema.errors import BenchError
 from ..schema.shapes import shapes
 from ..vocabulary.kept import cached
 from .declaration import SAMPLE_WORDS, Reader, Toml, broken, loads, only, parse, reader, texts
-from .hostile import LONGEST, held_up
+from .hostile import LONGEST, slow_pattern
 from .lines import peel
 from .readers import Pairs, Pattern
 from .record import NO_COLUMNS, Fields, Record
@@ -28,7 +28,7 @@ BETWEEN = "\0"  # two samples
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A line of a real log, where it was found, and the whole row it gives."""
+    """A line of a real log, its source, and the complete row it gives."""
 
     line: str
     source: str
@@ -37,7 +37,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """One log format: how its lines are found and read, and what they mean for a run.
+    """One log format: the pattern of its lines, and their role in a run.
 
     Its reader is made, and its patterns compiled, when its first line is read: a log has lines of
     a few formats only.
@@ -47,32 +47,32 @@ class Dialect:
     file: Traversable = field(repr=False)
     declaration: Toml = field(repr=False)  # without the samples where it comes from the cache
     reads: str
-    hints: tuple[str, ...]  # one of them stands on every line of the format
+    hints: tuple[str, ...]  # every line of the format contains one
     framework: str | None = None
     set: Fields = field(default_factory=dict)
     opens: str | None = None  # a block that this line opens,
     closes: str | None = None  # closes,
-    within: str | None = None  # or has to stand in
+    within: str | None = None  # or has to be in
     scope: str = "arguments"  # of arguments: where the fact is stated
-    quiet: bool = False  # lines within the block that nothing reads are known to carry nothing
+    quiet: bool = False  # unread lines within the block carry no values
     starts_run: bool = False
-    secondary: bool = False  # says less of a step than the framework's own line
-    buffered: bool = False  # comes on a stream of its own, maybe late, with an epoch for a number
+    secondary: bool = False  # the framework's own line has precedence
+    buffered: bool = False  # on another stream, maybe late, with an epoch instead of a step
     every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
-    precedes_step: bool = False  # a part that stands above the step it speaks of
+    precedes_step: bool = False  # a part that is printed above its step
     progress_bar: bool = False  # counts where its total is the number of planned steps
-    exclusive: bool = False  # the line is all its own, whatever it quotes: tried before all others
-    refines: str | None = None  # a failure of this status is better told by this line
+    exclusive: bool = False  # no other format reads its lines, whatever they quote: tried first
+    refines: str | None = None  # this line is more specific than a failure of this status
     longest: int = 1 << 62  # characters of a line that it is tried on
 
     @cached_property
     def reader(self) -> Reader:
-        """What reads its lines. Raises BenchError for a declaration of none."""
+        """The reader of its lines. Raises BenchError for a declaration without one."""
         return reader(self.file, self.declaration)
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
-        """The lines that prove it. Raises BenchError for one that lacks something."""
+        """Its sample lines. Raises BenchError for an incomplete one."""
         return _samples(self.file, self.declaration)
 
     def read(self, text: str) -> Record | None:
@@ -91,7 +91,7 @@ class Dialect:
 
 
 def load(file: Traversable, *folders: Traversable) -> Dialect:
-    """One format from its file; a sample that gives another row than it says is an error.
+    """One format from its file; a sample that gives another row than declared is an error.
 
     `folders` are those in which a format that it is `like` may lie.
     """
@@ -102,13 +102,13 @@ def load(file: Traversable, *folders: Traversable) -> Dialect:
 
 
 def declared(file: Traversable, *folders: Traversable) -> Dialect:
-    """One format as its file says, unproved."""
+    """One format from its file, untested."""
     return _of_declaration(file, parse(file, *folders))
 
 
 def _of_declaration(file: Traversable, toml: Toml) -> Dialect:
-    words = ("framework", "opens", "closes", "within", "refines")
-    optional = {word: str(toml[word]) if word in toml else None for word in words}
+    keys = ("framework", "opens", "closes", "within", "refines")
+    optional = {key: str(toml[key]) if key in toml else None for key in keys}
     return Dialect(
         name=file.name.removesuffix(".toml"),
         file=file,
@@ -161,9 +161,9 @@ def _prove(file: Traversable, dialect: Dialect, number: int, sample: Sample) -> 
         raise broken(file, f"sample {number} gives another row", f"read {ours}, missing {lost}")
     prefixes, text = peel(sample.line)
     if prefixes and ((behind := dialect.read(text)) is None or behind.fields != sample.row):
-        what = f"sample {number} is not read without what stands in front of it"
-        told = "times, ranks and hosts in front are taken off first: begin the pattern behind"
-        raise broken(file, what, " ".join(prefixes), told)
+        what = f"sample {number} is not read without its prefix"
+        hint = "times, ranks and hosts in front are removed first: begin the pattern after them"
+        raise broken(file, what, " ".join(prefixes), hint)
 
 
 def load_folder(*folders: Traversable) -> tuple[Dialect, ...]:
@@ -179,7 +179,7 @@ def load_folder(*folders: Traversable) -> tuple[Dialect, ...]:
             winner = claimant(ordered, dialect, sample)
             if winner != dialect.name:
                 what = f"format {dialect.name}: its sample is read as {winner}"
-                raise BenchError(what, why=sample.line, hint="make the pattern of one of them tell")
+                raise BenchError(what, why=sample.line, hint="make one of the patterns stricter")
     return ordered
 
 
@@ -196,9 +196,9 @@ def claimant(ordered: Iterable[Dialect], own: Dialect, sample: Sample) -> str | 
 
 
 def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
-    """Who reads the fewest of the others' samples is tried first; nobody numbers them by hand.
+    """The format that reads the fewest of the others' samples first; no order is set by hand.
 
-    Lines that quote others come before: what they quote is no line of its own.
+    Exclusive formats come before: what their lines quote is no record.
     """
     every = list(dialects)
     counts = {d.name: took for d, took in zip(every, _taken(every), strict=True)}
@@ -214,7 +214,7 @@ def in_order(dialects: Iterable[Dialect]) -> tuple[Dialect, ...]:
 
 
 def _taken(dialects: Sequence[Dialect]) -> Iterator[Counter[str]]:
-    """How many samples of which others each format would take; two blocks never meet."""
+    """For each format, how many samples of each other one it reads, outside of other blocks."""
     samples = [(other, sample.line) for other in dialects for sample in other.samples]
     # Samples are searched for hints all at once: most formats are tried on a few of them.
     text = BETWEEN.join(line for _, line in samples)
@@ -231,7 +231,7 @@ def _taken(dialects: Sequence[Dialect]) -> Iterator[Counter[str]]:
 
 
 def _all(part: str, text: str) -> Iterator[int]:
-    """Where a part stands in a text."""
+    """Where a part occurs in a text."""
     at = text.find(part)
     while at >= 0:
         yield at
@@ -239,9 +239,9 @@ def _all(part: str, text: str) -> Iterator[int]:
 
 
 def dialects(own: Path | None = None) -> tuple[Dialect, ...]:
-    """The formats that come with the package, and those of a user's own folder, as they are tried.
+    """The formats of the package and of a user's own folder, in the order of trying.
 
-    Raises BenchError for a folder that is not there and a format that its samples do not prove.
+    Raises BenchError for a missing folder and for a format that its samples disprove.
     """
     return _dialects(own)  # a cache keeps f() and f(None) apart, and 200 files would be read twice
 
@@ -259,14 +259,14 @@ def _dialects(own: Path | None) -> tuple[Dialect, ...]:
     for dialect in users:
         _check_columns(names[dialect.name], dialect)
     tried = [(d.name, text, [s.line for s in d.samples]) for d in users for text in patterns_of(d)]
-    if slow := held_up(tried):
-        hint = "no repeat within a repeat, and at most two of `.*`; say what stands between"
-        raise broken(names[slow], "a line can hold its pattern up for ever", hint=hint)
+    if slow := slow_pattern(tried):
+        hint = "no repeat within a repeat, and at most two of `.*`; spell out the text between"
+        raise broken(names[slow], "on some lines its pattern takes forever", hint=hint)
     return tuple(replace(d, longest=LONGEST) if d in users else d for d in made)
 
 
 def _ours(package: Traversable, folder: Traversable) -> tuple[Dialect, ...]:
-    """The formats that come with the package, which its tests have proved, in their order."""
+    """The formats of the package, which its tests have checked, in their order."""
     files = sorted(_files(folder), key=lambda file: file.name)
     code = [package.joinpath(f"{name}.py") for name in ("declaration", "dialect")]
 
@@ -279,7 +279,7 @@ def _ours(package: Traversable, folder: Traversable) -> tuple[Dialect, ...]:
 
 
 def _without_samples(toml: Toml) -> Toml:
-    return {word: value for word, value in toml.items() if word != "sample"}
+    return {key: value for key, value in toml.items() if key != "sample"}
 
 
 def patterns_of(dialect: Dialect) -> list[str]:
@@ -292,7 +292,7 @@ def patterns_of(dialect: Dialect) -> list[str]:
 
 
 def _check_columns(file: Traversable, dialect: Dialect) -> None:
-    """A step's values go into columns of the iterations, or beside them as they were printed."""
+    """A step's values go into columns of the iterations, or into `more` as printed."""
     if dialect.reads not in ("iteration", "part"):
         return
     known = {*shapes()["iterations"].schema.names, *NO_COLUMNS}

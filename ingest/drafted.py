@@ -1,7 +1,7 @@
-"""Lines of no known format that prove what their numbers are: by an equation that holds.
+"""Formats drafted for unknown lines of steps, each proved by an equation between its numbers.
 
-Names alone are guesses. A line is read only where its numbers say of one another that they are a
-step and its time: clocks grow by it, or rates times it are the same batch in every step.
+Names alone are guesses. A line is read only if its numbers prove to be a step and its time: clocks
+grow by it, or rates times it are the same batch in every step.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the numbers of lines are by their names and by one another.
+    """The numbers of lines, identified by their names and by equations.
 
-    `proof` is the equation that holds, None where there is none to ask; what an equation denies is
-    in `numbers` as printed, no column.
+    `proof` is the equation that holds, None if none applies; a number that an equation refutes is
+    kept in `numbers` as printed, not as a column.
     """
 
     numbers: tuple[Number, ...]
@@ -55,7 +55,7 @@ class Draft:
 
 
 def drafted(lines: Iterable[Line]) -> Draft | None:
-    """The format of the steps among these lines; None where none proves itself."""
+    """The format of the steps among these lines; None if none is proved."""
     shapes: dict[str, list[Line]] = defaultdict(list)
     for _, line in zip(range(MOST_LINES), lines, strict=False):
         if len(line.text) <= LONGEST and METRIC.search(line.text) and NUMBER.search(line.text):
@@ -69,9 +69,9 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
 def checked(
     lines: Sequence[str], dates: Sequence[datetime | None], numbers: Sequence[Number]
 ) -> Checked:
-    """The numbers of lines of one shape, after their equations were asked."""
+    """The numbers of lines of one shape, checked by their equations."""
     if not any(number.column == "iteration" for number in numbers):
-        # A step that no name tells is one where an equation holds.
+        # A count without the name of a step is a step if an equation then holds.
         guessed = _with_step(lines, numbers)
         found = checked(lines, dates, guessed) if guessed else None
         return found if found and found.proof else Checked(tuple(numbers))
@@ -84,7 +84,7 @@ def checked(
 
 
 def made(lines: Sequence[str], numbers: Sequence[Number]) -> Dialect:
-    """The format that these numbers of the first line make."""
+    """The format with these numbers of the first line as groups."""
     groups = {number.group: field_of(number) for number in numbers}
     pattern, hint = pattern_of(lines[0], numbers), hint_of(lines[0], numbers)
     declaration = {"pattern": pattern, "groups": groups, "hint": hint, "reads": "iteration"}
@@ -104,7 +104,7 @@ def field_of(number: Number) -> dict[str, str | int]:
 
 
 def pattern_of(line: str, numbers: Sequence[Number]) -> str:
-    """From the word in front of the first number to the last one: groups, and the text between."""
+    """From the name of the first number to the last one: groups, and the text between."""
     first = line[: numbers[0].start]
     name = name_before(first, False)
     start = first.rindex(name) if name else len(first)
@@ -117,7 +117,7 @@ def pattern_of(line: str, numbers: Sequence[Number]) -> str:
 
 
 def hint_of(line: str, numbers: Sequence[Number]) -> str:
-    """The longest word that stands on every line of the shape, within the pattern."""
+    """The longest word on every line of the shape, within the pattern."""
     text = line[: numbers[-1].start]
     words = [part for piece in NUMBER.split(text) for word in piece.split()
              for part in re.split(RANKED_DIGITS, word)]  # fmt: skip
@@ -137,7 +137,7 @@ def _proved(shape: str, lines: Sequence[Line]) -> Draft | None:
 
 
 def _steps(dialect: Dialect, lines: Sequence[str], dates: Sequence[datetime | None]) -> FirstSteps:
-    """The lines as steps, as long as each is later than the one before."""
+    """The lines as steps, up to the first that does not increase."""
     first, last = FirstSteps(), -1
     for text, at in zip(lines, dates, strict=False):
         record = dialect.read(text)
@@ -150,7 +150,7 @@ def _steps(dialect: Dialect, lines: Sequence[str], dates: Sequence[datetime | No
 
 
 def _with_step(lines: Sequence[str], numbers: Sequence[Number]) -> list[Number]:
-    """The numbers with the only whole one that always grows by as much as their step, if any."""
+    """The numbers, with the only integer that grows at a constant rate as their step, if any."""
     rows = [[found[0].replace(",", "") for found in NUMBER.finditer(line)] for line in lines]
     growing = [
         number

@@ -1,4 +1,4 @@
-"""Chunks of files that a cluster reads before their turn.
+"""Chunks of files that a cluster reads ahead.
 
 When a worker dies, all that it was given is blamed. So the files of a batch that failed are read
 one by one, while nothing else is: what fails then is the file itself.
@@ -31,15 +31,15 @@ class Elsewhere:
     _reading: list[Any] = field(default_factory=list)  # Any: futures of Dask
 
     def start_if_worth(self, work: int) -> bool:
-        """Never: the cluster starts with its first chunk, and nothing waits until then."""
+        """Never: the cluster starts with its first chunk, and no chunk waits until then."""
         return False
 
     def ahead(self) -> int:
-        """Chunks that are read before their turn."""
+        """How many chunks are read ahead."""
         return _AHEAD * max(2, self.cluster.threads()) if self._reading else 0
 
     def read(self, chunk: Chunk) -> None:
-        """Have a chunk read; its files arrive when all of it is."""
+        """Submits a chunk; its files arrive when all of it is read."""
         turns = [turn for turn in chunk.turns if turn.task]
         if not turns:
             return
@@ -51,7 +51,7 @@ class Elsewhere:
             turn.arrive = partial(_arrive, turn, result, place)
 
     def end(self) -> None:
-        """Nobody wants what is still read."""
+        """Cancels the remaining batches."""
         if self._reading:
             self.cluster.cancel(self._reading)
 
@@ -87,7 +87,7 @@ class Elsewhere:
         return [f"reading it ended its process {deaths} times"]
 
     def _taken(self, future: Any, batch: Batch) -> Result:
-        """What a batch gave; where its rows are lost, its files are read here."""
+        """The result of a batch; if its rows are lost, its files are read here."""
         try:
             return files_of(future.result(), self.cluster.folder)
         except OSError:

@@ -1,4 +1,4 @@
-"""Environment variables and settings of schedulers and launchers, as logs and job scripts say.
+"""Environment variables and settings of schedulers and launchers, from logs and job scripts.
 
 A command line sets them for the program that it starts: in front of it, and by its options.
 """
@@ -33,7 +33,7 @@ SET = re.compile(r"(?<![\w-])(?:export|declare -x|env)\s+(?=[A-Z_])")
 SETENV = re.compile(rf"(?<![\w-])setenv\s+(?P<name>{NAME})\s+(?P<value>{WORD})")  # csh
 MCA = re.compile(r"(?<=\s)--?mca\s+(?P<name>\w+)\s+(?P<value>[^\s\"']{1,500})")
 IMAGE = re.compile(r"[a-z0-9.-]{1,60}(?:/[\w.-]{1,80}){1,4}:[\w.-]{1,80}")
-LONGEST_COMMAND = 20_000  # letters of a command that are looked at
+LONGEST_COMMAND = 20_000  # characters of a command that are read
 _FILES, _IMAGES = ("singularity", "apptainer"), ("docker", "podman")
 CONTAINER = "container_image"
 
@@ -50,24 +50,24 @@ class Flags:
 @functools.cache
 def _declared() -> Mapping[str, tuple[str, ...]]:
     text = resources.files(__package__).joinpath("environment.toml").read_text(encoding="utf-8")
-    return {word: tuple(names) for word, names in tomllib.loads(text).items()}
+    return {kind: tuple(names) for kind, names in tomllib.loads(text).items()}
 
 
-def is_told(name: str) -> bool:
-    """Whether a variable is one that reports tell."""
+def is_recorded(name: str) -> bool:
+    """Whether a variable is stored and shown in reports."""
     declared = _declared()
     return name.startswith(declared["prefixes"]) and name not in declared["places"]
 
 
 def states(name: str) -> str | None:
-    """What a variable says of the run: job_ids, hosts or nodes."""
+    """What a variable states about the run: job_ids, hosts or nodes."""
     declared = _declared()
-    return next((w for w in ("job_ids", "hosts", "nodes") if name in declared[w]), None)
+    return next((kind for kind in ("job_ids", "hosts", "nodes") if name in declared[kind]), None)
 
 
-def naming(word: str) -> tuple[str, ...]:
-    """The variables that say this of a run: job_ids, hosts or nodes."""
-    return _declared()[word]
+def naming(kind: str) -> tuple[str, ...]:
+    """The variables that state this about a run: job_ids, hosts or nodes."""
+    return _declared()[kind]
 
 
 def flag(name: str, value: str, kind: str, line: int) -> Flags:
@@ -85,16 +85,16 @@ class Environment:
     flags: dict[str, Flags] = field(default_factory=dict)
 
     def take(self, reads: str, fields: Fields, line: int) -> tuple[str, ...] | None:
-        """The flags of a line; the job ids among them, or None where nothing is told."""
+        """Stores the flags of a line; returns the job ids among them, None if it has no flags."""
         kind = str(fields.get("kind", "env"))
         if reads == "env":
             found = [(str(fields["name"]), str(fields.get("value", "")), kind)]
         else:
             found = list(of_command(str(fields["command"])))
-        told = [one for one in found if one[2] != "env" or is_told(one[0])]
-        for name, value, of in told:
+        recorded = [one for one in found if one[2] != "env" or is_recorded(one[0])]
+        for name, value, of in recorded:
             self.flags[name] = flag(name, value, of, line)
-        return self.job_ids([name for name, _, _ in told]) if told else None
+        return self.job_ids([name for name, _, _ in recorded]) if recorded else None
 
     def job_ids(self, names: Iterable[str] | None = None) -> tuple[str, ...]:
         """The job ids among the flags."""
@@ -103,7 +103,7 @@ class Environment:
 
 
 def of_command(text: str) -> Iterator[tuple[str, str, str]]:
-    """Name, value and kind of what a command line sets: in front of it and by its options."""
+    """Name, value and kind of each setting of a command line: in front of it and by its options."""
     text, end = text[:LONGEST_COMMAND], 0
     while found := ASSIGNED.match(text, end):
         yield found["name"], found["value"], "env"
@@ -129,7 +129,7 @@ def of_command(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _image(words: Sequence[str]) -> str | None:
-    """The container that a launcher or its own program starts."""
+    """The container image that the command starts."""
     program = ""
     for word, following in pairwise([*words, ""]):
         name = word.rsplit("/", 1)[-1]

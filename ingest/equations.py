@@ -1,4 +1,4 @@
-"""The first steps of a run in columns, and what they say of one another as equations.
+"""The first steps of a run in columns, and the equations between them.
 
 Each equation is a ratio that is 1 where both sides agree. Batches are counted, printed or stated;
 clocks are the time stamps in front of lines.
@@ -15,13 +15,13 @@ from statistics import median
 
 from .record import Fields
 
-MOST_STEPS = 32  # of a run are looked at, the first ones: an equation holds for all or for none
+MOST_STEPS = 32  # the first ones of a run are enough: an equation holds for all or for none
 # A mean and an instant differ by some tenths; two scopes by a whole number, from 2 on.
 SLACK = 0.25
 # Clocks also run while a program evaluates and saves, and loads its data.
 SLACK_OF_CLOCK = 0.6
 SCATTER = 0.15  # more than that and a ratio is no factor, but noise
-LEAST_STEPS = 3  # behind the first one, whose time is that of starting
+LEAST_STEPS = 3  # after the first one, whose time includes the start
 TICKS = 10  # of a clock, between two lines that it can time
 
 COLUMNS = (
@@ -31,7 +31,7 @@ WORDS = {
     "step_time_s": "step time", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
     "tokens_per_s_per_device": "tokens/s of a device",
 }  # fmt: skip
-_ASKED = frozenset((
+_USED = frozenset((
     *COLUMNS, "gbs", "seq_len", "consumed_samples", "consumed_tokens", "printed_at", "tflops",
 ))  # fmt: skip
 Column = list[float | None]
@@ -49,7 +49,7 @@ class Sizes:
 
 
 def sizes_of(columns: Mapping[str, object]) -> Sizes:
-    """Those of a run by its columns, as far as they tell."""
+    """The sizes of a run, as far as its columns state them."""
 
     def count(name: str) -> int | None:
         value = columns.get(name)
@@ -76,25 +76,25 @@ class FirstSteps:
 
     @property
     def room(self) -> int:
-        """How many more are of interest."""
+        """How many more are needed."""
         return MOST_STEPS - len(self.rows)
 
     def add(self, segment: int, iteration: int, fields: Mapping[str, object]) -> None:
         """One more step, or more of a step that was added."""
         key = segment, iteration
         if key in self.rows:
-            self.rows[key] = self.rows[key] | _asked(fields)
+            self.rows[key] = self.rows[key] | _used(fields)
         elif len(self.rows) < MOST_STEPS:
-            self.rows[key] = _asked(fields)
+            self.rows[key] = _used(fields)
 
 
-def _asked(fields: Mapping[str, object]) -> Fields:
-    return {name: fields[name] for name in _ASKED & fields.keys()}
+def _used(fields: Mapping[str, object]) -> Fields:
+    return {name: fields[name] for name in _USED & fields.keys()}
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The first steps in their order, column by column; what is no positive number is None."""
+    """The first steps in order, column by column; None where no positive number is printed."""
 
     keys: list[tuple[int, int]]  # segment and iteration
     values: dict[str, Column]
@@ -102,7 +102,7 @@ class Columns:
 
     @classmethod
     def of(cls, first: FirstSteps) -> Columns:
-        """The columns that any step has."""
+        """The columns with a value in any step."""
         keys = sorted(first.rows)
         rows = [first.rows[key] for key in keys]
         names = {name for row in rows for name in row} - {"printed_at"}
@@ -111,7 +111,7 @@ class Columns:
         return cls(keys, values, _clocks(keys, rows))
 
     def column(self, name: str) -> Column:
-        """One column; of one that no step has, without values."""
+        """One column; all None if no step has it."""
         return self.values.get(name) or [None] * len(self.keys)
 
 
@@ -164,7 +164,7 @@ def equations_of(table: Columns, sizes: Sizes) -> Iterator[Equation]:
 
 
 def _batches(table: Columns, sizes: Sizes) -> tuple[Column, Column, Column]:
-    """Of each step its sequences, their length and its tokens: counted, printed, else stated."""
+    """Sequences, their length and tokens of each step: counted, printed, else stated."""
     none: Column = [None] * len(table.keys)
     counted = _growth(table, "consumed_samples")
     batch = [counted or one or sizes.gbs for one in table.values.get("gbs", none)]
@@ -185,7 +185,7 @@ def _equation(
     powers: Mapping[str, int],
     slack: float = SLACK,
 ) -> Iterator[Equation]:
-    """The equation, where there are numbers for it that scatter about one ratio."""
+    """The equation, if its numbers scatter about one ratio."""
     ratios = [log(one / other) for one, other in zip(left, right, strict=True) if one and other]
     if not ratios:
         return
@@ -215,7 +215,7 @@ def _clocks(keys: list[tuple[int, int]], rows: list[Fields]) -> Column:
 
 
 def _growth(table: Columns, name: str) -> float | None:
-    """What a count grows by in a step, where it is the same for most, and not rounded away."""
+    """The increase of a count in a step, if it is the same for most, and not rounded away."""
     column = table.values.get(name)
     if column is None:
         return None

@@ -1,4 +1,4 @@
-"""What a run prints besides its steps: evaluations, timers, memory, and values of the whole run."""
+"""Values printed outside of steps: evaluations, timers, memory, and values of the whole run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .record import Record
 
 @dataclass(slots=True)
 class Figures:
-    """Stores them as they come; `iteration` is the last step, for lines that tell none."""
+    """Stores each as it is read; `iteration` is the last step, for lines without one."""
 
     rows: Rows
     run_id: str
-    timer: str | None = None  # the name that lines of ranks belong to
+    timer: str | None = None  # the timer of the following lines of ranks
     evaluated: set[tuple[object, ...]] = field(default_factory=set)
     measured: set[tuple[str, str]] = field(default_factory=set)
 
     def evaluate(self, record: Record, line: int, iteration: int | None) -> None:
-        """Losses on a validation or test set; what ranks repeat of one place counts once."""
+        """Losses on a validation or test set; copies by other ranks count once."""
         fields = record.fields
         losses, more = fields.get("losses", {}), fields.get("more", {})
         values = fields.get("values", {})
@@ -50,7 +50,7 @@ class Figures:
             )
 
     def add_timers(self, record: Record, line: int, iteration: int | None) -> None:
-        """Timers: one for all ranks, smallest and largest, or one a rank below its name."""
+        """Timers: for all ranks, minimum and maximum, or one line a rank below the name."""
         fields = record.fields
         values = fields.get("values")
         if isinstance(values, dict):
@@ -76,7 +76,7 @@ class Figures:
     def add_memory(
         self, record: Record, line: int, iteration: int | None, rank: int | None = None
     ) -> None:
-        """Readings of memory, each of its own kind and unit; `rank`: as the launcher says."""
+        """Memory readings, each with its kind and unit; `rank`: by the launcher's prefix."""
         readings = record.fields.get("memory")
         if not isinstance(readings, dict):
             return
@@ -93,7 +93,7 @@ class Figures:
             )
 
     def measure(self, record: Record, line: int) -> None:
-        """A value that the log reports as such, for the run as a whole."""
+        """A value that the log reports for the whole run."""
         fields = record.fields
         metric, value = str(fields["metric"]), fields.get("value")
         if value is None or (metric, str(value)) in self.measured:

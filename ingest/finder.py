@@ -1,6 +1,6 @@
-"""The records on a line, whoever printed them: its pieces are looked at until nothing is found.
+"""All records on a line, of any format: its remaining pieces are searched until none is found.
 
-Tried are the formats of whose hints one stands on the line, with the words that they need.
+The candidates are the formats with a hint on the line, and with their required keys.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ COUNTED = frozenset(("iteration", "samples"))  # a step has its number, or what 
 SHORT = 150  # longer lines are searched hint by hint, which costs less there
 LONG = 2000  # the formats of longer lines are not remembered
 MOST_KNOWN = 4096
-# Lines of many processes may be glued together; the rest of a line with more is told, not read.
+# Lines of many processes may be glued together; more records on a line are reported, not read.
 MOST_RECORDS = 1024
-MOST_LETTERS = 16 << 20  # looked at in all pieces of a line
+MOST_LETTERS = 16 << 20  # searched in all pieces of a line
 
 
 class Finder:
-    """Finds records of some formats; `left_over` counts those of a line that holds still more.
+    """Finds records of some formats; `left_over`: the number found on a line that has still more.
 
     Most lines repeat a mask. Where one format alone reads the lines of a mask, or none does, the
     next lines of the mask are given to it at once, and no other format is tried.
@@ -43,7 +43,7 @@ class Finder:
     def records(
         self, text: str, block: Callable[[], str | None]
     ) -> Iterable[tuple[Dialect, Record]]:
-        """The records of a line; `block` says what is open by now, which a record may change."""
+        """The records of a line; `block` returns the open block, which a record may change."""
         self.left_over = 0
         # Long lines hardly repeat, and their masks would fill the memory.
         if len(text) > LONG:
@@ -66,7 +66,7 @@ class Finder:
         block: Callable[[], str | None],
         key: tuple[str | None, str] | None = None,
     ) -> Iterator[tuple[Dialect, Record]]:
-        # Pieces of the line hold no hint that the line has not.
+        # Pieces of the line have no hint that the line has not.
         waiting: list[str] = [text] if candidates else []
         found: list[Dialect] = []
         self._unusable = False
@@ -92,10 +92,10 @@ class Finder:
     def _same_for_all(
         self, mask: str, candidates: list[int], found: list[Dialect], parts: bool
     ) -> bool:
-        """Whether all lines of a mask are read as this one was, of which `parts` were looked at."""
+        """Whether all lines of a mask are read like this one, of which `parts` were searched."""
         if len(found) > 1 or self.left_over or self._unusable or self._candidates.counted(mask):
             return False
-        # What opens a block, if a run is there, decides which formats may read the rest of a line.
+        # A record that opens a block, in a run, decides which formats may read the rest of a line.
         opens = any(dialect.reads == "block" for dialect in found)
         tried = [self._formats[order] for order in candidates]
         blind = all(is_digit_blind(one) or not (parts or may_read(one, mask)) for one in tried)
@@ -158,7 +158,7 @@ class Candidates:
         return sorted({*found, *others}) if others else found
 
     def counted(self, mask: str) -> bool:
-        """Whether a hint with digits may stand on a line of a mask that was looked at."""
+        """Whether a line of a known mask may have a hint with digits."""
         return bool(self._known.get(mask, ((), True))[1])
 
     def _among(self, text: str) -> list[int]:
@@ -182,7 +182,7 @@ def candidates_of(dialects: tuple[Dialect, ...]) -> Candidates:
 
 @functools.lru_cache(maxsize=1024)
 def words_of(dialect: Dialect) -> list[frozenset[str]]:
-    """Groups of words of which one each stands on every line, whatever its numbers are."""
+    """Groups of words; each line has one word of each, whatever its numbers are."""
     reader = dialect.reader
     groups = reader.requires if isinstance(reader, Segments) else ()
     return [group for group in groups if not any(NUMBER.search(word) for word in group)]

@@ -13,13 +13,13 @@ from ..schema.errors import BenchError
 from .names import is_candidate, is_log_name
 
 _SKIPPED = frozenset(("venv", "node_modules", "__pycache__"))
-# In a folder of pages that `bench site` made: what they say was read elsewhere. Other files may lie
-# beside them, as in docs/.
+# Marks the pages of `bench site`, whose sources were read elsewhere. Other files may be in the same
+# folder, as in docs/.
 SITE_MARK = ".bench-site.json"
 _PAGES = (".html", ".js", ".css")
-# Read, some of them never end.
+# Some of these files have no end.
 _OF_SYSTEM = ("/proc/", "/sys/")
-_SHOWN = frozenset((".hydra",))  # what ran, beside the log
+_SHOWN = frozenset((".hydra",))  # hidden, with sidecars of logs
 Unreadable = Callable[[Path | str, OSError], None]
 _File = tuple[str, str, bool]  # as named, as it is without links, whether it is one
 
@@ -27,11 +27,11 @@ _File = tuple[str, str, bool]  # as named, as it is without links, whether it is
 def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
     """Every file named, and those of folders that may be logs or tables; no file twice.
 
-    Files come before links to them, so that a file goes by its own name, and so does what a link
-    names that lies beside it; a folder reached again through a link is not entered again, so loops
-    end. Hidden files and folders have to be named, but for Hydra's; pages of `bench site` are none.
-    `unreadable` is told of what cannot be looked into. Raises BenchError for a path that does not
-    exist.
+    Files come before links to them, so that a file keeps its own name; a link to a file in the same
+    folder has the file's name. A folder reached again through a link is not entered again, so loops
+    end. Hidden files and folders have to be named, except Hydra's; pages of `bench site` are left
+    out. `unreadable` is called for what cannot be opened. Raises BenchError for a path that does
+    not exist.
     """
     found: list[_File] = []
     entered: set[str] = set()
@@ -67,19 +67,19 @@ def _named(file: str, real: Callable[[str], str]) -> _File:
 
 
 def _linked(link: str) -> _File:
-    """A link beside its file goes by the file's name: `latest.log` is now one run, now another."""
+    """A link in the folder of its file has the file's name: `latest.log` is a changing run."""
     real, (folder, name) = os.path.realpath(link), os.path.split(link)
     own = os.path.join(folder, os.path.basename(real))
     alike = is_log_name(os.path.basename(real)) == is_log_name(name)
-    is_beside = alike and os.path.realpath(folder or os.curdir) == os.path.dirname(real)
-    return (own, real, False) if is_beside else (link, real, True)
+    is_sibling = alike and os.path.realpath(folder or os.curdir) == os.path.dirname(real)
+    return (own, real, False) if is_sibling else (link, real, True)
 
 
 def uri_of(path: str | Path, root: Path) -> str:
-    """The name of a file in the warehouse: its path from the ingest root, however it was given.
+    """The name of a file in the warehouse: its path relative to the ingest root.
 
-    A file that does not lie below the root as named is looked for without the links on its way.
-    Bytes of a name that are no UTF-8 stand as `\\xff`.
+    For a file outside of the root as named, links are resolved first. Bytes of a name that are no
+    UTF-8 are printed as `\\xff`.
     """
     folder, name = os.path.split(path)
     if name in ("", ".", ".."):
@@ -89,7 +89,7 @@ def uri_of(path: str | Path, root: Path) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _above(folder: str, root: str, here: str) -> str:
-    """What stands in front of the names of a folder's files, both as seen from `here`."""
+    """The prefix for the names of a folder's files; both paths are relative to `here`."""
     folder, root = (os.path.normpath(os.path.join(here, path)) for path in (folder, root))
     above = os.path.relpath(folder, root)
     if above.startswith(".."):

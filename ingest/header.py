@@ -1,4 +1,4 @@
-"""What a run states about itself before it trains: arguments and header lines, typed."""
+"""The arguments and header lines that a run prints before it trains, typed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Argument:
     values: dict[str, object] | None = None
 
     def value(self, text: str) -> object:
-        """The typed value; None where the text says nothing."""
+        """The typed value; None for a text without one."""
         return CASTS[self.type](text) if self.values is None else self.values.get(text)
 
 
@@ -53,7 +53,7 @@ def declared_arguments() -> tuple[Argument, ...]:
 
 @dataclass(slots=True)
 class Header:
-    """The facts of one run, stored as they come; typed at the end."""
+    """The facts of one run, stored as they are read; typed at the end."""
 
     run_id: str
     rows: Rows
@@ -71,7 +71,7 @@ class Header:
             if scope == "arguments":
                 self._check_again(name, value, line)
             return
-        # Text within the value may be what tells a secret (`--token x`), so it is redacted too.
+        # A secret may be recognized by text within the value (`--token x`), so it is redacted too.
         self.arguments[name] = redact(own, value)
         self.lines[name] = line
         self._fact(own, self.arguments[name], line, scope)
@@ -110,7 +110,7 @@ class Header:
         return goal if isinstance(goal, int) and goal > 0 else None
 
     def step_at(self, consumed: int) -> tuple[int | None, bool]:
-        """The step at which so many samples, or tokens, are consumed; whether these are tokens.
+        """The step with this count of consumed samples or tokens; whether these are tokens.
 
         Where samples are counted they are seldom a whole number of batches of tokens as well.
         """
@@ -135,7 +135,7 @@ class Header:
         return steps / epochs if epochs < ENDLESS else float(steps)
 
     def on_rank(self, record: Record, line: int) -> None:
-        """Parameters that one model-parallel rank holds."""
+        """Parameters on one model-parallel rank."""
         fields = record.fields
         count = fields.get("parameters", fields.get("billions"))
         unit = "" if "parameters" in fields else " billion"
@@ -198,7 +198,7 @@ class Header:
 
     def _whole_model(self, columns: Fields) -> None:
         # With one model-parallel rank its parameters are the model's; sums would count tied
-        # embeddings twice, so for more ranks only the facts tell.
+        # embeddings twice, so for more ranks there are only the facts.
         parts = [columns.get(column) or 1 for column in ("tp", "pp", "ep")]
         known = columns.get("tp") is not None
         on_rank = self.stated.get("parameters_on_rank")

@@ -1,9 +1,9 @@
-"""Patterns of a user's formats against lines made to hold them up, in a process with a limit.
+"""Patterns of a user's formats, tested for catastrophic backtracking, in a process with a limit.
 
-Python's `re` goes back and tries again: a nested repeat takes for ever on a line that almost fits.
-It cannot be stopped from outside, so who meets such a line in a log hangs. What is tried here are
-lines as long as one that a user's format is tried on, made from the pattern itself and its samples:
-the text before a repeat, what the repeat takes as often as it goes, and an end that does not fit.
+Python's `re` backtracks: a nested repeat takes forever on a line that almost matches, and it
+cannot be interrupted, so that reading such a log would hang. The lines tried here are built from
+the pattern itself and its samples: the text before a repeat, as many repetitions as fit into the
+line, and an end that does not match.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from typing import Any
 from ..schema.errors import BenchError
 
 LONGEST = 4096  # characters of a line that a user's format is tried on
-TRIED = 1024  # characters of a line here: what takes the square of it may take 16 times as long
+TRIED = 1024  # characters of a line here: a quadratic pattern takes 16 times as long on LONGEST
 LINE_S = 0.05  # of processor time for one of them, which takes some microseconds
 LIMIT_S = 2  # for all lines of one pattern, after which the process is ended from outside
 ENDS = ("\x00", " !", "")
 PLAIN = ("0", "a", " ", "1 ", "a ", "|", ": 1 |", "-", ".", "a=1 ")
 MOST_LINES = 600
-# Told on the way which pattern is tried, so that the one that hangs is known.
+# Each pattern's name is printed before it is tried, so that the one that hangs is known.
 CHILD = """
 import json, re, resource, sys, time
-told = json.load(sys.stdin)
-for name, pattern, lines in told:
+for name, pattern, lines in json.load(sys.stdin):
     print(name, flush=True)
     tried = re.compile(pattern)
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -41,30 +40,33 @@ for name, pattern, lines in told:
         if time.process_time() - begun > {line_s}:
             sys.exit(3)
 """
-HELD_UP = (3, -signal.SIGXCPU, -signal.SIGKILL)
+TOO_SLOW = (3, -signal.SIGXCPU, -signal.SIGKILL)
 # What `re` itself reads patterns with. It has no types and is not public: that it makes what is
 # expected here, tests/test_hostile_patterns.py proves of every version that runs them.
 codes: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
-Item = tuple[Any, Any]  # what a part of a pattern is, and its value
+Item = tuple[Any, Any]  # an opcode of a pattern, and its value
 
 
-def held_up(patterns: Sequence[tuple[str, str, Sequence[str]]]) -> str | None:
-    """The name of the pattern that a line holds up, if any; each with its name and its samples."""
-    told = [(name, pattern, lines_against(pattern, samples)) for name, pattern, samples in patterns]
+def slow_pattern(patterns: Sequence[tuple[str, str, Sequence[str]]]) -> str | None:
+    """The name of the first pattern that takes too long on a line, if any.
+
+    `patterns`: name, regular expression and samples of each.
+    """
+    tried = [(name, text, lines_against(text, samples)) for name, text, samples in patterns]
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", CHILD.format(line_s=LINE_S, limit_s=LIMIT_S)],
-        input=json.dumps(told), capture_output=True, text=True, check=False,
+        input=json.dumps(tried), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode == 0:
         return None
-    if done.returncode not in HELD_UP:
+    if done.returncode not in TOO_SLOW:
         raise BenchError("patterns cannot be tried", why=done.stderr.strip()[-200:])
     return done.stdout.splitlines()[-1]
 
 
 def lines_against(pattern: str, samples: Sequence[str]) -> list[str]:
-    """Lines on which a pattern goes back, if it goes back at all."""
+    """Lines on which a pattern backtracks, if on any."""
     made: dict[str, None] = {}
     tree = parser.parse(pattern)
     parts = [_letter(code, value, 1) for code, value in tree]
@@ -99,7 +101,7 @@ def _fronts(pattern: str, samples: Sequence[str]) -> Iterator[str]:
 
 
 def _repeats(tree: Sequence[Item]) -> Iterator[str]:
-    """What the unbounded repeats of a pattern take, once each."""
+    """Text that the unbounded repeats of a pattern match, once each."""
     for code, value in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
             _, most, body = value
@@ -117,7 +119,7 @@ def _repeats_below(value: Any) -> Iterator[str]:
 
 
 def _example(tree: Sequence[Item], again: int) -> str:
-    """A text that fits, the shortest or one with each repeat once more."""
+    """A text that matches: the shortest, or one with each repeat once more."""
     return "".join(_letter(code, value, again) for code, value in tree)
 
 

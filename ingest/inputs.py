@@ -1,7 +1,7 @@
-"""What a user names -> files to read: paths, patterns, archives, standard input, remote files.
+"""Arguments of a user -> files to read: paths, patterns, archives, standard input, remote files.
 
-Members of tar archives come one at a time, within bounds, and no path of theirs is used. Files on
-other machines and in object stores come by fsspec and the backends that a user has.
+Members of tar archives are extracted one at a time, within limits, and never to their own paths.
+Files on other machines and in object stores are fetched by fsspec and its installed backends.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _MAGIC = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class Input:
-    """A file to read: where its bytes lie for now, its name in the warehouse, what was named.
+    """A file to read: its current place, its name in the warehouse, the argument.
 
-    Most files are known: of them no path is made.
+    Most files are known: no path is built for them.
     """
 
     file: str
@@ -52,24 +52,24 @@ class Input:
 
     @property
     def stays(self) -> bool:
-        """Whether it lies where the user named it, and not in a folder for the time being."""
+        """Whether it is at the named path, and not in a temporary folder."""
         return self.file == self.given
 
 
-def is_named_input(word: str) -> bool:
-    """Whether a word of the command line names something to read."""
-    path = Path(word)
-    return word == STDIN or path.exists() or glob.has_magic(word) or remote_url(path) is not None
+def is_named_input(text: str) -> bool:
+    """Whether an argument of the command line is an input."""
+    path = Path(text)
+    return text == STDIN or path.exists() or glob.has_magic(text) or remote_url(path) is not None
 
 
 def inputs(
     paths: Iterable[Path], root: Path, unreadable: Unreadable, stdin_name: str | None = None
 ) -> Iterator[Input]:
-    """Every file named, below folders, that fits a pattern, within archives, piped or remote.
+    """Every file named, below folders, matching a pattern, in archives, piped or remote.
 
-    What is unpacked or fetched lies in a temporary folder, one file at a time. Names are relative
-    to `root`; a member of an archive is ARCHIVE!/MEMBER, standard input `stdin_name` or a word made
-    of its bytes. Raises BenchError for a path that does not exist.
+    Unpacked or fetched files are in a temporary folder, one at a time. Names are relative to
+    `root`; a member of an archive is ARCHIVE!/MEMBER, standard input `stdin_name` or a digest of
+    its bytes. Raises BenchError for a path that does not exist.
     """
     local: list[Path] = []
     others: list[Path] = []
@@ -94,7 +94,7 @@ def inputs(
 
 
 def _matching(path: Path) -> list[Path]:
-    """A path that is there, or what a pattern that the shell has left alone stands for."""
+    """A path that exists, or the matches of a pattern that the shell did not expand."""
     text = str(path)
     if path.exists() or not glob.has_magic(text):
         return [path]
@@ -117,7 +117,7 @@ def _opened(item: Input, scratch: Path, unreadable: Unreadable) -> Iterator[Inpu
 
 
 def _piped(name: str | None) -> Input:
-    """Standard input under a name that tells by its end what it is, as that of a file does."""
+    """Standard input as a file, with the suffix of its name, which decides how it is read."""
     kept = _standard_input()
     path = kept.with_name(f"stdin{Path(name or '').suffix}")
     if kept.exists():
@@ -130,7 +130,7 @@ def _piped(name: str | None) -> Input:
 
 @cache
 def _standard_input() -> Path:
-    """Where standard input lies until the program ends: it can be read but once."""
+    """Standard input as a file until the program ends: it can be read only once."""
     if sys.stdin is None or sys.stdin.isatty():
         raise BenchError("nothing is piped in", hint="zcat x.log.gz | bench ingest - --name x.log")
     folder = tempfile.TemporaryDirectory(prefix="bench-")
@@ -150,8 +150,8 @@ def _standard_input() -> Path:
 def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
     """Each file of an archive that may be a log or a table, in `scratch` until the next one.
 
-    Links, devices and hidden files are passed by. Raises OSError when the archive is damaged, holds
-    too many members or unpacks to more than its size allows.
+    Links, devices and hidden files are skipped. Raises OSError when the archive is damaged, has too
+    many members or unpacks to more than its size allows.
     """
     import tarfile  # few files are archives
 
@@ -166,7 +166,7 @@ def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
             with tarfile.open(fileobj=stream, mode="r|", tarinfo=Member) as opened:
                 for number, member in enumerate(opened, 1):
                     if number > MOST_MEMBERS:
-                        raise OSError(f"the archive holds more than {MOST_MEMBERS} files")
+                        raise OSError(f"the archive has more than {MOST_MEMBERS} files")
                     name = _plain(member.name)
                     if not (member.isreg() and name and is_candidate(name)):
                         continue
@@ -183,20 +183,20 @@ def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _suffix(name: str) -> str:
-    """The end of a name that tells what a file is, where it is one."""
+    """The suffix of a name, if it is one of a file type."""
     suffix = PurePosixPath(name).suffix
     return suffix if re.fullmatch(r"[.][A-Za-z0-9]{1,12}", suffix) else ""
 
 
 def _plain(name: str) -> str:
-    """A member's name as text: where it would lie is nobody's business."""
+    """A member's name as text, without root and parent folders."""
     name = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..", ".")]
     return "/".join(parts)
 
 
 def _copy(content: IO[bytes], path: Path, most: int) -> int:
-    """Bytes written; sparse members may claim more than any archive holds."""
+    """Bytes written; sparse members may be larger than the archive."""
     size = 0
     with path.open("wb") as file:
         while chunk := content.read(_CHUNK):
@@ -208,7 +208,7 @@ def _copy(content: IO[bytes], path: Path, most: int) -> int:
 
 
 def remote_url(path: Path) -> str | None:
-    """The URL that a path was written as, `s3://bucket/logs`; None for a path of this machine."""
+    """The URL given as a path, `s3://bucket/logs`; None for a local path."""
     found = _URL.fullmatch(str(path))
     if found is None or path.exists():
         return None
@@ -217,21 +217,21 @@ def remote_url(path: Path) -> str | None:
 
 
 def fetched(url: str, scratch: Path) -> Iterator[tuple[Path, str]]:
-    """Each file that a URL, a folder or a pattern names, in `scratch` until the next one.
+    """Each file of a URL (a file, folder or pattern), in `scratch` until the next one.
 
     Names are URLs without user, password and query. Raises BenchError without fsspec or a backend
     for the scheme, OSError for what cannot be fetched.
     """
-    system, asked = _system(url)
-    base = _MAGIC.split(asked)[0].rpartition("/")[0] if _MAGIC.search(asked) else asked
+    system, path = _system(url)
+    base = _MAGIC.split(path)[0].rpartition("/")[0] if _MAGIC.search(path) else path
     shown = _without_secrets(url)
     shown = _MAGIC.split(shown)[0].rpartition("/")[0] if _MAGIC.search(shown) else shown
-    for name in _files(system, asked):
+    for name in _files(system, path):
         rest = name.removeprefix(base).lstrip("/")
-        path = scratch / f"fetched{_suffix(name)}"
-        system.get_file(name, str(path))
-        yield path, f"{shown.rstrip('/')}/{rest}" if rest else shown
-        path.unlink()
+        copy = scratch / f"fetched{_suffix(name)}"
+        system.get_file(name, str(copy))
+        yield copy, f"{shown.rstrip('/')}/{rest}" if rest else shown
+        copy.unlink()
 
 
 def _system(url: str) -> tuple[Any, str]:  # Any: fsspec ships no types
@@ -249,15 +249,15 @@ def _system(url: str) -> tuple[Any, str]:  # Any: fsspec ships no types
     return found
 
 
-def _files(system: Any, asked: str) -> list[str]:  # Any: fsspec ships no types
-    if _MAGIC.search(asked):
-        found = [name for name in system.glob(asked) if not system.isdir(name)]
-    elif system.isdir(asked):
-        found = [name for name in system.find(asked) if is_candidate(name)]
+def _files(system: Any, path: str) -> list[str]:  # Any: fsspec ships no types
+    if _MAGIC.search(path):
+        found = [name for name in system.glob(path) if not system.isdir(name)]
+    elif system.isdir(path):
+        found = [name for name in system.find(path) if is_candidate(name)]
     else:
-        return [asked]
+        return [path]
     if not found:
-        raise FileNotFoundError(f"no file at {asked}")
+        raise FileNotFoundError(f"no file at {path}")
     return sorted(map(str, found))
 
 

@@ -1,10 +1,10 @@
-"""Losses that come on a stream of their own, late: to which step of the bar each belongs.
+"""Losses printed late, through another stream: to which step of the progress bar each belongs.
 
-A trainer draws its bar at once and prints losses through a buffer. Where a loss stands alone
-between two neighbouring bars nothing was held back, and it belongs to the bar above. What came in
-one go tells its epoch alone: lines come at even distances, and mostly one distance and one start
-fit all of them. Where several do, or none, the losses have no step. Where a training that is over
-has printed as many lines as it took steps, they are those of the steps, in order.
+A trainer draws its bar at once and prints losses through a buffer. A single loss between two
+consecutive bars was not buffered, and belongs to the bar above. Losses flushed together print
+their epoch alone: they come every so many steps, and mostly one interval and one first step fit
+all of them. Where several do, or none, the losses have no step. If a finished training printed as
+many lines as it took steps, they are those of the steps, in order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .record import Record
 from .steps import Steps
 
 COPIES_WITHIN = 64  # losses
-MOST_HEARD = 200_000
+MOST_PENDING = 200_000
 MOST_DECIMALS = 9
 SLACK = 1.0  # steps: an epoch need not be a whole number of them
 
@@ -33,27 +33,27 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A line with losses, and what launchers put in front of it."""
+class PendingRecord:
+    """A line with losses whose step is not yet known, and its prefix by a launcher."""
 
     dialect: Dialect
     record: Record
     line: int
     rank_prefix: str
-    place: int = 0  # among the lines heard, from 1
+    place: int = 0  # among the lines with losses, from 1
 
     def numbered(self, step: int, by: str) -> Record:
-        """The line as one of this step, which says that it was derived."""
+        """The record with this step, marked as derived."""
         if self.step is not None:
             return self.record
         more = self.record.fields.get("more")
-        told = {"step": f"{step}, derived from {by}"}
-        fields = self.record.fields | {"more": (more if isinstance(more, dict) else {}) | told}
+        note = {"step": f"{step}, derived from {by}"}
+        fields = self.record.fields | {"more": (more if isinstance(more, dict) else {}) | note}
         return replace(self.record, fields=fields)
 
     @property
     def epoch(self) -> float | None:
-        """The epoch that the line tells, if any."""
+        """The epoch that the line prints, if any."""
         epoch = self.record.fields.get("epoch")
         return epoch if isinstance(epoch, float) else None
 
@@ -64,7 +64,7 @@ class Heard:
         return step if isinstance(step, int) else None
 
     def may_be(self, step: int, per_epoch: float | None) -> bool:
-        """Whether the epoch is that of the step, as far as it is printed."""
+        """Whether step and epoch agree, within the printed digits."""
         if self.step is not None:
             return self.step == step
         if self.epoch is None or per_epoch is None:
@@ -74,71 +74,71 @@ class Heard:
 
 
 @dataclass(slots=True)
-class Late:
-    """Lines of losses until it is known to which steps they belong."""
+class LateLosses:
+    """Lines with losses until their steps are known."""
 
-    waiting: list[Heard] = field(default_factory=list)  # since the newest bar
-    apart: list[Heard] = field(default_factory=list)  # those of which no bar tells the step
-    is_direct: bool = False  # a line stood alone between neighbouring bars
-    last_epoch: float | None = None  # as the end of the training tells it
-    heard: int = 0  # lines that are no copies
+    waiting: list[PendingRecord] = field(default_factory=list)  # since the newest bar
+    unplaced: list[PendingRecord] = field(default_factory=list)  # no bar gives their step
+    is_direct: bool = False  # a single line came between consecutive bars
+    last_epoch: float | None = None  # as printed at the end of the training
+    count: int = 0  # lines that are no copies
 
     @property
     def has_any(self) -> bool:
-        """Whether a line was heard that no step has got."""
-        return bool(self.waiting or self.apart)
+        """Whether a line has no step yet."""
+        return bool(self.waiting or self.unplaced)
 
-    def hear(self, heard: Heard) -> bool:
+    def add(self, pending: PendingRecord) -> bool:
         """One more line; False for a copy by another rank."""
-        text = heard.record.raw.strip()
-        newest = self.apart + self.waiting if len(self.waiting) < COPIES_WITHIN else self.waiting
-        if any(text == one.record.raw.strip() for one in newest[-COPIES_WITHIN:]):
+        text = pending.record.raw.strip()
+        newest = self.unplaced + self.waiting if len(self.waiting) < COPIES_WITHIN else self.waiting
+        if any(text == other.record.raw.strip() for other in newest[-COPIES_WITHIN:]):
             return False
-        self.heard += 1
-        if len(self.apart) + len(self.waiting) < MOST_HEARD:
-            self.waiting.append(replace(heard, place=self.heard))
+        self.count += 1
+        if len(self.unplaced) + len(self.waiting) < MOST_PENDING:
+            self.waiting.append(replace(pending, place=self.count))
         return True
 
     def settle(self, steps: Steps, plan: Callable[[], Plan], following: object = None) -> None:
-        """Now that the next bar comes, or none does: what stands alone belongs to the bar above."""
+        """At the next bar, or the end: a single waiting line belongs to the bar above."""
         if not self.waiting:
             return
         waiting, self.waiting = self.waiting, []
         bar, planned = steps.iteration, plan()
         between = isinstance(following, int) and bar is not None and 0 <= following - bar <= 1
-        # Behind the last bar nothing but lines before it tells that no buffer held a line back.
+        # After the last bar, only earlier lines show that the output is not buffered.
         at_end = following is None and self.is_direct
-        one = waiting[0]
-        alone = len(waiting) == 1 and not self.apart and (between or at_end)
-        if bar is not None and alone and one.may_be(bar, planned.per_epoch):
+        first = waiting[0]
+        alone = len(waiting) == 1 and not self.unplaced and (between or at_end)
+        if bar is not None and alone and first.may_be(bar, planned.per_epoch):
             self.is_direct = self.is_direct or between
-            steps.part(one.dialect, one.record, one.line, one.rank_prefix)
+            steps.part(first.dialect, first.record, first.line, first.rank_prefix)
         else:
-            self.apart += waiting
+            self.unplaced += waiting
 
-    def place(self, steps: Steps, plan: Plan) -> Heard | None:
-        """Rows of what stands apart, behind all others; gives the first line with a step."""
+    def place(self, steps: Steps, plan: Plan) -> PendingRecord | None:
+        """Rows of the unplaced losses, after all others; returns the first line with a step."""
         numbers = None if steps.segment > 1 else self._numbers(plan)
         if numbers is None:
-            steps.lost += sum("loss" in heard.record.fields for heard in self.apart)
+            steps.lost += sum("loss" in pending.record.fields for pending in self.unplaced)
             return None
         by = "its place among as many lines as steps" if self._is_whole(plan) else "the epoch"
-        placed = zip(numbers, self.apart, strict=True)
-        steps.supply([(number, one.numbered(number, by), one.line) for number, one in placed])
-        return self.apart[0] if self.apart else None
+        placed = zip(numbers, self.unplaced, strict=True)
+        steps.supply([(step, pending.numbered(step, by), pending.line) for step, pending in placed])
+        return self.unplaced[0] if self.unplaced else None
 
     def _is_whole(self, plan: Plan) -> bool:
-        """Whether the training is over, and has printed a line for each step."""
-        return self.last_epoch is not None and self.heard == plan.goal
+        """Whether the training is finished, and printed a line for each step."""
+        return self.last_epoch is not None and self.count == plan.goal
 
     def _numbers(self, plan: Plan) -> list[int] | None:
-        """A step for each line that stands apart, from its epoch; None where it does not tell."""
-        printed = [heard.step for heard in self.apart if heard.step is not None]
-        if len(printed) == len(self.apart):
+        """A step for each unplaced line, from its epoch; None where the epochs leave it open."""
+        printed = [pending.step for pending in self.unplaced if pending.step is not None]
+        if len(printed) == len(self.unplaced):
             return printed
         if self._is_whole(plan):
-            return [heard.place for heard in self.apart]
-        epochs = [heard.epoch for heard in self.apart]
+            return [pending.place for pending in self.unplaced]
+        epochs = [pending.epoch for pending in self.unplaced]
         known = [epoch for epoch in epochs if epoch is not None]
         half = 0.5 * 10.0 ** -max(map(_decimals, known), default=0)
         per_epoch = plan.per_epoch
@@ -151,7 +151,7 @@ class Late:
 
 
 def steps_in(seconds: object, rate: object) -> int | None:
-    """The steps that take so long at this rate, where its digits leave one whole number."""
+    """The number of steps in this time at this rate, if its digits leave one whole number."""
     if not isinstance(seconds, float) or not isinstance(rate, float):
         return None
     error = 0.5 * 10.0 ** -_decimals(rate)
@@ -160,9 +160,9 @@ def steps_in(seconds: object, rate: object) -> int | None:
 
 
 def even_steps(around: Sequence[float], error: float, every: int | None) -> list[int] | None:
-    """The steps at even distances that lie within `error` of these places; None for none or many.
+    """Steps at a constant interval, each within `error` of its place; None if none or several fit.
 
-    Of several the one that begins with the first distance, as a training does.
+    Of several series the one that begins after one interval, as a training does.
     """
     distances = [every] if every else _distances(around, error)
     found = [

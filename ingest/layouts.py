@@ -1,4 +1,4 @@
-"""Where the numbers of a line stand, and what they become: the same for all lines of a mask."""
+"""The layout of a line: places and columns of its numbers, the same for all lines of a mask."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What lines of steps have in common where their numbers stand at different places."""
+    """The common part of lines of steps with numbers at different places."""
 
     dialect: Dialect
     columns: tuple[str, ...]
-    main: str | None  # the loss that is ours
-    rank_prefix: str  # what tells the process apart that prints them
+    main: str | None  # the name of the main loss
+    rank_prefix: str  # distinguishes the process that prints them
 
     def names(self, kind: str) -> list[str]:
         """The names of the losses (`loss`) or of what is kept as printed (`more`)."""
@@ -54,7 +54,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class StepLayout:
-    """The numbers of a line that tells of a step."""
+    """The numbers of a line of a step."""
 
     series: Series
     values: tuple[Value, ...]
@@ -86,7 +86,7 @@ class TimerLayout:
 
 
 def layout_of(dialect: Dialect, line: str) -> StepLayout | TimerLayout | ArgumentLayout | None:
-    """Where the values of a line stand, from which `dialect` has read nothing but one record."""
+    """The layout of a line, on which `dialect` has read exactly one record."""
     match dialect.reads:
         case "iteration":
             return step_layout(dialect, line)
@@ -98,7 +98,7 @@ def layout_of(dialect: Dialect, line: str) -> StepLayout | TimerLayout | Argumen
 
 
 def step_layout(dialect: Dialect, line: str) -> StepLayout | None:
-    """Where the numbers stand; None where a line has to be read by itself, as one of ranks has.
+    """The layout of a line of a step; None if it has to be read by itself, such as one of ranks.
 
     `dialect` has read nothing but one record on the line.
     """
@@ -124,7 +124,7 @@ def step_layout(dialect: Dialect, line: str) -> StepLayout | None:
     values = (*groups, *slots)
     columns = tuple(value.column for value in values)
     losses = {column.removeprefix("loss:") for column in columns if column.startswith("loss:")}
-    # A line without a loss may be how a run looks that diverges; epochs number steps anew.
+    # A line without a loss may be of a diverged run; steps are numbered again in each epoch.
     if len(set(columns)) < len(columns) or not ({"loss"} & set(columns) or losses):
         return None
     mains = reader.losses.main if reader.losses else ()
@@ -206,7 +206,7 @@ def _column(field: Field, text: str, span: Span) -> Value | None:
 
 
 def timer_layout(dialect: Dialect, line: str) -> TimerLayout | None:
-    """Where the times stand; None where a line tells more than times by their names.
+    """The layout of a line of timers; None if it has more than names and times.
 
     `dialect` has read nothing but one record on the line.
     """
@@ -230,20 +230,20 @@ def timer_layout(dialect: Dialect, line: str) -> TimerLayout | None:
 
 
 def argument_layout(dialect: Dialect, line: str) -> ArgumentLayout | None:
-    """Where name and value stand; None where a line tells more than these.
+    """The layout of an argument's line; None if it has more than name and value.
 
     `dialect` has read nothing but one record on the line.
     """
     reader, (prefixes, text) = dialect.reader, peel(line)
     if dialect.reads != "argument" or not isinstance(reader, Pattern) or dialect.set:
         return None
-    # With a type or a unit of its own a value would have to be cast.
+    # A value with a type or a unit would have to be cast.
     columns = {field.column: name for name, field in reader.groups.items()}
     plain = all(field == Field(field.column) for field in reader.groups.values())
     found = reader.pattern.search(text)
     if found is None or not plain or columns.keys() != {"name", "value"}:
         return None
-    # A time in front would date the run; what is taken out of a line moves what stands behind.
+    # A time in front would date the run; text removed from within a line moves the rest.
     if any(CLOCK.search(prefix) for prefix in prefixes) or not line.endswith(text):
         return None
     start = len(line) - len(text)
@@ -261,7 +261,7 @@ def _stripped(found: re.Match[str], group: str, start: int) -> Span | None:
 
 
 def _digits_outside(line: str, values: Iterable[Value]) -> tuple[Span, ...]:
-    """The digits of a line that are of no value."""
+    """The digits of a line outside of its values."""
     inside = {at for value in values for at in range(*value.span)}
     return tuple(
         (found.start(), found.end())

@@ -1,4 +1,4 @@
-"""What the lines of a mask are: text of no format, noise, records, or numbers at known places."""
+"""The shape of the lines of a mask: unknown text, noise, records, or numbers at known places."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ PREFIX_END = (
     r"(?:[:\]>]|/\d+|:\d+(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?| std(?:out|err) [FP]|=[\d.]+\)"
     r"| - \S+| \[?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL))[-=*_#~+ \t]*$"
 )
-# The only digits that a prefix tells from others are those of a year.
+# The only digits that the pattern of a prefix distinguishes are those of a year.
 YEAR, YEARS = "0000-", ("0000-", "2000-")
 MOST_YEARS = 3
 LONG = PIECE_LIMIT - len(BOM)  # bytes of a line that is read in pieces
-FEW_MASKS = 64  # that are looked at one by one
+FEW_MASKS = 64  # that are matched one by one
 MOST_LETTERS = 16 << 20  # of masks that are remembered
 # Records that read the newest step and leave it as it is: the steps around such a line can be
 # taken together. What changes how a run goes on (a failure, an end, arguments) is none of them.
@@ -45,15 +45,15 @@ NEUTRAL = frozenset(("memory", "timers", "noise", "env", "command", "event", "ev
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the lines of a mask are."""
+    """The shape of the lines of a mask."""
 
-    each: bool = False  # they state something, and are read one by one
+    each: bool = False  # they have values, and are read one by one
     neutral: bool = False  # that leaves the steps around them as they are
     layout: StepLayout | TimerLayout | ArgumentLayout | None = None  # values at known places
     known: bool = False  # they carry nothing
     text: bool = True  # they are not blank
     measures: bool = False  # they look like a measurement
-    formats: frozenset[str] = frozenset()  # that read them, and state nothing
+    formats: frozenset[str] = frozenset()  # that read them, without values
 
 
 BY_LINE = Shape(each=True)
@@ -72,14 +72,14 @@ class Shapes:
         self._finder, self._candidates = Finder(formats), candidates_of(tuple(formats))
         hints = {hint for one in formats if self._in_force(one) for hint in one.hints}
         words = sorted({*map(mask_digits, hints), *ODD, *WRAPPED})
-        # What is none of this has no record, and is nothing else that matters (RE2).
+        # A line without a match has no record, and does not matter otherwise (RE2).
         self._hot = "|".join(map(re.escape, words)) + f"|{PREFIX_END}|(?i:{'|'.join(METRIC_WORDS)})"
         self.known: list[Shape] = []
         self._places: dict[Shape, int] = {}
         self._codes: dict[str, int] = {}
         self._letters = 0
         self._inner: dict[Dialect, Shapes] = {}
-        self._lock = Lock()  # several blocks are looked at side by side
+        self._lock = Lock()  # several blocks are scanned at once
 
     def _in_force(self, dialect: Dialect) -> bool:
         return dialect.within in (None, self._opened)
@@ -133,7 +133,7 @@ class Shapes:
         """The shape of a mask, where all of its lines have the same."""
         if any(word in mask for word in ODD) or len(mask.encode()) >= LONG:
             return BY_LINE
-        # A prefix is taken off by its year, which a mask has lost: both cases have to agree.
+        # The pattern of a prefix needs its year, which a mask has lost: both cases have to agree.
         shapes = {self._of_year(text) for text in _with_years(mask)}
         shape = shapes.pop() if len(shapes) == 1 else BY_LINE
         return BY_LINE if not shape.each and any(word in mask for word in WRAPPED) else shape

@@ -1,4 +1,4 @@
-"""Bytes of a log -> numbered lines, in bounded memory, what stands in front peeled off."""
+"""Bytes of a log -> numbered lines without prefixes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Line:
 def read_lines(stream: BinaryIO, above: int = 0) -> Iterator[Line]:
     """The lines of a log: split on line feeds, pieces between carriage returns one by one.
 
-    `above` are the lines that stand before those of the stream.
+    `above`: the number of lines before the stream.
     """
     number = above
     while chunk := stream.readline(PIECE_LIMIT):
@@ -54,7 +54,7 @@ def read_lines(stream: BinaryIO, above: int = 0) -> Iterator[Line]:
 
 
 def pieces_of(number: int, body: bytes) -> Iterator[Line]:
-    """What stands on one line: pieces between carriage returns one by one."""
+    """The pieces of one line between carriage returns."""
     body = body.removesuffix(b"\r")
     if b"\r" not in body:
         yield _line(number, body)
@@ -97,7 +97,7 @@ def _decode(body: bytes) -> tuple[str, int]:
 
 
 def peel(text: str) -> tuple[tuple[str, ...], str]:
-    """What launchers and loggers put in front of a line, and the line as the program printed it."""
+    """The prefixes by launchers and loggers, and the line as the program printed it."""
     if "\x1b" in text:
         text = ANSI.sub("", text)
     if "\0" in text:

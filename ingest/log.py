@@ -34,9 +34,9 @@ class Argument(NamedTuple):
 
 
 class LogReader:
-    """Reads lines as they come; `take_rows` hands over what is finished to who stores it early.
+    """Reads lines as they come; `take_rows` returns finished rows, to be stored early.
 
-    A run comes when it is over, its facts at once, its steps when no line can speak of them more.
+    The row of a run is added at its end, a fact at once, a step when no later line can change it.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class LogReader:
 
     @property
     def iteration(self) -> int | None:
-        """The newest step of the run; there has to be one. To be set for a line between steps."""
+        """The newest step of the run; there has to be one. Set for a line between steps."""
         assert self._runs.run is not None
         return self._runs.run.steps.iteration
 
@@ -83,7 +83,7 @@ class LogReader:
 
     @property
     def runs(self) -> Runs:
-        """What is known of the runs so far."""
+        """The runs read so far."""
         return self._runs
 
     @property
@@ -92,32 +92,32 @@ class LogReader:
         return self._rows
 
     @property
-    def held(self) -> Line | None:
-        """The newest line, where it is counted when the next one tells what it is."""
-        return self._tally.held
+    def pending_line(self) -> Line | None:
+        """The newest line, if it may be the first half of a record: counted with the next line."""
+        return self._tally.pending_line
 
-    def restored(self, held: Line | None) -> None:
-        """What was told of another reader is in place: bind what hangs together."""
-        self._tally = Tally(self._read, held=held)
-        self._runs.restored(self._read)
+    def restore(self, pending_line: Line | None) -> None:
+        """Reconnects the parts once their state is loaded from a checkpoint."""
+        self._tally = Tally(self._read, pending_line=pending_line)
+        self._runs.restore(self._read)
 
     def end_line(self) -> None:
-        """The newest line is whole: what comes next is another one."""
-        self._tally.count(holds=self._wrapped.holds(self._number))
+        """The newest line is complete: what comes next is another one."""
+        self._tally.count(keep_pending=self._wrapped.is_pending(self._number))
 
     @property
     def block(self) -> Dialect | None:
-        """What opened the block in which the next line stands."""
+        """The format that opened the block of the next line."""
         return self._runs.block
 
     @property
     def lists_unread(self) -> bool:
-        """Whether somebody is told of each line that no format reads."""
+        """Whether each line that no format reads is reported."""
         return self._tally.unread is not None
 
     def feed(self, line: Line) -> None:
         """One line, or one piece of it between carriage returns."""
-        # A line that was skipped to is no piece of the one that was counted.
+        # A line reached by skipping is no piece of the line counted last.
         if line.number != self._number or self._tally.line is None:
             if self._tally.line is not None:
                 self.end_line()
@@ -132,13 +132,13 @@ class LogReader:
         read = self._read_text(line.text)
         if not read and self._read_wrapped(line.text):
             read, self._cut_off = True, 0
-        self._tell_cut_off()
+        self._warn_cut_off()
         quiet = self._runs.block is not None and self._runs.block.quiet
         if not (read or quiet or RULE.issuperset(line.text)):
             self._tally.known = False
 
     def skip(self, last: int, kinds: Iterable[tuple[Shape, int]]) -> None:
-        """Lines up to `last` that state nothing: how many of which kind."""
+        """Lines up to `last` without values: how many of which shape."""
         self._leave_line(last)
         for kind, count in kinds:
             if kind.formats:
@@ -149,24 +149,24 @@ class LogReader:
                 self._wrapped.clear()
 
     def goes_on(self, dialect: Dialect, iteration: int, texts: Callable[[], list[str]]) -> bool:
-        """Whether steps from this one on are news, whatever was read before; `texts` are theirs."""
+        """Whether steps from this one on are new, whatever was read; `texts` are their lines."""
         run = self._runs.run
         return run is not None and run.has_begun and run.steps.goes_on(dialect, iteration, texts)
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
-        """Steps read many at once, but for the last: their segment, and the first one's length."""
+        """A block of steps without its last: their segment, and the interval of the first."""
         assert self._runs.run is not None
         self._leave_line(int(many.lines[-1]))
         self._read.count_read(len(many.lines), [many.dialect.name])
         return self._runs.run.take_steps(many)
 
     def take_timers(self, dialect: Dialect, rows: pa.Table, lines: int) -> None:
-        """The rows of lines of timers that were read many at once."""
+        """The rows of a block of timer lines."""
         self._read.count_read(lines, [dialect.name])
         self._rows.tables["timers"].append(rows)
 
     def take_arguments(self, arguments: Sequence[Argument], last: int) -> None:
-        """Arguments of a block, each on a line of its own, up to the line `last`."""
+        """Arguments of a block, one a line, up to the line `last`."""
         run = self._runs.run
         assert run is not None
         self._leave_line(last)
@@ -179,12 +179,12 @@ class LogReader:
     def _leave_line(self, last: int) -> None:
         self._tally.count()
         self._number = last
-        self._tell_cut_off()
+        self._warn_cut_off()
         if self._runs.run is not None:
             self._runs.run.last_line = last
 
     def take_rows(self) -> Rows:
-        """The rows that are finished, once; later calls and `finish` give the others."""
+        """The finished rows, once; later calls and `finish` return the others."""
         taken = Rows(self._rows.by_table, self._rows.tables)
         empty = Rows()
         self._rows.by_table, self._rows.tables = empty.by_table, empty.tables
@@ -200,7 +200,7 @@ class LogReader:
         self._tally.count()
         self._runs.begin_late(self._number)
         self._number = 0
-        self._tell_cut_off()
+        self._warn_cut_off()
         self._runs.finish()
         return self._read
 
@@ -213,7 +213,7 @@ class LogReader:
                 self._check_tail(dialect, record)
         if self._finder.left_over:
             count = self._finder.left_over
-            message = f"the line holds more records than can be told apart: {count} are read"
+            message = f"the line has too many records: {count} are read"
             self._rows.warn("crowded_line", message, self._number)
         return bool(self._tally.read_by)
 
@@ -227,7 +227,7 @@ class LogReader:
             return False
         dialect, record, first = joined
         if first:
-            self._tally.goes_on()
+            self._tally.join_pending()
             return self._take(dialect, record)
         if self._runs.run is not None:
             self._runs.run.steps.extend(record.fields)
@@ -240,7 +240,7 @@ class LogReader:
         if dialect.reader.cut_off(record.after):
             self._cut_off = self._number
 
-    def _tell_cut_off(self) -> None:
+    def _warn_cut_off(self) -> None:
         if 0 < self._cut_off < self._number or (self._cut_off and self._number == 0):
             self._rows.warn("truncated_line", "the line ends within a value", self._cut_off)
             self._cut_off = 0
@@ -250,5 +250,5 @@ class LogReader:
         if self._front and "printed_at" not in record.fields:
             record = replace(record, fields=record.fields | self._front)
         taken = self._runs.take(dialect, record, self._number, self._prefixes)
-        self._tally.waits |= self._runs.waits
+        self._tally.in_preamble |= self._runs.in_preamble
         return taken

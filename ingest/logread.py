@@ -1,4 +1,4 @@
-"""What reading one log gave."""
+"""The result of reading one log: rows and counts of lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Unread = Callable[[int, str], None]
 
 @dataclass(slots=True)
 class LogRead:
-    """What a log gave: rows not yet taken, lines by format, and how many lines were read."""
+    """Rows not yet taken, lines by format, and how many lines were read."""
 
     rows: Rows
     formats: Counter[str]
@@ -24,7 +24,7 @@ class LogRead:
     lines_read: int = 0
     lines_known: int = 0
     lines_unread: int = 0
-    lines_measuring: int = 0  # of these, what looks like a measurement
+    lines_measuring: int = 0  # of the unread ones, those that look like a measurement
     encoding_errors: int = 0
 
     def count_read(self, count: int, formats: Iterable[str]) -> None:
@@ -44,44 +44,45 @@ class LogRead:
 
 @dataclass(slots=True)
 class Tally:
-    """The line at hand: who reads it, counted once when it is over."""
+    """The current line and the formats that read it; counted once, at its end."""
 
     read: LogRead
-    unread: Unread | None = None  # is told number and text of each line that no format reads
+    unread: Unread | None = None  # called with number and text of each line that no format reads
     line: Line | None = None
     read_by: set[str] = field(default_factory=set)
     known: bool = True
-    waits: bool = False  # a format has the line, and no run to give it to yet
-    held: Line | None = None  # may be the beginning of a record that goes on below
+    in_preamble: bool = False  # a format read the line, but no run has begun yet
+    pending_line: Line | None = None  # may be the first half of a wrapped record
 
     def begin(self, line: Line) -> None:
         """The first piece of a line."""
         self.line = line
 
-    def goes_on(self) -> None:
-        """The line held back was the beginning of the record that the line at hand ends."""
-        if self.held is not None:
+    def join_pending(self) -> None:
+        """The pending line was the first half of the record that the current line completes."""
+        if self.pending_line is not None:
             self.read.count_read(1, ())
-            self.held = None
+            self.pending_line = None
 
-    def count(self, *, holds: bool = False) -> None:
-        """The line is over; `holds`: it is counted when the next line tells what it is."""
-        if self.held is not None:
-            self._count_unread(self.held, told=True)
-            self.held = None
+    def count(self, *, keep_pending: bool = False) -> None:
+        """The line ends; `keep_pending`: if no format reads it, it is counted with the next one."""
+        if self.pending_line is not None:
+            self._count_unread(self.pending_line, is_unread=True)
+            self.pending_line = None
         if self.line is None:
             return
         if self.read_by:
             self.read.count_read(1, self.read_by)
         else:
-            told = not self.known and not self.waits
-            if told and holds:
-                self.held = self.line
+            is_unread = not self.known and not self.in_preamble
+            if is_unread and keep_pending:
+                self.pending_line = self.line
             else:
-                self._count_unread(self.line, told=told)
-        self.line, self.read_by, self.known, self.waits = None, set(), True, False
+                self._count_unread(self.line, is_unread=is_unread)
+        self.line, self.read_by, self.known, self.in_preamble = None, set(), True, False
 
-    def _count_unread(self, line: Line, *, told: bool) -> None:
-        self.read.count_unread(1, self.known and not told, told and measures(line.text))
-        if told and self.unread is not None:
+    def _count_unread(self, line: Line, *, is_unread: bool) -> None:
+        measuring = is_unread and measures(line.text)
+        self.read.count_unread(1, self.known and not is_unread, measuring)
+        if is_unread and self.unread is not None:
             self.unread(line.number, line.text)

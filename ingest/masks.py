@@ -1,7 +1,7 @@
-"""Masked lines: lines that differ in their digits alone have one mask, with every digit a zero.
+"""Masked lines: lines that differ only in digits have one mask, with every digit a zero.
 
-Most lines of a log repeat a mask that was seen before. What a format that cannot tell one digit
-from another makes of one line of a mask, it makes of all of them, with the same places for values.
+Most lines of a log repeat an earlier mask. A format that does not distinguish digits reads all
+lines of a mask alike, with values at the same places.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .segments import Segments
 
 ZERO, NINE = ord("0"), ord("9")
 ZEROS = bytes(ZERO if ZERO <= byte <= NINE else byte for byte in range(256))
-# Of a regular expression: how often a part may stand, and what one letter may be.
+# Of a regular expression: counts and character classes.
 COUNT, CLASS = re.compile(r"\{\d*,?\d*\}"), re.compile(r"(?<!\\)\[[^\]]*\]")
 PARTS = re.compile(rf"{COUNT.pattern}|{CLASS.pattern}|\d")
-# What must not follow or gives nothing back finds less, not more, where its digits are any; and
-# digits of escapes, of what a class excludes and of its ranges between letters are no digits.
-UNTOLD = re.compile(
+# Negative lookarounds and possessive repeats match less, not more, when they accept any digit; and
+# digits in escapes, excluded classes and ranges between letters are not digits of the text.
+NOT_GENERALIZED = re.compile(
     r"\(\?(?:!|<!|>|P=|\()|[*+?}]\+|\\[\dxuUN\]]"
     r"|\[\^(?!0-9\])[^\]]*\d|\[[^\]]*(?:[^\d[]-\d|\d-\D[^\]])"
 )
@@ -32,8 +32,8 @@ def mask_digits(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").translate(ZEROS).decode("utf-8", "surrogatepass")
 
 
-def tells_digits(pattern: str) -> bool:
-    """Whether a regular expression may tell one digit from another."""
+def is_digit_sensitive(pattern: str) -> bool:
+    """Whether a regular expression may match one digit and not another."""
     plain = CLASS.sub(lambda found: found[0].replace("0-9", ""), COUNT.sub("", pattern))
     return re.search(r"\d|\(\?P=|\\N", plain) is not None
 
@@ -47,34 +47,36 @@ def may_read(dialect: Dialect, mask: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def any_digits(pattern: re.Pattern[str]) -> re.Pattern[str] | None:
-    """A pattern that takes any digit where `pattern` wants one; None where none can be told."""
-    # A pattern that is blind to digits finds in a mask what it finds in its lines.
-    if not tells_digits(pattern.pattern):
+    """`pattern` generalized to any digit; None if it cannot be."""
+    # A digit-blind pattern matches a mask exactly as its lines.
+    if not is_digit_sensitive(pattern.pattern):
         return pattern
-    if UNTOLD.search(pattern.pattern):
+    if NOT_GENERALIZED.search(pattern.pattern):
         return None
     text = PARTS.sub(lambda found: _any_digit(found[0]), pattern.pattern)
     return re.compile(text, pattern.flags)
 
 
 def _any_digit(part: str) -> str:
-    """A class, count or digit of a regular expression, with zero, as in a mask, for its digits."""
+    """A class, count or digit of a regular expression, with zeros for its digits, as in a mask."""
     return part if part.startswith(("{", "[^")) else re.sub(r"\d-\d|\d", "0", part)
 
 
 @functools.lru_cache(maxsize=1024)
 def is_digit_blind(dialect: Dialect) -> bool:
-    """Whether a format reads either all lines of a mask or none, and finds values at one place."""
+    """Whether a format reads all lines of a mask or none, with values at the same places."""
     reader = dialect.reader
     if isinstance(reader, Pattern):
-        return not tells_digits(reader.pattern.pattern)
+        return not is_digit_sensitive(reader.pattern.pattern)
     if isinstance(reader, Pairs):
-        return not (tells_digits(reader.anchor.pattern) or tells_digits(reader.pair.pattern))
+        return not (
+            is_digit_sensitive(reader.anchor.pattern) or is_digit_sensitive(reader.pair.pattern)
+        )
     if isinstance(reader, Segments):
-        words = [
+        keys = [
             *reader.keys,
             *reader.nested_key,
             *(key for group in reader.requires for key in group),
         ]
-        return not (tells_digits(reader.anchor.pattern) or DIGIT.search(" ".join(words)))
+        return not (is_digit_sensitive(reader.anchor.pattern) or DIGIT.search(" ".join(keys)))
     return False  # in JSON and Python `00` is no number

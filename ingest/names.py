@@ -1,4 +1,4 @@
-"""Names of files: those worth opening; of logs those that may grow, rotated ones, packed ones."""
+"""File names: of files worth opening, and of logs that may grow, were rotated or packed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_candidate(file: str) -> bool:
         return False
     if os.path.splitext(name)[1].lower() in _NEVER and not is_packed_log(name):
         return False
-    # Records are JSON: of other files no path is made.
+    # Records are JSON: no path is built for other files.
     return not (name.endswith(".json") and records.is_read_with_folder(Path(file)))
 
 
@@ -52,7 +52,7 @@ def is_packed_log(path: str | Path) -> bool:
 
 
 def has_successor(path: Path) -> bool:
-    """Whether a log was rotated away: one of the name that it had before lies beside it."""
+    """Whether a log was rotated: a newer one of its original name is in the same folder."""
     name = path.name
     away = is_packed_log(path) or _BEHIND.fullmatch(name) or _DATED.fullmatch(name)
     if not away or name == (first := family(name)):
@@ -64,7 +64,7 @@ def has_successor(path: Path) -> bool:
 
 
 def family(name: str) -> str:
-    """The name that a log has before it is rotated and packed; any other file's own."""
+    """The name of a log before it was rotated and packed; any other file's own name."""
     if is_packed_log(name):
         name = Path(name).stem
     if found := _BEHIND.fullmatch(name) or _WITHIN.fullmatch(name):

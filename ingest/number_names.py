@@ -1,4 +1,4 @@
-"""What the numbers of a line are called, and which column each is, as far as names can tell."""
+"""Names of the numbers on a line, and the column of each, as far as names decide."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import pairwise
 from ..vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
-_NEAR = 200  # characters before a number: a longer name is none
+_NEAR = 200  # characters before a number: the longest name
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
 _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
@@ -26,12 +26,12 @@ _LONG = {
 }  # fmt: skip
 _PLAIN_UNITS = frozenset((*_SHIFTS, *_SECONDS, *_LONG, "gb", "gib", "mb", "mib", "%"))
 _SHORTENED = {"bigint": "count", "integer": "count", "double": "human"}
-_RISING = 4  # lines that it takes to tell a clock from a duration
+_RISING = 4  # lines needed to distinguish a clock from a duration
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number of a line: where it stands, the group it becomes, and what it is to us."""
+    """One number on a line: its place, its group in the pattern, and its column."""
 
     place: int  # among the numbers of the line
     start: int
@@ -43,9 +43,9 @@ class Number:
 
 
 def numbers_of(lines: Sequence[str]) -> list[Number]:
-    """The numbers of the first line that have a name, each name once; the others show them grow.
+    """The named numbers of the first line, each name once; later lines show which of them grow.
 
-    A time that only grows is a clock; of several steps the one that never starts again counts.
+    A time that only grows is a clock; of several counts the step is one that never restarts.
     """
     line = lines[0]
     found: list[Number] = []
@@ -69,16 +69,16 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
 
 
 def _is_other_than_step(line: str, number: Number) -> tuple[bool, int]:
-    """Whether a count is named otherwise than a step: beside one, it may be of micro-batches.
+    """Whether a count has another name than `step`: next to a step, it may count micro-batches.
 
-    Of other names the longer says more: `num_updates` is a count, `update` may be a part of one.
+    Of other names the longest is preferred: `num_updates` is a count, `update` may be within one.
     """
     name = plain(name_before(line[: number.start], False))
     return not name.endswith("step"), -len(name)
 
 
 def _is_plain_loss(line: str, number: Number) -> bool:
-    """Whether a loss has no other name: beside one that has, it may be a running mean."""
+    """Whether a loss is just named `loss`: another name may be that of a running mean."""
     return plain(name_before(line[: number.start], False)) == "loss"
 
 
@@ -112,7 +112,7 @@ def _number(
 
 
 def _is_batch(name: str, behind: str) -> bool:
-    """Whether a number tells the batch at hand, of how many: `batch 3/500`."""
+    """Whether a number is the current batch of a total: `batch 3/500`."""
     return plain(name) == "batch" and re.match(r"\s?/\s?\d", behind) is not None
 
 
@@ -122,13 +122,13 @@ def name_before(before: str, after_number: bool) -> str:
     known = unit and (unit[1].casefold() in _PLAIN_UNITS or unit[1].casefold() in _units())
     text = before[unit.end() :] if unit and known else before
     if text.rstrip().endswith("/"):
-        return ""  # `11it/18it`: of how many
+        return ""  # `11it/18it`: a total
     named = _NAME.search(re.split(r"[|;,]", text[-_NEAR:])[-1])
     return _RANK.sub("", _FILLERS.sub("", named[1].strip())) if named else ""
 
 
 def plain(name: str) -> str:
-    """A name in small letters, and nothing else of it."""
+    """The letters of a name, in lower case."""
     return re.sub(r"[^a-z]", "", name.casefold())
 
 
@@ -141,13 +141,13 @@ def _shift(name: str, unit: str) -> int:
 
 
 def _long_in(name: str) -> str | None:
-    """Minutes or hours, where the name of a time ends with them: time (min), elapsed_minutes."""
+    """Minutes or hours, if the name of a time ends with them: time (min), elapsed_minutes."""
     inside = re.search(r"(?:\(|_|\s)(mins?|minutes|hrs?|hours)\)?$", name.casefold().rstrip(" :="))
     return _LONG[inside[1]] if inside else None
 
 
 def kept(number: Number) -> Number:
-    """The number as it is printed, beside the columns."""
+    """The number as printed, as a member of `more`."""
     name = {"step_time_s": "time", "iteration": "step"}.get(number.column, number.column)
     group = f"{name}_{number.place}"
     return replace(number, group=group, column=f"more.{name}", type="varchar", shift=0)
@@ -168,13 +168,13 @@ def _float(text: str) -> float:
 
 
 def _is_whole(values: Sequence[Sequence[float]], number: Number) -> bool:
-    """Whether a number is a whole one on every line: a part of an epoch is no step."""
+    """Whether a number is an integer on every line: a fractional epoch is no step."""
     own = values[number.place] if number.place < len(values) else []
     return all(value.is_integer() for value in own if value == value)
 
 
 def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) -> bool:
-    """Whether a number only grows, and to so many times its first value."""
+    """Whether a number always grows, to at least `times` its first value."""
     own = values[number.place] if number.place < len(values) else []
     grows = len(own) >= _RISING and all(a < b for a, b in pairwise(own))
     return grows and own[-1] >= times * own[0]

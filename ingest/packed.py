@@ -19,7 +19,7 @@ LONGEST_MAGIC = max(map(len, MAGIC))
 
 
 def require_bytes(path: str | Path, found: os.stat_result) -> None:
-    """Raises OSError for a file that says to be far larger than what was written of it.
+    """Raises OSError for a file whose size is far larger than its written blocks.
 
     It takes no room, and to read its zeros takes days.
     """
@@ -28,7 +28,7 @@ def require_bytes(path: str | Path, found: os.stat_result) -> None:
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        # Some file systems do not tell what was written; those that do tell of the hole.
+        # Some file systems do not report written blocks; those that do report the hole.
         if os.lseek(descriptor, 0, os.SEEK_HOLE) < found.st_size:
             raise OSError(f"{found.st_size:,} bytes, of which {written:,} were written")
     finally:
@@ -94,11 +94,11 @@ class _Gzip:
     read1 = read
 
     def close(self) -> None:
-        """Nothing of its own is open."""
+        """Does nothing: the stream is closed by its owner."""
 
 
 class _Limited(io.RawIOBase):
-    """A stream that ends in an error behind `limit` bytes; whatever is damaged is an OSError.
+    """A stream that raises OSError after `limit` bytes, and for any damage.
 
     It closes the `packed` one with itself.
     """
@@ -107,7 +107,7 @@ class _Limited(io.RawIOBase):
         self, inner: io.BufferedReader, limit: int, packed: BinaryIO, *, whole: bool
     ) -> None:
         self._inner, self._left, self._packed = inner, limit, packed
-        # What was unpacked before it breaks off is lost to who asks for more at once.
+        # A larger read would lose the bytes unpacked before the stream breaks off.
         self._read = inner.read if whole else getattr(inner, "read1", inner.read)
         self._whole, self._has_any = whole, False
         self.ended_early = False

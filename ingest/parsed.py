@@ -1,4 +1,4 @@
-"""What a file gave: its rows as Arrow tables to store, and what the summary tells of them."""
+"""A parsed file: its rows as Arrow tables to store, and counts for the summary."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .redacted import redact_rows
 from .source import ReadFile, Task, read_file
 from .tensorboard import NoReader
 
-REMARKS_KEPT = 1000  # of one file are told; the warehouse has them all
+REMARKS_KEPT = 1000  # of one file are shown; the warehouse has all of them
 
 
 @dataclass(slots=True)
 class Parsed:
-    """The rows of one file, and counts of them; `kind` is None where it is no log or table.
+    """The rows of one file, and counts of them; `kind` is None if it is no log or table.
 
     Of a log that may grow `part` has the rows that stay, and `tables` those that may change.
     """
@@ -37,13 +37,13 @@ class Parsed:
     redacted_before: int = field(default_factory=lambda: Redactions.count)
 
     def add(self, rows: Rows) -> None:
-        """Count and convert what was read since the last call. Raises OSError: a full disk."""
+        """Counts and converts the rows read since the last call. Raises OSError: a full disk."""
         redact_rows(rows, self.redacted_before)
         self.tables.add(to_arrow(rows))
         self.count(rows)
 
     def count(self, rows: Rows) -> None:
-        """Count rows that are converted elsewhere."""
+        """Counts rows that are converted elsewhere."""
         for name, found in rows.by_table.items():
             self.counts[name] += len(found)
         for name, many in rows.tables.items():
@@ -54,14 +54,14 @@ class Parsed:
             self.source = row
 
     def finish(self, read: ReadFile) -> None:
-        """What is known at the end of the file only."""
+        """Sets what is known only at the end of the file."""
         self.kind, self.resumed = read.kind, read.resumed
         self.tables_other = read.coverage.tables_other if read.coverage else 0
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedTogether:
-    """Several small files, converted in one go, as they come from another process.
+    """Several small files, converted together, as another process returns them.
 
     None stands for a file that has to be read, or refused, by itself.
     """
@@ -79,7 +79,7 @@ class ParsedTogether:
 
 
 def parse(task: Task, before: Stored | None = None) -> Parsed:
-    """One file, piece by piece; of a log that has grown `before` is what is stored of it.
+    """One file, piece by piece; `before`: the stored part of a grown log.
 
     Raises what `read_file` raises.
     """
@@ -94,7 +94,7 @@ def parse(task: Task, before: Stored | None = None) -> Parsed:
 
 
 def parse_together(tasks: Sequence[Task]) -> ParsedTogether:
-    """Small files in their order; each gives what `parse` gives of it alone."""
+    """Small files in order; each with the result of `parse`."""
     files: list[Parsed | None] = []
     every: list[Rows] = []
     for task in tasks:

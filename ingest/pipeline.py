@@ -1,8 +1,8 @@
 """Paths -> the warehouse: list files, plan them against the ledger, read, commit whole files.
 
-Files are read outside the lock of the warehouse, which is held while a batch is committed. The
-ledger is read again within each commit: a file whose plan no longer holds is left out and planned
-afresh, so that nothing is lost or doubled whoever else reads in or writes meanwhile.
+Files are read without the lock of the warehouse, which is taken to commit a batch. The ledger is
+read again within each commit: a file whose plan is stale is left out and planned again, so that
+nothing is lost or doubled by concurrent ingests or writers.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .summary import Summary as Summary
 from .summary import Warning as Warning
 from .version import parser_version
 
-# What reads and stores is imported where there is something to read: most calls find known files.
+# Readers and stores are imported when there is something to read: most calls find known files.
 if TYPE_CHECKING:
     from ..schema.incremental import Stored
     from ..schema.store import Load
     from .cluster import Cluster
 
-ATTEMPTS = 20  # at a file that others store or write: a log may grow while several follow it
-# Few commits, since each opens the warehouse; but what waits for one lies in memory.
+ATTEMPTS = 20  # for a file that other processes store or write: several may follow one log
+# Few commits, since each opens the warehouse; but rows wait for one in memory.
 _BATCH_ROWS, _BATCH_BYTES, _BATCH_FILES = 800_000, 256 << 20, 10_000
 _Stamps = Mapping[str, tuple[str, Stamp]]  # by uri, with the SHA-256 of what was then read
 
@@ -54,15 +54,15 @@ def ingest(
     processes: int = 1,
     cluster: Cluster | None = None,
 ) -> Summary:
-    """Read logs and tables below `paths` into the warehouse file `db`, made with its first row.
+    """Read logs and tables below `paths` into the warehouse file `db`, created with its first row.
 
-    Known, unchanged files are left alone. Files are committed whole, several in one transaction;
-    the warehouse is locked only while a batch is committed. `formats` is a folder of log formats
-    beside the built-in ones, `stdin_name` what the path `-` is called. A `live` log is still being
-    written: its last line counts when it is whole. With `processes` above 1 many small files are
-    read in so many (a script then needs `if __name__ == "__main__"`); new files that lie where they
-    are named are read on a `cluster`, if there is one. Raises Locked, Incompatible,
-    BenchError; what was committed before stays, and the same call goes on from there.
+    Skips known, unchanged files. Files are committed whole, several in one transaction; the
+    warehouse is locked only while a batch is committed. `formats` is a folder of log formats in
+    addition to the built-in ones, `stdin_name` the name of the path `-`. A `live` log is still
+    being written: its last line counts when it is complete. `processes` is how many processes read
+    small files (above 1, a script needs `if __name__ == "__main__"`); a `cluster` reads new files
+    that are neither unpacked nor fetched. Raises Locked, Incompatible, BenchError; committed files
+    stay, and the same call continues after them.
     """
 
     def known() -> Ledger:
@@ -136,28 +136,28 @@ class _Ingest:
     summary: Summary = field(default_factory=Summary)
 
     def all_of(self, paths: Iterable[Path]) -> Summary:
-        """Read files until none is overtaken, or too often."""
-        # Each pass reads the ledger anew, so an overtaken file is seen as it is stored by now.
+        """Reads files until none is overtaken, or too often."""
+        # Each pass reads the ledger again, with what other processes have stored.
         overtaken = self._pass(paths, frozenset())
         for _ in range(ATTEMPTS):
             if not overtaken:
                 break
-            told = {*self.summary.uris, *self.summary.skipped, *dict(self.summary.failed)}
+            counted = {*self.summary.uris, *self.summary.skipped, *dict(self.summary.failed)}
             again = dict.fromkeys(Path(outcome.item.given) for outcome in overtaken)
-            overtaken = self._pass(filter(self._is_there, again), told)
+            overtaken = self._pass(filter(self._is_there, again), counted)
         for outcome in overtaken:
             self.summary.failed.append((outcome.item.uri, outcome.reason))
         return self.summary
 
-    def _pass(self, paths: Iterable[Path], told: Collection[str]) -> list[Outcome]:
-        """Commit what is new of files, in batches; gives those that were overtaken.
+    def _pass(self, paths: Iterable[Path], counted: Collection[str]) -> list[Outcome]:
+        """Commits the new rows of files, in batches; returns the overtaken files.
 
-        Files that were `told` of in an earlier pass are not counted again.
+        Files `counted` in an earlier pass are not counted again.
         """
         overtaken: list[Outcome] = []
         batch: list[Outcome] = []
         rows = size = 0
-        with closing(self._outcomes(paths)) as outcomes:  # ends its processes, whatever happens
+        with closing(self._outcomes(paths)) as outcomes:  # ends its processes in any case
             for outcome in outcomes:
                 if outcome.status == "overtaken":
                     overtaken.append(outcome)
@@ -167,12 +167,12 @@ class _Ingest:
                     size += load.plan.size
                     rows += load.tables.rows if load.tables else 0
                 if rows >= _BATCH_ROWS or size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    overtaken += self._commit(batch, told)
+                    overtaken += self._commit(batch, counted)
                     batch, rows, size = [], 0, 0
-        return overtaken + self._commit(batch, told)
+        return overtaken + self._commit(batch, counted)
 
     def _outcomes(self, paths: Iterable[Path]) -> Generator[Outcome, None, None]:
-        """What becomes of the files in their order, by the ledger as it is now."""
+        """The outcomes of the files in order, by the current ledger."""
         ledger, version = self.known(), parser_version(self.formats)
         found = inputs(paths, self.root, self._unreadable, self.stdin_name)
         for item in found:
@@ -189,35 +189,35 @@ class _Ingest:
         files = chain((item,), found)
         yield from planner.outcomes(files, self.processes, self.progress, self.cluster)
 
-    def _commit(self, batch: Sequence[Outcome], told: Collection[str]) -> list[Outcome]:
-        """Store what there is to store, and count it; gives what was overtaken."""
+    def _commit(self, batch: Sequence[Outcome], counted: Collection[str]) -> list[Outcome]:
+        """Stores the loads of a batch, and counts its files; returns the overtaken ones."""
         loads = [outcome.load for outcome in batch if outcome.load]
         stamps = {
             outcome.item.uri: (outcome.sha256, outcome.stamp)
             for outcome in batch
             if outcome.sha256 and outcome.stamp and (outcome.load or outcome.status == "known")
         }
-        # Stamps alone are not worth a write: the file is only hashed once more next time.
+        # Stamps alone are not worth a write: the file is just hashed again next time.
         stale = self.commit(loads, stamps) if loads else ()
         overtaken: list[Outcome] = []
         for outcome in batch:
             if outcome.load and outcome.item.uri in stale:
                 outcome.reason = "another process keeps storing it; try again"
                 overtaken.append(outcome)
-            elif outcome.item.uri not in told:
+            elif outcome.item.uri not in counted:
                 self.summary.add(outcome)
         return overtaken
 
     def _is_there(self, path: Path) -> bool:
-        """Whether a file that was overtaken can be read again; what is gone is told."""
+        """Whether an overtaken file can be read again; a missing file is reported."""
         there = is_named_input(str(path))
         if not there:
             self._unreadable(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
         return there
 
     def _unreadable(self, what: Path | str, error: OSError) -> None:
-        """Note, by its name in the warehouse, that a file could not be read."""
+        """Reports a file that could not be read, by its name in the warehouse."""
         name = what if isinstance(what, str) else uri_of(what, self.root)
-        told = name, error.strerror or str(error)
-        if told not in self.summary.failed:
-            self.summary.failed.append(told)
+        failure = name, error.strerror or str(error)
+        if failure not in self.summary.failed:
+            self.summary.failed.append(failure)

@@ -1,7 +1,7 @@
-"""What becomes of each file: known, a copy, or read; planned once against the ledger.
+"""The outcome of each file: known, a copy, or read; planned once against the ledger.
 
-A plan may be overtaken before it is stored: another process stores, or the file changes while it is
-read. `pipeline` then has it planned afresh.
+A plan may be stale before it is stored: another process stores the file, or the file changes while
+it is read. `pipeline` then plans it again.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from .version import parser_version
 if TYPE_CHECKING:
     from .cluster import Cluster
 
-_FEW = 8  # logs whose readers go on, at once: how each stood may be 16 MiB
+_FEW = 8  # grown logs whose checkpoints are loaded at once: each may be 16 MiB
 NO_LONGER = "no longer contains a log or table; its earlier rows are hidden"
-Resume = Callable[[Sequence[str]], dict[str, Stored]]  # where the readers of these loads stopped
+Resume = Callable[[Sequence[str]], dict[str, Stored]]  # the checkpoints of these loads
 
 
 @dataclass(slots=True)
 class Planner:
-    """Plans files and reads those that are new.
+    """Plans files, and reads the new ones.
 
     Without `resume`, as in memory, no log is followed: neither where it grows nor where it moves.
     """
@@ -60,8 +60,8 @@ class Planner:
     resume: Resume | None = None
     _moves: Moves = field(init=False)
     _version: int = field(init=False)
-    _ahead: set[str] = field(default_factory=set)  # SHA-256 of files that are read ahead
-    _grown: list[str] = field(default_factory=list)  # loads whose readers go on soon
+    _ahead: set[str] = field(default_factory=set)  # SHA-256 of files read ahead
+    _grown: list[str] = field(default_factory=list)  # loads of grown logs, soon to be continued
     _stopped: dict[str, Stored] = field(default_factory=dict)  # by load, of a few
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Planner:
         progress: Progress | None,
         cluster: Cluster | None = None,
     ) -> Iterator[Outcome]:
-        """What becomes of the files in their order, and of others that they took over from."""
+        """The outcomes of the files in order, and of the files that they were renamed from."""
         if cluster:
             from .elsewhere import Elsewhere
 
@@ -92,7 +92,7 @@ class Planner:
                     yield from self._outcomes_of(turn)
 
     def _task_ahead(self, item: Input) -> Task | None:
-        """How to read a small new file before its turn; None of any other."""
+        """The task to read a small new file ahead; None for any other."""
         present = self.ledger.newest(item.uri)
         try:
             if self.live and present and self._may_go_on(item.path, present):
@@ -101,9 +101,9 @@ class Planner:
                 return None
             content = read_small(item.path, stamp_of(item.path))
         except OSError:
-            return None  # told in its turn
+            return None  # reported when the file is planned
         if content is None or content.sha256 in self._ahead:
-            return None  # a copy, mostly: it needs no reading of its own
+            return None  # mostly a copy, which is not read twice
         plan = self._plan(item, content)
         if plan is None or self.ledger.has_load(plan.load_id):
             return None
@@ -111,9 +111,9 @@ class Planner:
         return Task(content, item.uri, plan.source_id, self.formats)
 
     def _task_elsewhere(self, item: Input) -> Task | None:
-        """How a worker of a cluster reads a file that new code or no code has read, by a guess.
+        """The task for a cluster to read a file that this version has not read, by a guess.
 
-        What was stored of it by this code is known mostly, or its reader goes on here.
+        A file that this version has read is mostly known, or is continued here.
         """
         present = self.ledger.newest(item.uri)
         if self.live or not item.stays or (present and present.parser_version == self._version):
@@ -121,7 +121,7 @@ class Planner:
         try:
             stamp = stamp_of(item.path)
         except OSError:
-            return None  # told in its turn
+            return None  # reported when the file is planned
         same = present is not None and present.size == stamp.bytes
         sha256 = present.sha256 if present and same else ""
         plan = self.ledger.plan(item.uri, sha256, self._version, stamp.bytes)
@@ -136,7 +136,7 @@ class Planner:
         return self.ledger.plan(item.uri, content.sha256 or "", self._version, content.size)
 
     def _outcomes_of(self, turn: Turn, *, lost: bool = False) -> Iterator[Outcome]:
-        """A file, and others that contain what it did before, or whose content it took over.
+        """A file, with those that contain its earlier bytes, or whose bytes it contains now.
 
         `lost`: it no longer begins with what it contained before.
         """
@@ -145,7 +145,7 @@ class Planner:
             yield Outcome(turn.item, "failed", reason=turn.broke)
             return
         try:
-            # First who had the content: it is then known under this name, and may have grown.
+            # The earlier name first: the content is then known under this name, and may have grown.
             yield from self._taken_over(turn.item, lost=lost)
             yield from self._planned(turn, lost=lost)
         except Changed:
@@ -155,7 +155,7 @@ class Planner:
             yield Outcome(turn.item, "failed", reason=error.strerror or str(error))
 
     def _taken_over(self, item: Input, *, lost: bool) -> Iterator[Outcome]:
-        """A new log may contain what another did that was renamed, or rotated and begun afresh."""
+        """The log whose content a new one contains: one renamed, or rotated and begun again."""
         known = self._moves.source_of(item, lost=lost) if self.resume else None
         if known is None:
             return
@@ -167,17 +167,17 @@ class Planner:
             yield from self._emptied(item, known)
 
     def _moved_on(self, item: Input, known: LedgerEntry) -> Iterator[Outcome]:
-        """A load goes on under the names of the files that contain it now."""
+        """The load under the names of the files that contain it now."""
         for plan in self._moves.displaced(item, known):
             yield Outcome(sibling(item, plan.uri), "moved", Load(plan, None))
 
     def _emptied(self, item: Input, known: LedgerEntry) -> Iterator[Outcome]:
-        """A name shows nothing any more, since its content goes by another one."""
+        """An empty load for a name whose content has another name now."""
         if plan := self._moves.emptied(known):
             yield Outcome(sibling(item, plan.uri), "moved", Load(plan, Spill()))
 
     def _planned(self, turn: Turn, *, lost: bool) -> Iterator[Outcome]:
-        """A file by its content: known, moved on, stored already under another name, or read."""
+        """A file by its content: known, moved, already stored under another name, or read."""
         item, present = turn.item, self.ledger.newest(turn.item.uri)
         before = self._before(item.path, present)
         content = self._content(turn, present, before)
@@ -192,7 +192,7 @@ class Planner:
         if present and present.size and not grown and not lost and self.resume:
             moved = list(self._moved_on(item, present))
             if moved or self._moves.source_of(item, lost=True):
-                # Its load has gone elsewhere, so what it contains now is another log.
+                # Its load has another name now, so the file contains another log.
                 yield from moved
                 yield from self._outcomes_of(Turn(item), lost=True)
                 for other in moved:  # it may have grown since
@@ -208,16 +208,16 @@ class Planner:
         yield found
 
     def _is_whole(self, content: Content) -> bool:
-        """Whether the bytes are all that the stamp speaks of: of a live log they may not be."""
+        """Whether the content is the whole file of the stamp; of a live log it may not be."""
         return not self.live or (content.stamp is not None and content.size == content.stamp.bytes)
 
     def _before(self, path: Path, present: LedgerEntry | None) -> Stored | None:
-        """Where the reader of a log that has become longer stopped."""
+        """The checkpoint of the reader of a grown log."""
         if present is None or self.resume is None or not self._may_go_on(path, present):
             return None
         load_id = present.load_id
         if load_id not in self._stopped:
-            # Each look opens the warehouse, so it is for those that come next, too.
+            # Each query opens the warehouse, so it is for the next ones, too.
             start = self._grown.index(load_id) if load_id in self._grown else len(self._grown)
             self._stopped = self.resume([load_id, *self._grown[start + 1 : start + _FEW]])
         return self._stopped.get(load_id)
@@ -231,7 +231,7 @@ class Planner:
     def _content(self, turn: Turn, present: LedgerEntry | None, before: Stored | None) -> Content:
         """The bytes of a file, read as far as the plan needs; of a live log its whole lines."""
         item, path, stamp = turn.item, turn.item.path, stamp_of(turn.item.path)
-        before_size = present.size if present else 0  # does it still begin with these bytes?
+        before_size = present.size if present else 0  # of bytes that it may still begin with
         if turn.task and turn.task.content.data is None and turn.task.before == before_size:
             return turn.task.content  # a cluster has read it
         packed = is_packed_log(path)
@@ -243,11 +243,11 @@ class Planner:
             before_size = 0
         ahead = turn.task.content if turn.task and turn.task.content.data is not None else None
         if content := ahead or read_small(path, stamp):
-            if self.live:  # what was stored of a last line without its end stays
+            if self.live:  # the stored part of an incomplete last line stays
                 content = content.cut(max(content.end_of_pieces(), before_size))
             return content.with_head(before_size)
         if not (self.live or present or self.ledger.has_size(stamp.bytes)):
-            # No load can be of the same bytes, so reading them need not wait for their hash.
+            # No load can have the same bytes, so they are hashed while they are read.
             content = None if is_event_file(item.uri) else unhashed(path, stamp)
             if content:
                 return content
@@ -261,14 +261,14 @@ class Planner:
     def _read(
         self, turn: Turn, content: Content, plan: LedgerEntry, before: Stored | None
     ) -> Outcome:
-        """What is new of a file, behind what was stored `before`."""
+        """Reads the new part of a file, after what was stored `before`."""
         item = turn.item
         may_grow = plan.generation > 1 or is_long(plan.size) or self.live
         task = Task(
             content, item.uri, plan.source_id, self.formats,
             may_grow and self.resume is not None, before.checkpoint if before else None,
         )  # fmt: skip
-        # Ids of rows are made from the source, so what was read ahead for another one is of no use.
+        # Ids of rows depend on the source, so a result read ahead for another one is useless.
         ahead = turn.task is not None and _alike(turn.task, task)
         try:
             parsed = (turn.take() if ahead else None) or parse(task, before)
@@ -277,14 +277,14 @@ class Planner:
             return Outcome(item, "skipped", warning=warning)
         if parsed.kind is None:
             return self._withdrawn(item, plan)
-        if not plan.sha256:  # it is known by now
+        if not plan.sha256:  # it was computed while reading
             plan = plan.of_bytes(content.sha256 or "")
         self.ledger.note(plan)  # the next files are planned as if it were stored
         load = Load(plan, parsed.tables, parsed.part)
         return Outcome(item, "grown" if parsed.resumed else "read", load, parsed)
 
     def _withdrawn(self, item: Input, plan: LedgerEntry) -> Outcome:
-        """A file that is no log or table; an empty generation hides what it held before."""
+        """A file that is no log or table; an empty generation hides its earlier rows."""
         present = self.ledger.newest(plan.uri)
         if present is None:
             return Outcome(item, "skipped")
@@ -295,7 +295,7 @@ class Planner:
 
 
 def _alike(one: Task, other: Task) -> bool:
-    """Whether two readings give the same rows."""
+    """Whether two tasks give the same rows."""
     return (one.content.sha256, one.source_id, one.may_grow) == (
         other.content.sha256, other.source_id, other.may_grow,
     )  # fmt: skip

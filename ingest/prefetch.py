@@ -1,7 +1,7 @@
-"""New files are read before their turn, several at once: small ones in processes of this machine
-where that pays, all of them on a cluster.
+"""Reads new files ahead, several at once: small ones in processes of this machine if that is
+faster, all of them on a cluster.
 
-What is read ahead is a guess: whether it is wanted is decided when it is a file's turn.
+Reading ahead is speculative: whether a result is used is decided when its file is planned.
 """
 
 from __future__ import annotations
@@ -25,20 +25,18 @@ from .names import is_log_name
 from .parsed import Parsed, ParsedTogether, parse_together
 from .source import Task
 
-DOCUMENT = 20  # times the work of as many bytes of a log
-WORTH_IT = (
-    24 << 20
-)  # bytes of new logs for which processes are started: each takes a second to start
+DOCUMENT = 20  # the work for a byte of a document, compared with a log
+WORTH_IT = 24 << 20  # bytes of new logs that justify processes: each takes a second to start
 _CHUNK_BYTES, _CHUNK_FILES = 4 << 20, 256
-_MOST_CHUNKS = 16  # that wait to see whether processes are worth it
+_MOST_CHUNKS = 16  # collected before processes are found worthwhile
 
 
 @dataclass(slots=True)
 class Turn:
-    """A file in its turn; of a small new one `task` is how it was read, and `take` what it gave.
+    """A file and its result, in order; for a file read ahead, `task` and `take` give both.
 
-    `arrive` waits for a file that a cluster reads: `task` is then what is known of its bytes, None
-    where it has to be read here, and `broke` why no process can read it.
+    `arrive` waits for a file that a cluster reads: `task` then has its hash and size, None if the
+    file has to be read here; `broke` is why no process can read it.
     """
 
     item: Input
@@ -50,40 +48,40 @@ class Turn:
 
 @dataclass(slots=True)
 class Chunk:
-    """Files in their order, and the work of those of them that are read together."""
+    """Files in order, and the work for those read ahead."""
 
     turns: list[Turn] = field(default_factory=list)
     work: int = 0  # as bytes of a log
 
     @property
     def is_passing(self) -> bool:
-        """Whether its last file is unpacked for the time being: gone when the next is asked for."""
+        """Whether its last file is temporary, and deleted when the next one is requested."""
         return bool(self.turns) and not self.turns[-1].item.stays
 
 
 class Workers(Protocol):
-    """What reads chunks before their turn."""
+    """Reads chunks ahead."""
 
     def start_if_worth(self, work: int) -> bool:
-        """Start where there is so much to read; whether what waits is to be given to them now."""
+        """Starts if there is enough work; returns whether waiting chunks are to be read now."""
 
     def ahead(self) -> int:
         """How many chunks are read, or looked at, before their turn."""
 
     def read(self, chunk: Chunk) -> None:
-        """Have a chunk read."""
+        """Submits a chunk."""
 
     def end(self) -> None:
-        """End what reads."""
+        """Ends the workers."""
 
 
 def read_ahead(
     items: Iterable[Input], plan: Callable[[Input], Task | None], workers: Workers
 ) -> Generator[Turn, None, None]:
-    """The files in their order; new ones have been read, or are when they are taken.
+    """The files in order; new ones are read by then, or when their results are taken.
 
-    `plan` says how to read a file ahead, None where that has to wait for its turn. The workers
-    end with the generator: close it.
+    `plan` returns the task to read a file ahead, or None. The workers end with the generator: close
+    it.
     """
     waiting: deque[Chunk] = deque()
     try:
@@ -118,13 +116,13 @@ def _chunks(items: Iterable[Input], plan: Callable[[Input], Task | None]) -> Ite
 
 @dataclass(slots=True)
 class Processes:
-    """Processes that read chunks, once they are started; until then this one does."""
+    """Processes that read chunks, once started; until then this one does."""
 
     processes: int
     _pool: ProcessPoolExecutor | None = None
 
     def start_if_worth(self, work: int) -> bool:
-        """Start the processes where there is so much to read; whether they were started now."""
+        """Starts the processes if there is enough work; returns whether it did."""
         if self._pool or self.processes == 1 or work < WORTH_IT:
             return False
         # Not forked: DuckDB and Arrow have threads.
@@ -140,7 +138,7 @@ class Processes:
         return 2 * self.processes if self._pool else _MOST_CHUNKS
 
     def read(self, chunk: Chunk) -> None:
-        """Have a chunk read: by a process at once, by this one when the first of it is taken."""
+        """Submits a chunk to a process; without one, it is read when its first result is taken."""
         turns = [turn for turn in chunk.turns if turn.task]
         tasks = [turn.task for turn in turns if turn.task]
         result: Callable[[], Sequence[Parsed | None]]
@@ -156,7 +154,7 @@ class Processes:
             turn.take = partial(_nth, result, place)
 
     def end(self) -> None:
-        """End the processes, whatever they read."""
+        """Ends the processes, also while they read."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -168,7 +166,7 @@ class Processes:
             return [None] * count
 
     def _give_up(self) -> None:
-        """Go on in this process alone."""
+        """Continues in this process alone."""
         self._pool, self.processes = None, 1
 
 
@@ -178,7 +176,7 @@ def _nth(result: Callable[[], Sequence[Parsed | None]], place: int) -> Parsed | 
 
 @contextmanager
 def no_interrupts() -> Iterator[None]:
-    """Processes that are started here leave Ctrl-C to the one that starts them."""
+    """Processes started here ignore Ctrl-C, which their parent handles."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -187,7 +185,7 @@ def no_interrupts() -> Iterator[None]:
 
 
 def begin_worker() -> None:
-    """A process of our own, with no life after the parent's."""
+    """A worker process, which ends with its parent."""
     own_process.begin()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,6 +1,6 @@
-"""Logs that a document quotes: a block of code with several steps in it is read as a log is.
+"""Logs quoted in a document: a block of code with several steps is read as a log.
 
-Their runs are quotations still, with the facts around them where the log itself states none.
+Their runs keep the origin `quote`, and get facts of the text around where the log states none.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .sections import Quote
 
 OF_STEPS = frozenset(("iteration", "part"))
 _OF_EVERY_LINE = frozenset(("iteration", "samples", "train_iters", "epoch"))
-# A comment, or words alone; of these, what a program says when it saves or evaluates.
+# A comment or words alone, except messages of programs that save or evaluate.
 _REMARK = re.compile(
     r"\s*(?:#|//|--|==)"
     r"|(?!.*(?:sav|load|checkpoint|eval|valid|warn|start|finish|done|clear|compil))"
     r"\s*[A-Za-z][A-Za-z'-]*+(?:[ ,]{1,2}[A-Za-z][A-Za-z'-]*+)+\s*[:.]?\s*$",
     re.I,
 )
-LEAST_STEPS = 2  # fewer are a line that is quoted, not a log
+LEAST_STEPS = 2  # fewer are a quoted line, not a log
 
 
 def add_quotes(
     rows: Rows, quotes: Sequence[Quote], everywhere: Sequence[Fact], source_id: str
 ) -> int:
-    """Add the runs of quoted logs and lines of steps; gives how many lines were read."""
+    """Adds the runs of quoted logs and lines of steps; returns how many lines were read."""
     seen: Counter[str] = Counter()
     read = 0
     for block, group in groupby(quotes, key=lambda quote: quote.line.block):
@@ -47,9 +47,9 @@ def add_quotes(
 
 
 def _steps(lines: Sequence[Quote]) -> int:
-    """Steps of a format; none where the block is of two runs.
+    """The number of steps of a format; 0 if the block quotes two runs.
 
-    Then one step is not behind the one above it, or words stand between them.
+    Then a step does not increase, or there is text between two steps.
     """
     found: dict[str, dict[int, set[str]]] = defaultdict(dict)
     between = False
@@ -61,11 +61,11 @@ def _steps(lines: Sequence[Quote]) -> int:
         step = record.fields.get("iteration")
         if not isinstance(step, int):
             continue
-        steps, said = found[record.dialect], set(record.fields) - _OF_EVERY_LINE
-        # A step may be told by several lines, each of other fields.
-        if between or (steps and step < max(steps)) or said & steps.get(step, set()):
+        steps, printed = found[record.dialect], set(record.fields) - _OF_EVERY_LINE
+        # A step may be printed on several lines, each with other fields.
+        if between or (steps and step < max(steps)) or printed & steps.get(step, set()):
             return 0
-        steps.setdefault(step, set()).update(said)
+        steps.setdefault(step, set()).update(printed)
     return max(map(len, found.values()), default=0)
 
 
@@ -85,7 +85,7 @@ def _add_log(rows: Rows, lines: Sequence[Quote], everywhere: Sequence[Fact], sou
 
 
 def _text(lines: Sequence[Quote], first: int) -> str:
-    """The block as it stands, its empty lines too; what indents all of it is no part of it."""
+    """The text of the block with its empty lines, without the common indent."""
     by_number = {quote.line.line: quote.line.text for quote in lines}
     indent = min(len(text) - len(text.lstrip()) for text in by_number.values())
     last = lines[-1].line.line

@@ -1,7 +1,7 @@
-"""Whether tokens per second without a word on what are of the job or of a device, by arithmetic.
+"""Whether an unlabelled rate in tokens per second is of the job or of a device, by arithmetic.
 
-A row that prints more than it needs decides: batch x length / step time, or FLOPs per token, which
-are 6 to 12 a parameter. The rows of a table are of one kind; where none decides it stays open.
+An over-determined row decides: batch x length / step time, or FLOPs per token, which are 6 to 12
+a parameter. The rows of a table have one scope; where no row decides, it stays open.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEAST, _MOST = 5.0, 14.0
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a row knows: None where it does not; rates in TFLOP/s of a device."""
+    """The known values of a row; rates in TFLOP/s of a device."""
 
     devices: int
     tokens_per_s: float | None
@@ -36,7 +36,7 @@ class Known:
 
     @property
     def attention(self) -> float:
-        """What the attention of long sequences adds, by the width that so many parameters have.
+        """The factor for attention on long sequences, by the usual width for so many parameters.
 
         Layers of 12 h^2 parameters, h / 128 of them: FLOPs grow by s / 6 h.
         """
@@ -46,7 +46,7 @@ class Known:
         return 1 + self.seq_len / (6 * width)
 
 
-OPEN_SCOPE = "tokens per second: no row says or shows whether of the job or of a device"
+OPEN_SCOPE = "tokens per second: no row states or shows whether of the job or of a device"
 
 
 def settled(
@@ -54,21 +54,21 @@ def settled(
 ) -> tuple[list[list[Result]], bool]:
     """The results of the rows of a table, and whether the scope of a rate is open.
 
-    A rate that is a device's becomes that; one of nobody knows what has no scope.
+    A rate of a device gets that metric; a rate of unknown scope has none.
     """
     measured = [list(results) for _, results in rows]
     bare = [any(_is_bare(one, headings) for one in results) for results in measured]
     if not any(bare):
         return measured, False
     votes = {
-        scope for (read, results), asked in zip(rows, bare, strict=True)
-        if asked and (scope := _scope_of(read, results))
+        scope for (read, results), is_bare in zip(rows, bare, strict=True)
+        if is_bare and (scope := _scope_of(read, results))
     }  # fmt: skip
     scope = votes.pop() if len(votes) == 1 else None
     for (read, _), results in zip(rows, measured, strict=True):
         own = scope or ("job" if _devices(read) == 1 else None)
         results[:] = [_of(one, own) if _is_bare(one, headings) else one for one in results]
-    devices = [_devices(read) for (read, _), asked in zip(rows, bare, strict=True) if asked]
+    devices = [_devices(read) for (read, _), is_bare in zip(rows, bare, strict=True) if is_bare]
     return measured, scope is None and any(count != 1 for count in devices)
 
 
@@ -82,7 +82,7 @@ def _of(result: Result, scope: str | None) -> Result:
 
 
 def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
-    """job or device, where exactly one of them makes the row add up."""
+    """job or device, if exactly one of them makes the row consistent."""
     values = {one.metric: one.value for one in results}
     rate, known = values.get(RATE), known_of(read, values)
     if not rate or known is None or known.devices == 1:
@@ -96,13 +96,13 @@ def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
 
 
 def _adds_up(of_job: float, known: Known) -> bool:
-    """Whether a rate of the job agrees with all that is known; False where nothing is."""
+    """Whether a rate of the job agrees with all known values; False without any."""
     checks = []
     if known.tokens_per_s:
         checks.append(math.isclose(of_job, known.tokens_per_s, rel_tol=_CLOSE))
     if known.each:
         checks.append(math.isclose(of_job, known.each * known.devices, rel_tol=_CLOSE))
-    if known.peak and known.params_b:  # no device does more than it can
+    if known.peak and known.params_b:  # no device exceeds its peak
         checks.append(6 * of_job / known.devices * known.params_b / 1e3 <= known.peak)
     if known.tflops and known.params_b:
         per_param = known.tflops * 1e3 * known.devices / of_job / known.params_b
@@ -111,12 +111,12 @@ def _adds_up(of_job: float, known: Known) -> bool:
 
 
 def plausible(per_param: float, known: Known) -> bool:
-    """Whether so many FLOPs a token and parameter may be those of training."""
+    """Whether so many FLOPs per token and parameter are possible in training."""
     return _LEAST <= per_param <= _MOST * known.attention
 
 
 def known_of(read: PublishedRow, values: Mapping[str, float]) -> Known | None:
-    """What the cells of a row and the facts around it say; None where no devices are counted."""
+    """The values of a row by its cells and the facts around it; None without a device count."""
     devices = _devices(read)
     if devices is None:
         return None

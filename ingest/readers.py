@@ -1,6 +1,6 @@
-"""What reads a record from a line: one pattern, pairs of names and numbers, or one object.
+"""Readers of a record on a line: one pattern, pairs of names and numbers, or one object.
 
-Segments between bars have a module of their own.
+The reader of segments between bars is in segments.py.
 """
 
 from __future__ import annotations

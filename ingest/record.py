@@ -1,4 +1,4 @@
-"""What a dialect makes of a line, and how it declares a field."""
+"""The record that a dialect reads from a line, and the declaration of a field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .cast import CASTS, double, is_absent, shifted
 
 Fields = dict[str, object]
-# Of a step: its number, and what has no column of its own in the iterations.
+# Of a step: its number, and fields without a column in the iterations.
 NO_COLUMNS = frozenset((
     "iteration", "samples", "train_iters", "memory", "losses", "more", "epoch",
 ))  # fmt: skip
@@ -44,7 +44,7 @@ class Field:
 class Record:
     """One record of a log: the dialect that read it, its fields by our column names, its text.
 
-    `before` and `after` are what else stood on the line; `invalid` the keys whose value is damaged.
+    `before` and `after` are the rest of the line; `invalid` the keys whose value is damaged.
     """
 
     dialect: str
@@ -70,5 +70,5 @@ def is_invalid(text: str, spec: Field | None = None) -> bool:
 
 
 def is_inexact(text: str, spec: Field | None) -> bool:
-    """Whether a rate is printed with too few digits to tell a time."""
+    """Whether a rate is printed with too few digits to compute a time."""
     return spec is not None and spec.type.startswith("inverse") and double(text) is not None

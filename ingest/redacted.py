@@ -43,7 +43,7 @@ def _redact(row: Row) -> bool:
 
 
 def _inside(value: object) -> object:
-    """The same for what a list or a map holds."""
+    """The same for the items of a list or a map."""
     if isinstance(value, str):
         return redact_text(value)
     if isinstance(value, Mapping):

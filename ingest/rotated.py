@@ -27,7 +27,7 @@ def sibling(item: Input, uri: str) -> Input:
 
 
 def size_of(path: Path) -> int:
-    """Bytes; none of a file that is not there."""
+    """The size in bytes; 0 without a file."""
     try:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
@@ -36,7 +36,7 @@ def size_of(path: Path) -> int:
 
 @dataclass(slots=True)
 class Folders:
-    """Which logs lie beside each other; each folder is listed once."""
+    """The logs of each folder, which is listed once."""
 
     _names: dict[Path, dict[str, list[str]]] = field(default_factory=dict)  # by name or family
 
@@ -62,7 +62,7 @@ def _files_of(folder: Path) -> list[str]:
 
 
 def _keys(name: str) -> tuple[str, ...]:
-    """What a log is looked for by: its name, and that which it had before it was rotated."""
+    """The keys of a log: its name, and the one before it was rotated."""
     return tuple(dict.fromkeys((name, family(name))))
 
 
@@ -83,7 +83,7 @@ class Moves:
     _gone: dict[tuple[Path, str], list[LedgerEntry]] = field(default_factory=dict)  # of these
 
     def source_of(self, item: Input, *, lost: bool = False) -> LedgerEntry | None:
-        """The load that a log begins with, where its file does not contain it any more.
+        """The load that a log begins with, if the load's file does not contain it any more.
 
         The log is a new one, or has `lost` what it contained itself.
         """
@@ -95,7 +95,7 @@ class Moves:
     def displaced(
         self, item: Input, known: LedgerEntry, moving: frozenset[str] = frozenset()
     ) -> Iterator[LedgerEntry]:
-        """The names under which a log's load goes on, noted; several, where logs move on by one.
+        """The new names of a log's load, noted; several, if logs are rotated in a chain.
 
         The loads of the uris `moving` are looked for already: two logs may have changed places.
         """
@@ -107,7 +107,7 @@ class Moves:
             taken = other.uri in moving or (present and _begins_with(path, present))
             if taken or not _begins_with(path, known):
                 continue
-            # First what stands in the way moves on, so that its source is free for its new name.
+            # The load at the new name moves first, so that its source is free.
             if present:
                 yield from self.displaced(other, present, moving | {item.uri})
             plan = self.ledger.plan(other.uri, *known.content, known.size)
@@ -134,7 +134,7 @@ class Moves:
         return plan
 
     def _may_move(self, item: Input) -> bool:
-        """Whether it is a log that lies where its name says, and not in an archive."""
+        """Whether it is a log at the path of its name, and not in an archive."""
         return _is_log(item.path.name) and uri_of(item.path, self.root) == item.uri
 
     def _gone_from(self, item: Input) -> Iterator[LedgerEntry]:
@@ -153,7 +153,7 @@ class Moves:
                     known for known in every if _is_gone(sibling(item, known.uri).path, known)
                 ]
             for known in self._gone[folder, key]:
-                # The lists are of the beginning: the name may show something else by now.
+                # The lists are of the start: the name may have another load by now.
                 if known.uri != item.uri and self.ledger.newest(known.uri) is known:
                     yield known
 

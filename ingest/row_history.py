@@ -1,4 +1,4 @@
-"""Rows of two revisions of a document, matched by what they say: first by their configuration."""
+"""Rows of two revisions of a document, matched by their content: first by their configuration."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from ..schema.rows import content_id
 from .stated_rows import StatedRow
 
-_LEAST = 0.5  # of what two rows say, that rows which are one have in common
-_MOST_PAIRS = 40_000  # compared by what they have in common
-_GONE = 2_000  # rows of a document that are remembered after they went
+_LEAST = 0.5  # the least share of cells that versions of one row have in common
+_MOST_PAIRS = 40_000  # compared cell by cell
+_GONE = 2_000  # removed rows of a document that may return
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A row with the name that it keeps for life."""
+class TrackedRow:
+    """A row with its id, which is the same in all revisions."""
 
     row_id: str
     row: StatedRow
@@ -24,7 +24,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What became of a row: added, changed, removed, returned; `row` is what it says, or said."""
+    """A change of a row: added, changed, removed, returned; `row`: its newest content."""
 
     kind: str
     row_id: str
@@ -33,52 +33,52 @@ class RowChange:
 
 @dataclass(slots=True)
 class DocumentRows:
-    """The rows of a document as they are now, and those that went."""
+    """The current rows of a document, and the removed ones."""
 
     document_id: str
-    live: list[Held] = field(default_factory=list)
-    gone: dict[str, Held] = field(default_factory=dict)
+    live: list[TrackedRow] = field(default_factory=list)
+    gone: dict[str, TrackedRow] = field(default_factory=dict)
 
     def move_to(self, rows: Sequence[StatedRow], number: int) -> list[RowChange]:
-        """Take the rows of the next revision, the `number`-th commit; gives what changed."""
-        partner = matched([held.row for held in self.live], rows)
-        after: list[Held] = []
+        """Takes the rows of the next revision, the `number`-th commit; returns the changes."""
+        partner = matched([tracked.row for tracked in self.live], rows)
+        after: list[TrackedRow] = []
         changes: list[RowChange] = []
         for at, row in enumerate(rows):
             old = partner.get(at)
             if old is None:
-                held, kind = self._named(row, number, at)
-                changes.append(RowChange(kind, held.row_id, row))
+                tracked, kind = self._tracked(row, number, at)
+                changes.append(RowChange(kind, tracked.row_id, row))
             else:
                 before = self.live[old]
-                held = Held(before.row_id, row)
-                if not before.row.says(row):
-                    changes.append(RowChange("changed", held.row_id, row))
-            after.append(held)
+                tracked = TrackedRow(before.row_id, row)
+                if not before.row.has_content_of(row):
+                    changes.append(RowChange("changed", tracked.row_id, row))
+            after.append(tracked)
         kept = set(partner.values())
-        for at, held in enumerate(self.live):
+        for at, tracked in enumerate(self.live):
             if at not in kept:
-                changes.append(RowChange("removed", held.row_id, held.row))
-                self.gone[held.row_id] = held
+                changes.append(RowChange("removed", tracked.row_id, tracked.row))
+                self.gone[tracked.row_id] = tracked
         while len(self.gone) > _GONE:
             self.gone.pop(next(iter(self.gone)))
         self.live = after
         return changes
 
-    def _named(self, row: StatedRow, number: int, at: int) -> tuple[Held, str]:
-        """A row that is new, or the one of its configuration that went last."""
+    def _tracked(self, row: StatedRow, number: int, at: int) -> tuple[TrackedRow, str]:
+        """A new row, or the last removed one of its configuration."""
         for gone in reversed(self.gone.values()):
             if gone.row.settings == row.settings and gone.row.section == row.section:
                 del self.gone[gone.row_id]
-                return Held(gone.row_id, row), "returned"
-        return Held(content_id(self.document_id, number, at), row), "added"
+                return TrackedRow(gone.row_id, row), "returned"
+        return TrackedRow(content_id(self.document_id, number, at), row), "added"
 
 
 def matched(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, int]:
-    """For each row of `new` that one of `old` became, by place, the place of that one.
+    """The place of the earlier version in `old`, for each row of `new` that has one, by place.
 
-    What is alike to the letter goes first, then what has one configuration, then what has the same
-    results; last, within a table, what says mostly the same.
+    Identical rows are matched first, then rows of one configuration, then rows of the same results;
+    last, within a table, rows with most cells in common.
     """
     found = _unmoved(old, new)
     kept = set(found.values())
@@ -100,7 +100,7 @@ def matched(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, int
 
 
 def _unmoved(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, int]:
-    """The rows at the beginning and at the end that are alike to the letter: mostly all but one."""
+    """The identical rows at the beginning and at the end: mostly all but one."""
     least = min(len(old), len(new))
     first = next((n for n in range(least) if not _same(old[n], new[n])), least)
     last = next((n for n in range(least - first) if not _same(old[-1 - n], new[-1 - n])),
@@ -110,7 +110,7 @@ def _unmoved(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, in
 
 
 def _same(one: StatedRow, other: StatedRow) -> bool:
-    return one.section == other.section and one.says(other)
+    return one.section == other.section and one.has_content_of(other)
 
 
 def _text(of: Mapping[str, str]) -> str:
@@ -123,7 +123,7 @@ _KEYS: tuple[Callable[[StatedRow], object], ...] = (
     lambda row: (row.section, _text(row.settings)),
     lambda row: _text(row.settings),
     lambda row: (row.section, _text(row.printed)) if row.numbers else id(row),
-    # A heading above was renamed or put in between, and with it what is stated around the table.
+    # A heading above was renamed or inserted, and with it the facts around the table.
     lambda row: _text(row.printed) if len(row.numbers) > 1 else id(row),
 )
 
@@ -131,9 +131,9 @@ _KEYS: tuple[Callable[[StatedRow], object], ...] = (
 def _nearest(
     left: Mapping[int, StatedRow], right: Mapping[int, StatedRow], same: Collection[tuple[str, str]]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of one table that have most in common, the closest first.
+    """Pairs of one table with most cells in common, the closest first.
 
-    `same` are headings of before and after that other rows have shown to be of one table.
+    `same`: headings before and after that belong to one table, by other rows.
     """
     if len(left) * len(right) > _MOST_PAIRS:
         return
@@ -153,7 +153,7 @@ def _nearest(
 
 
 def _common(one: StatedRow, other: StatedRow) -> float:
-    """The share of what two rows say that both say."""
+    """The share of cells that two rows have in common."""
     first = {*one.settings.items(), *one.printed.items()}
     second = {*other.settings.items(), *other.printed.items()}
     names = {name for name, _ in first | second}

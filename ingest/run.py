@@ -1,4 +1,4 @@
-"""One run while its log is read: steps out when they are complete, the run when it is over."""
+"""One run while its log is read: steps are stored when complete, the run at its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .environment import Flags
 from .equations import sizes_of
 from .figures import Figures
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
-from .late import Heard, Late, Plan, steps_in
+from .late import LateLosses, PendingRecord, Plan, steps_in
 from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
 from .steps import Steps, Stretch
@@ -38,21 +38,21 @@ class Run:
     header: Header
     steps: Steps
     framework: str | None = None
-    engine: str | None = None  # the framework of lines that say less
+    engine: str | None = None  # the framework of secondary lines
     train_iters: int | None = None
     first_epoch: int | None = None  # of bars that begin again each epoch
-    beyond: bool = False  # there are more steps: what was stated are those of an epoch
-    done: int | None = None  # steps, as a summary of the training tells
+    beyond: bool = False  # there are more steps than stated: those of one epoch
+    done: int | None = None  # steps, by a summary of the training
     date: str | None = None
     started_by: set[str] = field(default_factory=set)  # formats of the header lines seen
     termination: TerminationTracker = field(default_factory=TerminationTracker)
     hang_detection: HangDetection = field(default_factory=HangDetection)
     job_ids: dict[str, None] = field(default_factory=dict)
     invalid: Counter[str] = field(default_factory=Counter)
-    said: set[tuple[str, str]] = field(default_factory=set)
-    has_begun: bool = False  # its first step is told as a fact, which outlives growth and moves
-    late: Late = field(default_factory=Late)
-    timed_from: datetime | None = None  # when what is timed by the clock has begun
+    events_seen: set[tuple[str, str]] = field(default_factory=set)
+    has_begun: bool = False  # its first step is stored, a fact that stays when the file grows
+    late: LateLosses = field(default_factory=LateLosses)
+    timed_from: datetime | None = None  # start of the interval timed by the clock
     figures: Figures = field(init=False)
 
     def __post_init__(self) -> None:
@@ -71,13 +71,13 @@ class Run:
     def add_step(
         self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
     ) -> None:
-        """A line that speaks of a step, and what launchers put in front of it."""
+        """A line about a step, and its prefixes by launchers."""
         numbered = self._numbered(self._of_all_epochs(record), line)
         if numbered is None:
             return
         record, fields = numbered, numbered.fields
         if dialect.buffered and (self.steps.is_numbered or "iteration" not in fields):
-            self._hear(Heard(dialect, record, line, rank_prefix_of(prefixes)))
+            self._add_pending(PendingRecord(dialect, record, line, rank_prefix_of(prefixes)))
             return
         if record.reads == "iteration":
             self.late.settle(self.steps, self._plan, fields.get("iteration"))
@@ -90,30 +90,30 @@ class Run:
             return
         self._learn_interval()
         take = self.steps.part if record.reads == "part" else self.steps.add
-        said = take(dialect, record, line, rank_prefix_of(prefixes))
-        if said == "rank":
+        kind = take(dialect, record, line, rank_prefix_of(prefixes))
+        if kind == "rank":
             self.figures.add_memory(record, line, self.steps.iteration, rank_of(prefixes))
-        if said == "news":
+        if kind == "new":
             self._keep_from(record, line, rank_of(prefixes))
 
-    def _hear(self, heard: Heard) -> None:
-        """Losses whose step is known when the next bar comes, or when all is read."""
-        self.framework = self.framework or heard.dialect.framework
-        if not self.late.hear(heard):
+    def _add_pending(self, pending: PendingRecord) -> None:
+        """Losses whose step is known at the next bar, or at the end of the log."""
+        self.framework = self.framework or pending.dialect.framework
+        if not self.late.add(pending):
             self.steps.copies += 1
             return
-        self.keep_date(heard.record.fields)
-        self.invalid.update(heard.record.invalid)
-        # Where a bar is drawn it tells that the run goes on; what a buffer held back does not.
+        self.keep_date(pending.record.fields)
+        self.invalid.update(pending.record.invalid)
+        # A bar shows that the run continues; a line that was buffered does not.
         if self.steps.iteration is None:
-            self.termination.resumed(heard.record.fields, heard.line, reached=False)
+            self.termination.resumed(pending.record.fields, pending.line, reached=False)
 
     def _plan(self) -> Plan:
         every = self.header.whole("logging_steps")
         return Plan(self.goal or self.done, self.header.steps_per_epoch(), every)
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
-        """Steps read many at once; the one behind them is added, and tells how the run stands."""
+        """A block of steps; the step after it is added by itself, and updates the run's state."""
         self._learn_interval()
         return self.steps.take(many)
 
@@ -122,7 +122,7 @@ class Run:
             self.steps.interval = self.header.whole("log_interval")
 
     def _numbered(self, record: Record, line: int) -> Record | None:
-        """A step that tells what it has consumed, with its number; what has none is measured."""
+        """A step of a consumed count, with its number; a rate without one is a measurement."""
         fields = dict(record.fields)
         consumed = fields.pop("samples", None)
         if not isinstance(consumed, int):
@@ -140,7 +140,7 @@ class Run:
         return replace(record, fields=fields)
 
     def _of_all_epochs(self, record: Record) -> Record:
-        """A step of an epoch, whose length the line tells, as a step of all that the run prints."""
+        """A step counted within its epoch, as a step of the whole run."""
         epoch, step, length = (record.fields.get(n) for n in ("epoch", "iteration", "train_iters"))
         if not isinstance(epoch, int) or not isinstance(step, int) or not isinstance(length, int):
             return record
@@ -176,21 +176,21 @@ class Run:
             self.date = str(fields["printed_at"])
 
     def evaluate(self, record: Record, line: int) -> None:
-        """Losses on a validation or test set, at the step that they tell or the last one."""
+        """Losses on a validation or test set, at the printed step or the last one."""
         consumed = record.fields.get("samples")
         at = self.header.step_at(consumed)[0] if isinstance(consumed, int) else None
         self.figures.evaluate(record, line, at or self.steps.iteration)
 
     def add_event(self, record: Record, line: int, kind: str) -> None:
-        """A save, a phase, a failure: without secrets; copies of ranks count once."""
+        """A save, a phase, a failure: without secrets; copies by other ranks count once."""
         fields = record.fields
         self.keep_date(fields)
         self._clock(record, line)
         raw = redact_text(record.raw.strip())
-        if (kind, raw) in self.said or len(self.said) >= EVENTS_KEPT:
+        if (kind, raw) in self.events_seen or len(self.events_seen) >= EVENTS_KEPT:
             return
-        self.said.add((kind, raw))
-        # A checkpoint that is loaded is none of the step above it.
+        self.events_seen.add((kind, raw))
+        # A checkpoint that is loaded does not belong to the step above it.
         at = None if kind == LOAD else self.steps.iteration
         self.rows.add(
             "events",
@@ -203,7 +203,7 @@ class Run:
         )
 
     def fail(self, record: Record, line: int, refines: str | None) -> None:
-        """A failure; the first one counts, unless this line tells it better."""
+        """A failure; the first one counts, unless this line is more specific."""
         if "job_id" in record.fields:
             self.job_ids[str(record.fields["job_id"])] = None
         status = self.termination.fail(self.hang_detection.judged(record), line, refines)
@@ -212,7 +212,7 @@ class Run:
             self.add_event(record, line, status)
 
     def end(self, record: Record, line: int) -> None:
-        """The run says that it ends as it should."""
+        """The run prints that it ended normally."""
         self.termination.end(line)
         epoch, *summary = (
             record.fields.get(name) for name in ("epoch", "train_runtime_s", "train_steps_per_s")
@@ -222,13 +222,13 @@ class Run:
         self.add_event(record, line, "end")
 
     def measure(self, record: Record, line: int) -> None:
-        """A value of the whole run; one that tells its last step tells how many were done."""
+        """A value of the whole run; with the last step, it also gives the number of steps."""
         step = record.fields.get("iteration")
         self.done = step if isinstance(step, int) else self.done
         self.figures.measure(record, line)
 
     def _clock(self, record: Record, line: int) -> None:
-        """What a format times by the clock of two lines, such as MLPerf's time to train."""
+        """An interval between the times of two lines, such as MLPerf's time to train."""
         at, what = record.fields.get("printed_at"), record.fields.get("clock")
         if not isinstance(at, datetime):
             return
@@ -240,7 +240,7 @@ class Run:
             self.figures.measure(replace(record, fields=fields | {"scope": "job"}), line)
 
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
-        """Store the run, its topology, its environment and what was odd about it."""
+        """Stores the run, its topology, its environment and its warnings."""
         self.late.settle(self.steps, self._plan)
         self.steps.finish()
         first = self.late.place(self.steps, self._plan())
@@ -279,7 +279,7 @@ class Run:
             self.rows.add("env_flags", run_id=self.run_id, **row)
 
     def _close(self, columns: Fields) -> None:
-        """What the steps say of one another: the scope of each quantity, and what has none."""
+        """The scope of each quantity by equations among the steps; a warning for one without."""
         found = quantities(self.steps.first, sizes_of(columns))
         for one in found:
             self.rows.add(
@@ -297,7 +297,7 @@ class Run:
 
     def _store_warnings(self) -> None:
         if self.steps.lost:
-            message = f"{self.steps.lost} losses are left out: their lines tell no step"
+            message = f"{self.steps.lost} losses are left out: their lines give no step"
             self.rows.warn("no_step", message, self.line)
         if self.steps.copies:
             message = f"{self.steps.copies} iteration lines are copies of others (several ranks)"

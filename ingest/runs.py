@@ -1,4 +1,4 @@
-"""What the records of one log tell of its runs: which run they belong to, and what they state."""
+"""Assigns the records of one log to its runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Preamble:
         return kept
 
     def first(self) -> Kept | None:
-        """What begins a run where no line does: a program that failed or timed itself is one."""
+        """The record that begins a run without steps: of a program that failed or timed itself."""
         kinds = {dialect.reads for dialect, _, _ in self.kept}
         if not kinds & {"failure", "timers", "measurement"}:
             return None
@@ -47,9 +47,9 @@ class Preamble:
 
 
 class Runs:
-    """The runs of a log one after the other, and what stands between them.
+    """The runs of a log one after the other, and the lines between them.
 
-    A run comes when it is over, its facts at once, its steps when no line can speak of them more.
+    The row of a run is added at its end, a fact at once, a step when no later line can change it.
     """
 
     def __init__(self, source_id: str, rows: Rows, read: LogRead) -> None:
@@ -60,16 +60,16 @@ class Runs:
         self.environment = Environment()
         self.preamble = Preamble()
         self.bars: deque[Drawn] = deque(maxlen=MOST_WAITING)  # progress bars of no known purpose
-        self.waits = False  # the newest record is kept for a run that has not begun
+        self.in_preamble = False  # the newest record is kept for a run that has not begun
         self._number = 0
 
-    def restored(self, read: LogRead) -> None:
-        """What was told of others is in place: bind what hangs together."""
+    def restore(self, read: LogRead) -> None:
+        """Reconnects the parts once their state is loaded from a checkpoint."""
         self._read = read
 
     def take(self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str]) -> bool:
-        """Store a record; False where nothing has begun that it could belong to."""
-        self._number, self.waits = line, False
+        """Stores a record; False where no run or block has begun that it could belong to."""
+        self._number, self.in_preamble = line, False
         match dialect.reads:
             case "iteration" | "part":
                 return self._take_step(dialect, record, tuple(prefixes))
@@ -96,7 +96,7 @@ class Runs:
         return True
 
     def _take_bars(self) -> None:
-        """The bar of the training, now that losses tell that there is one: with the most states."""
+        """The bar of the training, now that losses show there is one: the bar with most updates."""
         totals = Counter(record.fields.get("train_iters") for _, record, _, _ in self.bars)
         line, total = self._number, max(totals, key=totals.__getitem__, default=None)
         for dialect, record, number, prefixes in self.bars:
@@ -122,7 +122,7 @@ class Runs:
             return self.run is not None and closed
         if self.run is None and not dialect.starts_run:
             self.preamble.keep(dialect, record, self._number)
-            self.waits = True
+            self.in_preamble = True
             return False
         run = self._current(record)
         run.started_by.add(dialect.name)
@@ -148,7 +148,7 @@ class Runs:
     def _take_event(self, dialect: Dialect, record: Record) -> bool:
         if self.run is None and not dialect.starts_run:
             self.preamble.keep(dialect, record, self._number)
-            self.waits = True
+            self.in_preamble = True
             return False
         run, line = self._current(record), self._number
         if dialect.starts_run:
@@ -173,14 +173,14 @@ class Runs:
         return True
 
     def finish(self, next_line: int | None = None) -> None:
-        """The run is over: the file ends, or the line that begins the next run follows."""
+        """The run ends: at the end of the file, or at the line that begins the next run."""
         if self.run is not None:
             self.run.finish(self.environment.flags, next_line)
             self._read.runs += 1
             self.run = None
 
     def begin_late(self, last: int) -> None:
-        """At the last line, of this number: nothing may have begun a run, and yet told of one."""
+        """At the end of the log: where no line began a run, the preamble may show one."""
         first = self.preamble.first() if self.run is None else None
         if first is None:
             return
@@ -209,7 +209,7 @@ class Runs:
         return self.run
 
     def _catch_up(self, run: Run) -> None:
-        """Header lines above the one that begins the run belong to it."""
+        """Header lines above the first line of the run belong to it."""
         numbers = set()
         for dialect, record, line in self.preamble.take():
             if record.fields.get("kind") == LOAD:

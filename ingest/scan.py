@@ -1,4 +1,4 @@
-"""A block of lines looked at: what each of them is, and the numbers of those that repeat a mask."""
+"""The scan of a block: the shape of each line, and the numbers of lines that repeat a mask."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ class Timers:
 
 
 class Scan:
-    """The lines of a block, numbered from 0, by what the formats make of their masks."""
+    """The lines of a block, numbered from 0, by the formats that read their masks."""
 
     def __init__(self, lines: Lines, shapes: Shapes) -> None:
         self.lines, self.shapes = lines, shapes.known
         masks, self._which = lines.masks()
         self._masks = masks
         self._shapes = shapes
-        self._within: dict[Dialect, dict[int, Shape]] = {}  # by what opens a block, and the mask
-        # Formats are asked once a mask: a log of a million lines has some hundred.
+        self._within: dict[Dialect, dict[int, Shape]] = {}  # by opening format and mask
+        # Formats are matched once a mask: a log of a million lines has some hundred.
         codes = shapes.codes(masks)
         self._kinds = [shapes.known[code] for code in codes.tolist()]
         self.codes: Whole = codes[self._which]
-        # By line, so that whatever stands between two places is found by slices alone.
+        # By line, so that slices find what is between two places.
         self.each = self._marked(lambda shape: shape.each)
         self.neutral = self._marked(lambda shape: shape.neutral)
         self.steps, self.timers = self._read(masks)
@@ -61,7 +61,7 @@ class Scan:
         return np.array([is_so(shape) for shape in self._kinds], dtype=bool)[self._which]
 
     def within(self, block: Dialect, place: int) -> Shape:
-        """What a line is within a block."""
+        """The shape of a line within a block."""
         known, mask = self._within.setdefault(block, {}), int(self._which[place])
         if mask not in known:
             known[mask] = self._shapes.within(block).shape(self._masks[mask])
@@ -108,7 +108,7 @@ class Scan:
         make: Callable[[Dialect, str], Layout | None],
         dialect: Dialect,
     ) -> Layout | None:
-        """A layout with the names and prefixes that the first of its lines has, digits and all."""
+        """The layout with the names and prefixes of the first of its lines, digits included."""
         return make(dialect, self.lines[int(places[0])]) if layout.literals else layout
 
     def _numbers(
@@ -117,7 +117,7 @@ class Scan:
         starts = self.lines.starts(places)
         numbers = Numbers(self.lines.letters, starts, mask, layout.values, layout.literals)
         table = numbers.table(layout.values)
-        # What does not fit stays with the lines that are read one by one.
+        # Lines that do not fit are read one by one.
         if numbers.fits.all():
             return places, table
         return places[numbers.fits], table.filter(numbers.fits)
@@ -133,7 +133,7 @@ def _in_order(parts: list[tuple[Places, pa.Table]]) -> tuple[Places, pa.Table]:
 
 
 def _by_goal(series: Series, places: Places, values: pa.Table) -> Iterator[Steps]:
-    """Steps, those of each number of planned steps by themselves: other runs may print them."""
+    """Steps grouped by their number of planned steps: other runs may have another."""
     iterations = values["iteration"].to_numpy()
     if "train_iters" not in series.columns:
         yield Steps(series, places, values, iterations)

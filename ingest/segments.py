@@ -24,7 +24,7 @@ LOSS_NOTATION = re.compile(r"[-+]?\d\.\d+[eE][-+]?\d+\Z")
 class Losses:
     """Undeclared keys behind the last of `after` are losses: in E-notation, or ending in `_loss`.
 
-    `main` is ours.
+    `main` is the main loss.
     """
 
     after: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What each segment is, for lines with the same keys: a column, a loss, or kept as printed."""
+    """The kind of each segment of lines with the same keys: a column, a loss, or as printed."""
 
     keys: tuple[str, ...]
     columns: tuple[tuple[int, str, Cast], ...]
@@ -193,10 +193,10 @@ class Segments:
         return losses
 
     def by_notation(self, key: str) -> bool:
-        """Whether nothing but its notation tells that the value of a key is a loss."""
+        """Whether only the notation shows that the value of a key is a loss."""
         # Those of experts have two decimals, from core 0.18.
-        told = self.losses is not None and (key in self.losses.main or self.losses.named)
-        return not told and not key.endswith("_loss")
+        declared = self.losses is not None and (key in self.losses.main or self.losses.named)
+        return not declared and not key.endswith("_loss")
 
     def _main(self, losses: dict[str, float]) -> Fields:
         main = self.losses.main if self.losses else ()

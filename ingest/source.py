@@ -1,4 +1,4 @@
-"""One file: what it is, its bytes' identity, and its rows."""
+"""One file -> its kind and its rows."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .sidecars.files import may_be_sidecar
 from .sidecars.power import LARGEST_OF_SAMPLES, are_samples
 from .tensorboard import is_event_file
 
-# What only some files need is imported where it is: most of a folder is known, or is logs.
+# Readers of rare kinds are imported late: most files of a folder are known, or are logs.
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
 _UNNAMED = frozenset(("", ".txt"))
-_SAMPLE = 1 << 20  # bytes of a log in which steps of no known format are looked for
+_SAMPLE = 1 << 20  # bytes of a log searched for steps of an unknown format
 _SHOWN = 120  # characters of a shape
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
-_COMPANION_LIMIT = 1 << 20  # a job script, a configuration: nothing larger is one
+_COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
-    # Possessive: a long line of blanks or dashes is looked at once.
+    # Possessive: a long line of blanks or dashes is scanned once.
     rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
     re.M,
 )
@@ -49,9 +49,9 @@ Sink = Callable[[Rows], None]
 class Task:
     """A file to read: its bytes, its name in the warehouse, the id of its source.
 
-    `formats` is a user's own folder of log formats. Of a log that `may_grow` the result may tell
-    where reading can go on; `since` is where it does. `before` is how many bytes were stored of a
-    file that a worker of a cluster hashes.
+    `formats` is a user's own folder of log formats. For a log that `may_grow`, the result may have
+    a checkpoint; reading continues at the checkpoint `since`. `before` is how many bytes were
+    stored of a file that a worker of a cluster hashes.
     """
 
     content: Content
@@ -65,21 +65,21 @@ class Task:
 
 @dataclass(slots=True)
 class ReadFile:
-    """What a file gave; `kind` is None when it is neither log nor benchmark table."""
+    """The rows of a file; `kind` is None when it is neither log nor benchmark table."""
 
     kind: str | None
     rows: Rows
     coverage: Coverage | None = None
     checkpoint: Checkpoint | None = None  # of a log that may grow: `rows` may change then
-    resumed: bool = False  # only what stands behind the checkpoint given was read
+    resumed: bool = False  # only bytes after the given checkpoint were read
 
 
 def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
-    """The rows of a file, whatever it is.
+    """The rows of a file of any kind.
 
-    A `sink` takes the rows of a long log as they come, and the result holds the last of them; of a
-    log that may grow the sink has those that no later line changes. Where the SHA-256 of the bytes
-    was not known, `task.content` has it afterwards, unless a reader of its own read the file.
+    A `sink` takes the rows of a long log as they are read, and the result has the last of them; of
+    a log that may grow, the sink takes those that no later line changes. If the SHA-256 of the
+    bytes was unknown, it is in `task.content` afterwards, except for event files.
 
     Raises OSError when it cannot be read, Changed when the bytes are not those that were hashed.
     """
@@ -143,7 +143,7 @@ def _in_utf_16(task: Task) -> ReadFile:
 
 
 def _looks_like_text(head: bytes) -> bool:
-    # NUL bytes stand in logs after a crash; a binary file has many other control bytes too.
+    # Logs have NUL bytes after a crash; a binary file has many other control bytes too.
     control = sum(byte < 9 or 13 < byte < 27 for byte in head[:8192]) - head[:8192].count(0)
     return control * 50 < len(head[:8192])
 
@@ -211,7 +211,7 @@ def _log(
 
 
 def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
-    """A log of no known format whose lines prove what they are; None of any other."""
+    """A log of no known format whose lines are proved to be steps; None for any other."""
     from .bulk import feed
     from .drafted import drafted
 
@@ -227,13 +227,13 @@ def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
         feed(reader, stream, sink)
     read = _finished(task, reader)
     shape = redact_text(draft.shape)[:_SHOWN]
-    message = f"no format reads `{shape}`: read by what its numbers say ({draft.proof})"
+    message = f"no format reads `{shape}`: drafted from its names and numbers ({draft.proof})"
     read.rows.warn("drafted_format", message, 1)
     return read
 
 
 def _growing(task: Task, sink: Sink) -> ReadFile:
-    """A log whose whole lines are read for good, and what stands behind them for now."""
+    """A log whose complete lines are read for good, and the rest of it until it grows."""
     from .bulk import feed
 
     content, since, known = task.content, task.since, dialects(task.formats)
@@ -250,7 +250,7 @@ def _growing(task: Task, sink: Sink) -> ReadFile:
         checkpoint = Checkpoint(end, state) if state else None
     with content.stream(end, content.size, digest) as rest:
         feed(reader, rest)
-    if resumed and digest:  # what stands before was not read
+    if resumed and digest:  # the bytes before were not read
         content.check_tail(digest)
     else:
         content.check_read(digest)
@@ -258,7 +258,7 @@ def _growing(task: Task, sink: Sink) -> ReadFile:
 
 
 def _finished(task: Task, reader: LogReader) -> ReadFile:
-    """The end of a log: what it gave in all."""
+    """The result at the end of a log."""
     read = reader.finish()
     name = _most(read.formats, reader.formats)
     coverage = Coverage(
@@ -273,14 +273,14 @@ def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
     declared = {dialect.name: dialect for dialect in known if dialect.name in formats}
     steps = [n for n, d in declared.items() if d.reads in ("iteration", "part")]
     own = [name for name in steps if not declared[name].secondary]
-    told = [n for n, d in declared.items() if d.reads not in ("noise", "env", "command")]
-    return max(sorted(own or steps or told), key=formats.__getitem__, default=None)
+    others = [n for n, d in declared.items() if d.reads not in ("noise", "env", "command")]
+    return max(sorted(own or steps or others), key=formats.__getitem__, default=None)
 
 
 def _read(
     kind: str | None, rows: Rows, coverage: Coverage, task: Task, encoding_errors: int = 0
 ) -> ReadFile:
-    """A file with its row of `sources`, which only files that were recognised have."""
+    """A file with its row of `sources`, which only recognized files have."""
     if kind:
         rows.add(
             "sources", source_id=task.source_id, kind=coverage.kind, format=coverage.format,

@@ -1,7 +1,7 @@
-"""Rows on their way from a worker of a cluster: Arrow streams in a staged file, few come along.
+"""Rows from a worker of a cluster: Arrow streams in a staged file, few rows with the result.
 
 A staged file is called by the SHA-256 of its bytes, so what is read twice lies there once, and what
-was torn is not taken. Each command has a folder of its own, which it removes at its end.
+was torn is not taken. Each command has its own folder, which it removes at its end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Source: TypeAlias = pa.Table | pa.RecordBatchReader
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Groups of Arrow streams, one behind the other; of each its table and its bytes."""
+    """Groups of Arrow streams, concatenated; table and size in bytes of each."""
 
     groups: Sequence[Sequence[tuple[str, int]]]
     sha256: str
@@ -40,7 +40,7 @@ class Packed:
 
 
 def pack(groups: Iterable[Iterable[tuple[str, Source]]], folder: Path | None) -> Packed:
-    """Groups of tables as they travel; without a folder that is seen here all of them come along.
+    """Groups of tables, packed; without a folder that is visible here all are in the result.
 
     Raises OSError when a disk is full.
     """
@@ -144,7 +144,7 @@ def _made(home: Path, name: str) -> Path | None:
 def _own(folder: Path) -> Path | None:
     """The folder, made if it is not there; None where it is a link or another's.
 
-    What lies in it is removed some day: a repository may bring a link of its name to anywhere.
+    Its content is removed at some time, and a repository may contain a link of its name.
     """
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)

@@ -19,7 +19,7 @@ from .separated import read_separated
 from .tables import read_markdown
 
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
-# What is said of a run and neither configures nor measures it.
+# Columns of a run that neither configure nor measure it.
 _ASIDE = frozenset((
     "source_id", "run_id", "table_id", "origin", "row_number", "line", "last_line", "segment",
     "status_line", "status_reason", "status", "flags", "kind", "notes", "job_ids", "date",
@@ -28,7 +28,7 @@ _ASIDE = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class StatedRow:
-    """A row; `run_id` and `line` are where it stands, the rest what it says.
+    """A row; `run_id` and `line` are its place, the rest its content.
 
     `settings` configure it, `printed` is what was measured, as written, by column or metric.
     """
@@ -40,8 +40,8 @@ class StatedRow:
     printed: Mapping[str, str]
     numbers: Mapping[str, float]
 
-    def says(self, other: StatedRow) -> bool:
-        """Whether it says the same as another."""
+    def has_content_of(self, other: StatedRow) -> bool:
+        """Whether both have the same content."""
         return self.settings == other.settings and self.printed == other.printed
 
 
@@ -49,7 +49,7 @@ _CELL = ["table_id", "row_number", "column_number", "name", "raw", "kind", "valu
 
 
 def source_of(uri: str) -> str:
-    """The id of the source that a document is when it is read in for the first time."""
+    """The id of the source of a document at its first ingest."""
     return content_id("source", uri)
 
 

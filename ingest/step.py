@@ -1,4 +1,4 @@
-"""What lines of several formats, and of several ranks, say of one step: one row of `iterations`."""
+"""Lines of several formats and ranks about one step, merged to one row of `iterations`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .record import NO_COLUMNS, Fields
 if TYPE_CHECKING:
     from .blocks import Whole
 
-STEPS_KEPT = 1024  # of the newest steps it is known who spoke of them
-NEAR = 64  # lines in which a copy comes where nothing tells the processes apart
-# What each process measures for itself; all of a step else is the same for every rank.
+STEPS_KEPT = 1024  # the newest steps, whose printing processes are known
+NEAR = 64  # lines within which a copy comes where no prefix distinguishes the processes
+# What each process measures for itself; all other values of a step are the same on every rank.
 OWN = frozenset((
     "step_time_s", "samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "tflops",
     "mfu", "hfu", "printed_at", "memory", "more", "rank",
@@ -30,9 +30,9 @@ RANK = re.compile(
 
 
 def rank_prefix_of(prefixes: Sequence[str]) -> str:
-    """What tells the processes of a log apart: all that launchers put in front of a line.
+    """The prefixes by launchers, which distinguish the processes of a log.
 
-    Of a logger's prefix, which has a time in it, the rank alone: the rest tells places of the code.
+    Of a logger's prefix, which has a time in it, only the rank: the rest names places of the code.
     """
     dated = [CLOCK.search(prefix) for prefix in prefixes]
     return " ".join(
@@ -51,7 +51,7 @@ def rank_of(prefixes: Sequence[str]) -> int | None:
 
 @dataclass(slots=True)
 class StepLines:
-    """The lines of one format on one step: the first one, and the prefixes of all."""
+    """The lines of one format for one step: the first one, and the prefixes of all."""
 
     line: int
     fields: Fields | Callable[[int], Fields]
@@ -59,7 +59,7 @@ class StepLines:
     place: int = 0  # of the step, among those that `fields` knows
 
     def same(self) -> Fields:
-        """What is the same for every rank."""
+        """The values that are the same on every rank."""
         return _shared(self.fields if isinstance(self.fields, dict) else self.fields(self.place))
 
 
@@ -88,11 +88,11 @@ class Ranks:
         return True
 
     def knows(self, key: tuple[str, int]) -> bool:
-        """Whether the step was printed since the last start."""
+        """Whether the step was printed since the last restart."""
         return key in self._lines
 
     def add(self, key: tuple[str, int], rank_prefix: str, fields: Fields, line: int) -> None:
-        """The first line of a format on a step."""
+        """The first line of a format for a step."""
         self._lines[key] = StepLines(line, fields, frozenset((rank_prefix,)))
         if len(self._lines) > STEPS_KEPT:
             self._lines.popitem(last=False)
@@ -121,7 +121,7 @@ class Ranks:
             self._lines.popitem(last=False)
 
     def forget(self) -> None:
-        """After a restart steps may be done, and printed, again: they are no copies."""
+        """After a restart steps may run, and be printed, again: they are no copies."""
         self._lines.clear()
         self.is_multirank = False
 
@@ -132,7 +132,7 @@ def _shared(fields: Fields) -> Fields:
 
 @dataclass(slots=True)
 class Spread:
-    """What the ranks print of one step where they differ: the smallest and the largest."""
+    """The values of one step that differ between ranks: the smallest and the largest of each."""
 
     lines: int = 1
     ends: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -146,8 +146,8 @@ class Spread:
                 low, high = self.ends.get(column, (have, have))
                 self.ends[column] = min(low, value), max(high, value)
 
-    def told(self) -> dict[str, str]:
-        """As it stands beside the columns of the step."""
+    def members(self) -> dict[str, str]:
+        """As members of the step's `more`."""
         if self.lines == 1:
             return {}
         differ = {name: ends for name, ends in sorted(self.ends.items()) if ends[0] != ends[1]}
@@ -159,7 +159,7 @@ class Spread:
 
 @dataclass(slots=True)
 class Step:
-    """One row in the making; `by` names the formats that spoke of it."""
+    """One row being built; `by` names the formats whose lines it was read from."""
 
     iteration: int
     segment: int
@@ -171,7 +171,7 @@ class Step:
     spread: Spread = field(default_factory=Spread)
 
     def merge(self, fields: Fields, secondary: bool) -> None:
-        """Add what a line says; the framework's own values count, others stand beside them."""
+        """Adds the values of a line; the framework's own count, others are kept in `more`."""
         for column, value in fields.items():
             if column == "epoch":
                 self._more({column: str(value)})
@@ -196,13 +196,13 @@ class Step:
         self.secondary = self.secondary and secondary
 
     def lacks(self, fields: Fields) -> bool:
-        """Whether nothing of what a line says has been said: a metric a line, not a step a line."""
-        own = fields.keys() - NO_COLUMNS - {"printed_at"}
-        said, told = self.fields.get("more"), fields.get("more")
-        known = said.keys() if isinstance(said, dict) else set()
-        words = told.keys() if isinstance(told, dict) else set()
-        new = own or words or readings(fields)
-        return bool(new) and not (own & self.fields.keys() or words & known
+        """Whether the step has none of these values yet, as in logs of one metric a line."""
+        columns = fields.keys() - NO_COLUMNS - {"printed_at"}
+        have, more = self.fields.get("more"), fields.get("more")
+        known = have.keys() if isinstance(have, dict) else set()
+        others = more.keys() if isinstance(more, dict) else set()
+        new = columns or others or readings(fields)
+        return bool(new) and not (columns & self.fields.keys() or others & known
                                   or readings(fields) & self.by)  # fmt: skip
 
     def took_as_long(self, fields: Fields) -> bool:
@@ -216,6 +216,6 @@ class Step:
 
 
 def readings(fields: Fields) -> set[str]:
-    """Names for the readings of memory that a line brings."""
+    """Names for the memory readings on a line."""
     memory = fields.get("memory")
     return {f"memory: {kind}" for kind in memory} if isinstance(memory, dict) else set()

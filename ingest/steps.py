@@ -1,8 +1,8 @@
-"""Rows of `iterations` while a log is read: what several lines say of one step is one row.
+"""Rows of `iterations` while a log is read: several lines about one step make one row.
 
-Lines are joined by their place in the log. A framework's own line and the engine's are numbered
-alike, so they meet by number among the newest steps; a line without a number of its own belongs to
-the newest step that has none of its kind yet, else to the next one.
+Lines are joined by their place in the log. The framework and its engine number steps alike, so
+their lines are joined by number among the newest steps; a line without a step number belongs to
+the newest step that has no such line yet, else to the next one.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
-OPEN_STEPS = 3  # steps that a line may still speak of
+OPEN_STEPS = 3  # the newest steps, to which a line may still add
 PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
-# What a line was to the steps: news, the line of another rank with numbers of its own, or a copy.
-Said = Literal["news", "rank", "copy"]
+# A new line, one of another rank with its own measurements, or a copy.
+LineKind = Literal["new", "rank", "copy"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Steps of one format that were read many at once, in the order of the log."""
+    """A block of steps of one format, in the order of the log."""
 
     dialect: Dialect
     iterations: Whole
@@ -44,7 +44,7 @@ class Stretch:
 
 @dataclass(slots=True)
 class Steps:
-    """The steps of one run; a row goes out when no later line can speak of it."""
+    """The steps of one run; a row is stored when no later line can add to it."""
 
     run_id: str
     rows: Rows
@@ -52,35 +52,35 @@ class Steps:
     iteration: int | None = None  # the last one
     count: int = 0
     copies: int = 0
-    lost: int = 0  # losses of lines that tell no step
+    lost: int = 0  # losses whose lines give no step
     interval: int | None = None  # iterations between two lines, where an argument states it
     first: FirstSteps = field(default_factory=FirstSteps)
     _last: dict[bool, int | None] = field(default_factory=dict)
     _first: int | None = None  # of the segment, by the framework's own lines
     _absolute: bool = False
-    _restarted: int = 0  # a line after which steps may be done again, until one comes
+    _restarted: int = 0  # a line after which steps may repeat, until the next step
     _open: deque[Step] = field(default_factory=deque)
     _waiting: tuple[Dialect, Record, int] | None = None
     _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
     _ranks: Ranks = field(default_factory=Ranks)
 
-    def add(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> Said:
-        """A line with the number of its step; the prefix tells the processes of the log apart."""
+    def add(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> LineKind:
+        """A line with a step number; the prefix distinguishes the processes of the log."""
         self._settle(line)
         iteration = record.fields["iteration"]
         assert isinstance(iteration, int)
         key = dialect.name, iteration
-        every = dialect.every_rank or self._twice(dialect, iteration, line)
-        if (said := self._again(every, record, key, rank_prefix, line)) != "news":
-            return said
+        every = dialect.every_rank or self._is_repeated(dialect, iteration, line)
+        if (kind := self._kind_of(every, record, key, rank_prefix, line)) != "new":
+            return kind
         self._absolute = True
-        step = self._spoken_of(dialect, iteration) or self._begin(dialect, iteration, line)
+        step = self._open_step(dialect, iteration) or self._begin(dialect, iteration, line)
         self._ranks.add(key, rank_prefix, record.fields, line)
-        self._say(step, dialect, record)
-        return "news"
+        self._merge(step, dialect, record)
+        return "new"
 
-    def part(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> Said:
-        """A line without a number of its own, or with one that starts again at each start."""
+    def part(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> LineKind:
+        """A line without a step number, or with one that restarts with the process."""
         self._settle(line)
         step = self._open[-1] if self._open else None
         near = step is not None and line - step.line <= PARTS_WITHIN
@@ -88,27 +88,27 @@ class Steps:
         lacks = step is not None and (dialect.name not in step.by or step.lacks(record.fields))
         belongs = step is not None and near and lacks and step.took_as_long(record.fields)
         if dialect.precedes_step and not belongs:
-            self._alone()
+            self._begin_waiting()
             self._waiting = (dialect, record, line)
-            return "news"
-        # Where processes can be told apart, words heard before are another one's, late.
+            return "new"
+        # Where prefixes distinguish the processes, a repeated text is another process's, late.
         if not (lacks and near and not rank_prefix):
-            said = self._again(dialect.every_rank, record, key, rank_prefix, line)
-            if said != "news":
-                return said
+            kind = self._kind_of(dialect.every_rank, record, key, rank_prefix, line)
+            if kind != "new":
+                return kind
         if step is not None and near and lacks:
             self._recent.append(record.raw.strip())
             self._ranks.add(key, rank_prefix, record.fields, line)
-            self._say(step, dialect, record)
-            return "news"
-        self._alone()
+            self._merge(step, dialect, record)
+            return "new"
+        self._begin_waiting()
         self._waiting = (dialect, record, line)
-        return "news"
+        return "new"
 
-    def _again(
+    def _kind_of(
         self, every: bool, record: Record, key: tuple[str, int], rank_prefix: str, line: int
-    ) -> Said:
-        """Whether another rank has said so already, word by word or with numbers of its own."""
+    ) -> LineKind:
+        """Whether another rank printed this step before, verbatim or with its own measurements."""
         text = record.raw.strip()
         if text in self._recent:
             self.copies += 1
@@ -116,22 +116,22 @@ class Steps:
         self._recent.append(text)
         every = every and self._ranks.knows(key)
         if not every and not self._ranks.repeats(key, rank_prefix, record.fields, line):
-            return "news"
+            return "new"
         self.copies += 1
         step = next((step for step in self._open if step.iteration == key[1]), None)
         if step is not None:
             step.spread.add(step.fields, record.fields)
         return "rank"
 
-    def _twice(self, dialect: Dialect, iteration: int, line: int) -> bool:
-        """Whether an engine says so after another of the program, as an actor's and a critic's."""
+    def _is_repeated(self, dialect: Dialect, iteration: int, line: int) -> bool:
+        """Whether a second engine of the program prints the step, as for actor and critic."""
         step = self._open[-1] if self._open and dialect.secondary else None
-        spoken = step is not None and step.iteration == iteration and dialect.name in step.by
-        return step is not None and spoken and line - step.line <= COPIES_WITHIN
+        printed = step is not None and step.iteration == iteration and dialect.name in step.by
+        return step is not None and printed and line - step.line <= COPIES_WITHIN
 
     @property
     def is_numbered(self) -> bool:
-        """Whether lines with numbers of their own, such as those of a bar, count the steps."""
+        """Whether lines with step numbers, such as those of a bar, count the steps."""
         return self._absolute
 
     @property
@@ -140,9 +140,9 @@ class Steps:
         return self._open[-1].length if self._open else None
 
     def goes_on(self, dialect: Dialect, first: int, texts: Callable[[], list[str]]) -> bool:
-        """Whether steps from this one on are new, and nothing read before has to do with them.
+        """Whether steps from this one on are new, and no line read before belongs to them.
 
-        `texts` are their lines: after a rewind they may be copies of steps that were done before.
+        `texts` are their lines: after a rewind they may be copies of earlier steps.
         """
         last = self._last.get(dialect.secondary)
         return (
@@ -158,9 +158,9 @@ class Steps:
         return set(texts).isdisjoint(self._recent)
 
     def take(self, many: Stretch) -> tuple[int, int | None]:
-        """Steps behind the newest one: the last of them are open, the others rows of who read them.
+        """Steps after the newest one: the last stay open, the caller stores the rows of the others.
 
-        Gives their segment, and the iterations that the first of them is a mean over.
+        Returns their segment, and the iterations that the first of them is a mean over.
         """
         dialect, last = many.dialect, int(many.iterations[-1])
         length = self._length(int(many.iterations[0]), dialect.secondary)
@@ -168,7 +168,7 @@ class Steps:
             self._store(self._open.popleft())
         for place in range(min(len(many.lines) - OPEN_STEPS, self.first.room)):
             self.first.add(self.segment, int(many.iterations[place]), many.fields(place))
-        # The newest steps stay open, since lines behind them may still add to them.
+        # The newest steps stay open, since later lines may still add to them.
         for place in range(len(many.lines) - OPEN_STEPS, len(many.lines)):
             before, iteration = many.iterations[place - 1 : place + 1].tolist()
             line = int(many.lines[place])
@@ -192,7 +192,7 @@ class Steps:
             self._open[-1].merge(fields, secondary=False)
 
     def restarted(self, line: int) -> None:
-        """Steps below this line may be steps done before."""
+        """Steps after this line may repeat earlier ones."""
         self._restarted = line
 
     def _settle(self, line: int) -> None:
@@ -202,13 +202,13 @@ class Steps:
             self._restarted = 0
 
     def finish(self) -> None:
-        """No line comes any more."""
-        self._alone()
+        """The log ends."""
+        self._begin_waiting()
         while self._open:
             self._store(self._open.popleft())
 
-    def _alone(self) -> None:
-        """A line that no numbered line came for is a step of its own, if it can be numbered."""
+    def _begin_waiting(self) -> None:
+        """The waiting line, which no numbered line followed, begins a step, if it has a number."""
         if self._waiting is None:
             return
         dialect, record, line = self._waiting
@@ -218,9 +218,9 @@ class Steps:
         if not isinstance(iteration, int) or not numbered or self._absolute:
             self.lost += "loss" in record.fields
             return
-        self._say(self._begin(dialect, iteration, line), dialect, record)
+        self._merge(self._begin(dialect, iteration, line), dialect, record)
 
-    def _spoken_of(self, dialect: Dialect, iteration: int) -> Step | None:
+    def _open_step(self, dialect: Dialect, iteration: int) -> Step | None:
         for step in reversed(self._open):
             if step.iteration == iteration and dialect.name not in step.by:
                 return step
@@ -246,7 +246,7 @@ class Steps:
         if self._waiting is not None and line - self._waiting[2] <= PARTS_WITHIN:
             part, record, _ = self._waiting
             self._waiting = None
-            self._say(step, part, record)
+            self._merge(step, part, record)
         return step
 
     def _length(self, iteration: int, secondary: bool) -> int | None:
@@ -259,7 +259,7 @@ class Steps:
             return self.interval
         return iteration - last
 
-    def _say(self, step: Step, dialect: Dialect, record: Record) -> None:
+    def _merge(self, step: Step, dialect: Dialect, record: Record) -> None:
         if step.secondary and not dialect.secondary and step.by:
             step.length = self._length(step.iteration, secondary=False)
         if step.segment == self.segment:
@@ -275,7 +275,7 @@ class Steps:
             step.by |= readings(record.fields)
 
     def supply(self, known: Sequence[tuple[int, Record, int]]) -> None:
-        """Steps, records and lines that come when all rows are stored; no value is replaced."""
+        """Steps, records and lines placed after all rows are stored; no value is replaced."""
         if not known:
             return
         stored = self.rows.by_table["iterations"]
@@ -302,7 +302,7 @@ class Steps:
             "line": step.line,
         }
         row |= step.fields
-        more = step.spread.told()
+        more = step.spread.members()
         if isinstance(printed := row.get("more"), dict):
             more = printed | more
         if more:
@@ -312,7 +312,7 @@ class Steps:
         self.rows.by_table["iterations"].append(row)
 
     def _name_losses(self, row: Fields) -> None:
-        """The losses by name; of one loss alone, which is ours, the name says all."""
+        """The losses by name; of a single one, which is the loss, the name alone."""
         losses = row.pop("losses", None)
         if not isinstance(losses, dict):
             losses = {"loss": row["loss"]} if "loss" in row else {}

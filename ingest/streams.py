@@ -16,12 +16,12 @@ _WORTH_A_THREAD, _MOST_WAITING = 1 << 16, 1  # bytes hashed at once; pieces of t
 
 
 class Hashing:
-    """SHA-256 of bytes as they are read, computed in a thread beside what is done with them."""
+    """SHA-256 of bytes as they are read, computed in another thread than their parser's."""
 
     def __init__(self) -> None:
         self.size = 0
         self._sha256 = hashlib.sha256()
-        self._beside = ThreadPoolExecutor(1)  # its thread starts with the first large piece
+        self._thread = ThreadPoolExecutor(1)  # its thread starts with the first large piece
         self._waiting: deque[Future[None]] = deque()
 
     def update(self, data: bytes) -> None:
@@ -30,13 +30,13 @@ class Hashing:
         if len(data) < _WORTH_A_THREAD and not self._waiting:
             self._sha256.update(data)
             return
-        self._waiting.append(self._beside.submit(self._sha256.update, data))
-        # Pieces that wait are held in memory, so the reader is held back where hashing is slower.
+        self._waiting.append(self._thread.submit(self._sha256.update, data))
+        # Waiting pieces are in memory, so the reader waits where hashing is slower.
         if len(self._waiting) > _MOST_WAITING:
             self._waiting.popleft().result()
 
     def hexdigest(self) -> str:
-        """That of all bytes."""
+        """The SHA-256 of all bytes."""
         while self._waiting:
             self._waiting.popleft().result()
         return self._sha256.hexdigest()
@@ -84,7 +84,7 @@ class _Hashed(io.BufferedReader):
         super().__init__(raw, _CHUNK)
         self._digest = digest
 
-    # The reader of blocks reads, and of lines longer than a block it reads lines.
+    # Blocks are read with read(), lines longer than a block with readline().
     def read(self, size: int | None = -1, /) -> bytes:
         data = super().read(size)
         self._digest.update(data)

@@ -1,4 +1,4 @@
-"""What became of files, one by one and counted."""
+"""The outcomes of files, one by one and counted."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Warning:
 
 @dataclass(slots=True)
 class Outcome:
-    """What becomes of one file: what is to be stored, and what is told once it is.
+    """The outcome of one file: its load to store, and its entry in the summary.
 
-    `moved` is a name that shows what another file held, or nothing any more; it is not told.
-    `overtaken` is a file that changed while it was read. With `sha256` comes what the file system
-    said of the file before these bytes of it were read.
+    `moved` is a name that now has the load of another file, or none; it is not reported.
+    `overtaken` is a file that changed while it was read. `stamp` is the stat() of the file before
+    the bytes with this `sha256` were read.
     """
 
     item: Input
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class FormatCount:
-    """What the files of one kind and format gave."""
+    """Counts of the files of one kind and format."""
 
     files: int = 0
     runs: int = 0
@@ -60,12 +60,12 @@ class FormatCount:
 
 @dataclass(slots=True)
 class Summary:
-    """What an ingest did; `formats` is keyed by (kind, format)."""
+    """The counts and messages of an ingest; `formats` is keyed by (kind, format)."""
 
     formats: dict[tuple[str, str], FormatCount] = field(default_factory=dict)
     known: int = 0
-    changed: int = 0  # of the new ones, those that were there with other bytes
-    grown: int = 0  # of the new ones, those of which only what was added was read
+    changed: int = 0  # of the new ones, those stored before with other bytes
+    grown: int = 0  # of the new ones, those of which only the added bytes were read
     copies: int = 0
     skipped: list[str] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Summary:
         return sum(count.files for count in self.formats.values())
 
     def add(self, outcome: Outcome) -> None:
-        """Count what became of one file."""
+        """Counts the outcome of one file."""
         uri = outcome.item.uri
         match outcome.status:
             case "known":

@@ -30,7 +30,7 @@ class NoReader(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A trainer that writes event files: its tags, and what each of them is."""
+    """A trainer that writes event files: its tags and their meaning."""
 
     name: str
     url: str

@@ -9,33 +9,33 @@ from ..vocabulary.secrets import redact_text
 from .record import Fields, Record
 
 FAILURES_KEPT = 3
-# A program that is told to stop may still end in good order.
+# A program that gets a signal to stop may still end normally.
 STOPPED_FROM_OUTSIDE = frozenset(("cancelled", "timeout"))
 REASON_LENGTH = 400
-NEAR_THE_END = 60  # lines of a scheduler's report, and of what launchers say of it
+NEAR_THE_END = 60  # lines of a scheduler's report and of the launchers' messages
 INTERVALS = 10  # as many as are usual between two lines, and
 LEAST_S = 300.0  # seconds without a step are no slow step; views/02_jobs.sql has the same
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended, and the line that says so."""
+    """How a run ended, and the line that states it."""
 
     line: int
     status: str
     reason: str | None = None
-    generic: bool = False  # a later line may tell the cause
-    weak: bool = False  # what follows when another process fails
+    generic: bool = False  # a later line may state the cause
+    weak: bool = False  # a consequence of another process's failure
 
     @property
     def vague(self) -> bool:
-        """Whether a later line may still tell what really happened."""
+        """Whether a later line may still state the true cause."""
         return self.generic or self.weak
 
 
 @dataclass(slots=True)
 class TerminationTracker:
-    """What has been seen so far of the end of a run."""
+    """The lines about the end of a run, so far."""
 
     ended: Outcome | None = None
     failure: Outcome | None = None
@@ -48,7 +48,7 @@ class TerminationTracker:
 
     @property
     def over(self) -> bool:
-        """Whether the run has ended, one way or the other."""
+        """Whether the run has ended, in whatever way."""
         return bool(self.failure or self.ended or self.stopped or self.launcher_verdict)
 
     def resumed(self, fields: Fields, line: int, reached: bool) -> None:
@@ -63,7 +63,7 @@ class TerminationTracker:
             self.lost = Outcome(line, "nan", "no loss printed, with nan gradients or iterations")
 
     def fail(self, record: Record, line: int, refines: str | None) -> str | None:
-        """A failure; the first one counts, unless this line tells it better. Its text, if new."""
+        """A failure; the first counts, unless this one is more specific. Its status, if new."""
         status, text = str(record.fields["status"]), redact_text(record.raw.strip())
         if record.fields.get("final") is True:
             evidence = redact_text(str(record.fields.get("evidence", status)))
@@ -81,28 +81,28 @@ class TerminationTracker:
         return None
 
     def report(self, record: Record, line: int) -> None:
-        """What a scheduler says above all that the job prints: the first line counts."""
+        """A scheduler's report above the output of the job: the first line counts."""
         if self.scheduler_report is None:
             reason = redact_text(record.raw.strip())[:REASON_LENGTH]
             self.scheduler_report = Outcome(line, str(record.fields["status"]), reason)
 
     def _gives_way(self, status: str, refines: str | None, decisive: bool) -> bool:
-        """Whether a line tells better what happened than the one that counts so far.
+        """Whether a line is more specific than the failure that counts so far.
 
-        `decisive`: the scheduler says so when all is over, and knows why.
+        `decisive`: it is the scheduler's, at the end of the job, with its cause.
         """
         have = self.failure
         if have is not None and (have.status, status) == ("cancelled", "timeout"):
-            return True  # why it was told to stop
+            return True  # why it was stopped
         if have is None or not have.vague:
             return False
         if have.weak and status in STOPPED_FROM_OUTSIDE:
-            return decisive  # what else runs is stopped when a process fails
+            return decisive  # when a process fails, the others are stopped
         # A step is also ended when one of its tasks has failed.
         return refines == have.status or (have.status == "cancelled" and status != "cancelled")
 
     def _is_its_exception(self, status: str, record: Record) -> bool:
-        """Whether a failure ends the traceback that counts so far; another rank may tell better."""
+        """Whether a failure ends the traceback that counts so far, of this rank or another."""
         have, weak = self.failure, record.fields.get("weak") is True
         return have is not None and not have.weak and weak and have.status == status
 
@@ -127,14 +127,14 @@ class TerminationTracker:
             self.stopped = Outcome(line, "fail", reason)
 
     def end(self, line: int) -> None:
-        """The run says that it ends as it should."""
+        """The run prints that it ended normally."""
         if self.failure is None or self.failure.status not in STOPPED_FROM_OUTSIDE:
             self.failure = None
         if self.ended is None:
             self.ended = Outcome(line, "ok")
 
     def outcome(self, last_line: int, next_line: int | None, *, launched: bool = False) -> Outcome:
-        """The launcher's verdict, else the first cause; else how it ended is not told.
+        """The launcher's verdict, else the first cause; else its end is unknown.
 
         `launched`: by `bench launch`, which closes every log that it begins.
         """
@@ -145,8 +145,8 @@ class TerminationTracker:
         if exception and last_line - exception.line > NEAR_THE_END:
             exception = None
         seen = [one for one in (self.failure, self.ended, self.lost) if one]
-        # A report is of the job, not of each of its runs: it can only be about the last one. That
-        # a job failed says less than any line of the run that tells how.
+        # A report is of the job, not of each of its runs: it can only be about the last one. Any
+        # line of the run about its end is more specific than `job failed`.
         if next_line is not None or (report and seen and report.status == "fail"):
             report = None
         # Prefer the exception to secondary failures: processes that are stopped since one failed.
@@ -167,7 +167,7 @@ class TerminationTracker:
 
 @dataclass(slots=True)
 class HangDetection:
-    """When the last step was printed, and how far apart lines of steps come.
+    """When the last step was printed, and the time between lines of steps.
 
     A run that was ended from outside long after its last step had hung.
     """
@@ -184,7 +184,7 @@ class HangDetection:
             self.every_s = step_time_s * (interval_length or 1)
 
     def judged(self, record: Record) -> Record:
-        """A failure as it is; a hang where the last step was long before it was ended."""
+        """The failure; as a hang if it came long after the last step."""
         ended, status = record.fields.get("printed_at"), record.fields.get("status")
         if (
             status not in STOPPED_FROM_OUTSIDE
@@ -204,7 +204,7 @@ class HangDetection:
 
 
 def _without_loss(fields: Fields) -> bool:
-    """No loss at all, while gradients or iterations are nan: how a diverged run looks."""
+    """No loss, while gradients or iterations are nan: a diverged run."""
     more, nans = fields.get("more"), fields.get("nan")
     printed = isinstance(more, dict) and any(str(t).lower() in NANS for t in more.values())
     found = "losses" in fields or "loss" in fields

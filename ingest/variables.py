@@ -1,4 +1,4 @@
-"""Columns of a table that are headed with the name of an environment variable."""
+"""Columns of a table headed by the name of an environment variable."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cache
 from ..vocabulary.cell import Cell
 from ..vocabulary.headings import Column, unread_results
 from ..vocabulary.settings import Setting, env_kind
-from .environment import is_told
+from .environment import is_recorded
 
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _DRESS = re.compile(r"</?code>|[`*$†‡\\=]|\[\^[\w-]{1,20}\]|^\s*env(?:\s|:)|\((?:env)\)\s*$", re.I)
 _OFF = re.compile(r"-*|–|—|none|null|n/?a|(?:un|not )set|not used", re.I)
-# Words of what is counted, measured or named: no setting of a run.
+# Words of counts, measurements and labels: no setting of a run.
 _NO_SETTING = frozenset(
     re.findall(
         r"\w+",
@@ -32,7 +32,7 @@ def variable_of(heading: str) -> str | None:
     name = _DRESS.sub("", heading).strip()
     if not _NAME.fullmatch(name):
         return None
-    if is_told(name):
+    if is_recorded(name):
         return name
     return None if _NO_SETTING & set(name.split("_")) or unread_results([name]) else name
 
@@ -40,7 +40,7 @@ def variable_of(heading: str) -> str | None:
 def flags_in(
     headings: Sequence[str], columns: Sequence[Column | None], cells: Sequence[Cell]
 ) -> Iterator[Setting]:
-    """The flags that cells under such headings state; an empty cell says that it is not set."""
+    """The flags in the cells under such headings; an empty cell: not set."""
     for heading, column, cell in zip(headings, columns, cells, strict=False):
         if column is None and (name := variable_of(heading)):
             yield Setting(name, _value(name, cell.raw), env_kind(name))

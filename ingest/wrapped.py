@@ -1,4 +1,4 @@
-"""Lines that a page or a terminal has broken: the rest of a record stands on the next lines."""
+"""Records wrapped by a page or a terminal: the rest of a record is on the next lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 4000
 
 
 class Wrapped:
-    """The newest line that may go on below, and what it gave so far."""
+    """The newest line that may continue below, and the number of fields read from it."""
 
     __slots__ = ("_fields", "_line", "_lines", "_text")
 
@@ -33,11 +33,11 @@ class Wrapped:
         self._text, self._line, self._lines, self._fields = text, line, 1, size(record)
 
     def clear(self) -> None:
-        """A line of something else: nothing goes on below."""
+        """A line of something else: no record continues."""
         self._text = ""
 
-    def holds(self, line: int) -> bool:
-        """Whether a line that gave nothing may be the beginning of a record."""
+    def is_pending(self, line: int) -> bool:
+        """Whether an unread line may be the first half of a record."""
         return bool(self._text) and self._fields < 0 and self._line == line
 
     def join(
@@ -85,7 +85,7 @@ class Wrapped:
 
 
 def size(record: Record) -> int:
-    """How much a record gave: what has a column of its own counts twice."""
+    """How many fields a record has; those with a column count twice."""
     fields = record.fields
     inner = {name: len(f) for name, f in fields.items() if isinstance(f, dict)}
     return 2 * (len(fields) - len(inner) + inner.get("losses", 0)) + inner.get("more", 0)

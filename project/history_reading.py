@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from ..ingest.row_history import DocumentRows, Held, RowChange
+from ..ingest.row_history import DocumentRows, RowChange, TrackedRow
 from ..ingest.stated_rows import StatedRow, stated_rows
 from ..schema.histories import History, Tip, append, gone, tips
 from ..schema.opening import open_read, open_write
@@ -145,12 +145,12 @@ class HistoryReading:
             removed = gone(warehouse, self.history.history_id, ids)
         for tip in wanted:
             rows = stated_rows(tip.uri, reader(tip.blob) or b"") if tip.row_ids else []
-            live = map(Held, tip.row_ids, rows)
+            live = map(TrackedRow, tip.row_ids, rows)
             was = (
                 StatedRow(**{name: row[name] for name in _FIELDS})
                 for row in removed[tip.document_id]
             )
-            left = {row["row_id"]: Held(row["row_id"], one)
+            left = {row["row_id"]: TrackedRow(row["row_id"], one)
                     for row, one in zip(removed[tip.document_id], was, strict=True)}  # fmt: skip
             self._documents[tip.document_id] = DocumentRows(tip.document_id, list(live), left)
 

@@ -40,7 +40,7 @@ def test_clocks_prove_the_time_of_a_step(tmp_path: Path) -> None:
     found, [said] = stored(tmp_path, HOROVOD)
     assert found[0] == (1040, 0.592, 11.174)
     assert [step for step, _, _ in found] == [1040, 1050, 1060, 1070, 1080]
-    assert said.endswith("read by what its numbers say (clock = step time)")
+    assert said.endswith("drafted from its names and numbers (clock = step time)")
 
 
 def test_one_batch_in_steps_of_other_times_proves_them(tmp_path: Path) -> None:

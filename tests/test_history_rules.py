@@ -31,5 +31,5 @@ def test_a_rule_of_time_finds_what_its_sample_says(
 
 
 def test_every_rule_of_time_has_a_sample() -> None:
-    asked = {rule.id for rule in rules() if rule.asked == "history"}
+    asked = {rule.id for rule in rules() if rule.request == "history"}
     assert asked == {rule.id for rule, _ in SAMPLES} and len(asked) == 4

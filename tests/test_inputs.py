@@ -129,7 +129,7 @@ def test_damage_and_bombs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "unpacks to more than logs can be" in done.err
     monkeypatch.setattr(inputs, "MOST_MEMBERS", 3)
     tarred(folder / "many.tar", {f"{n}.log": b"x" for n in range(9)}, UNCHANGED)
-    assert "holds more than 3 files" in quick(folder, "ingest", "many.tar").err
+    assert "has more than 3 files" in quick(folder, "ingest", "many.tar").err
 
 
 # Standard input.

@@ -112,7 +112,7 @@ def test_the_rank_in_front(front: str, rank: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefixes", "voice"),
+    ("prefixes", "prefix"),
     [
         ((), ""),
         (("[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop]",), ""),
@@ -124,8 +124,8 @@ def test_the_rank_in_front(front: str, rank: int | None) -> None:
         (("May  1 12:00:00", "[default1]:"), "[default1]:"),
     ],
 )
-def test_what_tells_processes_apart(prefixes: tuple[str, ...], voice: str) -> None:
-    assert rank_prefix_of(prefixes) == voice
+def test_what_tells_processes_apart(prefixes: tuple[str, ...], prefix: str) -> None:
+    assert rank_prefix_of(prefixes) == prefix
 
 
 def test_what_ranks_repeat_of_an_evaluation_counts_once() -> None:

@@ -127,7 +127,7 @@ def test_what_is_taken_off_in_front_is_no_part_of_a_format(folder: Path) -> None
     sample = '"2024-05-01 12:00:00,123 INFO st=1'
     own = MINE.replace('"st=1', sample)
     (folder / "mine" / "ours.toml").write_text(own.replace("'''st=", "'''INFO\\ st=", 1))
-    with pytest.raises(BenchError, match="without what stands in front of it"):
+    with pytest.raises(BenchError, match="without its prefix"):
         ingest([folder / "run.log"], folder / "bench.duckdb", formats=folder / "mine")
     (folder / "mine" / "ours.toml").write_text(own)
     dated_log = "".join(f"2024-05-01 12:00:0{n} INFO st={n} took 250.0ms\n" for n in range(1, 9))

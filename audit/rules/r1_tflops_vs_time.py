@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..detect import expected, fits, testable
 from ..finding import Finding, Place
-from ..fixes import holds, is_free, suggest_fixes
+from ..fixes import consistent, is_free, suggest_fixes
 from ..fixes import suggestion as suggestion_of
 from ..formula_fixes import FormulaFix, formula_fixes, needed_time, number, suggestion
 from ..formulas import assumptions
@@ -99,7 +99,7 @@ def _vocabulary(document: Document, spans: list[tuple[Reading, list[Table]]]) ->
         yield RULE.finding(
             "vocabulary",
             tuple(Place(document.uri, line) for line, _ in stated),
-            statements=", ".join((f"line {line} says {text}" for line, text in stated)),
+            statements=", ".join((f"line {line} states {text}" for line, text in stated)),
             others=others,
         )
 
@@ -238,7 +238,9 @@ def _shared(causes: Sequence[Sequence[FormulaFix]]) -> str | None:
 
 
 def _explained(document: Document, table: Table, row: Row, reading: Reading) -> list[FormulaFix]:
-    return formula_fixes(document, table, row, reading, lambda changed: holds(table, row, changed))
+    return formula_fixes(
+        document, table, row, reading, lambda changed: consistent(table, row, changed)
+    )
 
 
 def _finding(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...vocabulary.fields import axes
 from ..finding import Finding
-from ..fixes import holds
+from ..fixes import consistent
 from ..formula_fixes import with_value
 from ..input import AuditInput, Document, Row, Table, title
 from ..rule import declared
@@ -36,7 +36,7 @@ def _finding(document: Document, table: Table, row: Row) -> Finding:
     detected = table.detected
     found = topology_fixes(
         row, document, detected,
-        lambda name, value: holds(table, row, with_value(row, name, value)),
+        lambda name, value: consistent(table, row, with_value(row, name, value)),
     )  # fmt: skip
     unit = "nodes" if row.nodes else "devices" if row.devices else "ranks"
     sizes = [name for name in axes() if getattr(row, name) is not None]

@@ -97,7 +97,7 @@ def _why(odd: Row | None, middle: float | None) -> str:
     if not found or not middle or not odd:
         return ""
     return (
-        f"; line {odd.line} has {found:.2f} times what the memory model says, "
+        f"; line {odd.line} has {found:.2f} times the memory model's prediction, "
         f"the document mostly {middle:.2f}"
     )
 

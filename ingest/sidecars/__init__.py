@@ -1,1 +1,1 @@
-"""Files that lie beside a log and say what ran: job scripts, configurations, lists of versions."""
+"""Sidecars of logs, files that state what ran: job scripts, configs, lists of versions."""

@@ -1,4 +1,4 @@
-"""Which files beside a log say what ran, and what each of them says."""
+"""Which files are sidecars of a log, and what each of them states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from ...schema.rows import Rows
 from ..coverage import Coverage
-from ..environment import is_told, states
+from ..environment import is_recorded, states
 from .power import are_samples, read_samples
 from .script import read_script
 from .statement import Statements, names
@@ -44,14 +44,14 @@ _LEAST_PAIRS = 5
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """What a file is, and what it says."""
+    """The format of a sidecar, and its statements."""
 
     format: str
     stated: Statements
 
 
 def may_be_sidecar(path: str, head: bytes) -> bool:
-    """Whether a file is worth looking at, by its name and how it begins."""
+    """Whether a file may be a sidecar, by its name and its first bytes."""
     name, suffix = PurePath(path).name, PurePath(path).suffix.lower()
     named = suffix in _SCRIPTS or suffix in (".json", ".yaml", ".yml") or head.startswith(b"#!")
     listed = _PACKAGES.fullmatch(name) or _ENVIRONMENT.fullmatch(name)
@@ -59,7 +59,7 @@ def may_be_sidecar(path: str, head: bytes) -> bool:
 
 
 def read_sidecar(path: str, text: str) -> Sidecar | None:
-    """What a file beside a log says, by its name and its text; None for any other file."""
+    """The statements of a sidecar, by its name and its text; None for any other file."""
     if are_samples(text[:2000].encode()):
         samples = read_samples(text)
         return Sidecar(SAMPLES, samples) if samples else None
@@ -174,7 +174,7 @@ def _hydra(text: str) -> Sidecar | None:
         first, _, rest = leaf.name.partition(".")
         if first in ("model", "trainer") and rest:
             by_leaf.setdefault(rest.rpartition(".")[2], []).append(leaf)
-    # A name of two places with two values is no statement about the model.
+    # A name with different values in two places states nothing about the model.
     single = {n: (one[0].text, one[0].line) for n, one in by_leaf.items()
               if len({leaf.text for leaf in one}) == 1}  # fmt: skip
     stated.arguments(single, "nemo")
@@ -199,14 +199,14 @@ def _environment(text: str) -> Sidecar | None:
         return None
     for number, line in enumerate(text.split("\n"), 1):
         found = _PAIR.match(line)
-        if found and is_told(found["name"]):
+        if found and is_recorded(found["name"]):
             value = found["value"].strip("\"'")
-            word = states(found["name"])
-            if word is None:
+            kind = states(found["name"])
+            if kind is None:
                 stated.add(found["name"], value, "env", number)
                 continue
-            stated.add("job_id" if word == "job_ids" else word, value, "job", number)
-            if word == "nodes":
+            stated.add("job_id" if kind == "job_ids" else kind, value, "job", number)
+            if kind == "nodes":
                 stated.column("nodes", value, number)
     return Sidecar(ENVIRONMENT, stated) if stated.statements else None
 

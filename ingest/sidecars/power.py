@@ -1,4 +1,4 @@
-"""Samples of the power of devices beside a log: of nvidia-smi, of DCGM, of jpwr (CARAML's)."""
+"""Sidecars with power samples of devices: nvidia-smi, DCGM, jpwr (CARAML)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .statement import Statements
 # The column of `nvidia-smi --query-gpu=...,power.draw --format=csv`, with and without units.
 _SMI = re.compile(r"power\.draw(?:\.average|\.instant)?(?: \[W\])?")
 _DMON, _POWER = re.compile(r"#\s{0,4}Entity\s"), "POWER"  # dcgmi dmon -e 155
-_JPWR = re.compile(r"(?:pynvml|rocm):.+")  # of a device; other methods count them again
+_JPWR = re.compile(r"(?:pynvml|rocm):.+")  # of a device; other methods measure the same devices
 _FIGURE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)(?: W)?")
 LARGEST_OF_SAMPLES = 64 << 20  # bytes: a day of eight devices, each second
 _BUSY = 0.5  # of the most: below, a device waits for the job to begin or has ended it
@@ -19,14 +19,16 @@ Sample = tuple[float, str, int]  # W, as printed, line
 
 
 def are_samples(head: bytes) -> bool:
-    """Whether a file begins as one of samples does."""
+    """Whether the head of a file is that of power samples."""
     first = head[:2000].decode("utf-8", "replace").partition("\n")[0]
     return bool(_DMON.match(first) and _POWER in first.split()) or bool(_columns(first))
 
 
 def read_samples(text: str) -> Statements | None:
-    """The power of a device while it works, `power_w`: the middle one of the samples that are at
-    least half of the greatest, as it is printed. None for no sample."""
+    """The power of a busy device, `power_w`: the median of samples of at least half the maximum.
+
+    As printed; None without samples.
+    """
     lines = text.split("\n")
     read = _of_dmon if _DMON.match(lines[0]) else _of_table
     found = sorted(read(lines))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...vocabulary.secrets import redact_lines
-from ..environment import LISTS, OPTIONS, is_told, of_command
+from ..environment import LISTS, OPTIONS, is_recorded, of_command
 from . import directives
 from .statement import Statements
 
@@ -23,7 +23,7 @@ _OPTION = re.compile(
 _DOTTED = re.compile(
     r"(?<![\w.])(?:\+{0,2})(?:model|trainer)\.(?P<path>[\w.]+)=(?P<value>[^\s\\]+)"
 )
-# Of the launcher itself: what stands behind the program is the program's.
+# Of the launcher itself: options after the program are the program's.
 _RANKS = re.compile(
     r"\s*(?:\w+=\S*\s+)*(?:\S*/)?(?:mpirun|mpiexec)[\w.]*(?=\s)(?:(?!python|\.py|\.sh).)*?"
     r"\s-(?:np|n)[ =]+(?P<n>\S+)"
@@ -32,12 +32,12 @@ _OPENS = re.compile(r"\s*(?:if|for|while|until|case|select)\b|.*\)\s*\{\s*$|\s*f
 _CLOSES = re.compile(r"(?:^|.*[;\s])(?:fi|done|esac)\s*(?:[;|>&].*|2>.*)?$|\s*\}\s*$")
 _HERE = re.compile(r"<<-?\s*(['\"]?)(?P<end>\w+)\1")
 _LOOP = re.compile(r"\s*(?:for|select)\s+(?P<name>\w+)\s+in\b|\s*(?:read|getopts)\b(?P<names>.*)")
-_SAYS = re.compile(r"\s*(?:echo|printf)\b")
+_PRINTS = re.compile(r"\s*(?:echo|printf)\b")
 _VARIABLE = re.compile(r"\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})")
 _PRODUCT = re.compile(r"\$\(\((?P<product>[^()]*)\)\)")
 _OUTPUT = re.compile(r"(?:(?:\btee\s+(?:-a\s+)?)|(?:&?>>?\s*))(?P<file>[^\s;|&>]+)")
 _DEEPEST = 8
-_UNSURE = "$"  # of a value that hangs on what a script alone does not say
+_UNSURE = "$"  # of a value that the script alone does not determine
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Script:
     dotted: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
 
     def value(self, text: str, depth: int = 0) -> str | None:
-        """A text with variables put in; None where that is not known for sure."""
+        """A text with its variables replaced; None if one is not known for certain."""
         text = text.strip("\"'")
         text = _PRODUCT.sub(lambda one: self._product(one["product"], depth), text)
 
@@ -57,18 +57,18 @@ class _Script:
             name = one["name"] or one["braced"]
             values = self.given.get(name, [])
             sure = len(set(values)) == 1 and name not in self.doubtful and depth < _DEEPEST
-            made = self.value(values[0], depth + 1) if sure else None
-            return _UNSURE if made is None else made
+            value = self.value(values[0], depth + 1) if sure else None
+            return _UNSURE if value is None else value
 
-        made = _VARIABLE.sub(known, text)
-        return None if _UNSURE in made or "`" in made else made
+        replaced = _VARIABLE.sub(known, text)
+        return None if _UNSURE in replaced or "`" in replaced else replaced
 
     def _product(self, text: str, depth: int) -> str:
         """`$((A * B))`, where both are known."""
         product = 1
         for part in text.split("*"):
-            word = part.strip()
-            value = word if word.isdigit() else self.value(f"${word.lstrip('$')}", depth + 1)
+            factor = part.strip()
+            value = factor if factor.isdigit() else self.value(f"${factor.lstrip('$')}", depth + 1)
             if value is None or not value.isdigit():
                 return _UNSURE
             product *= int(value)
@@ -76,22 +76,22 @@ class _Script:
 
 
 def read_script(text: str) -> Statements:
-    """What a job script states; what hangs on a branch, a loop or its caller gives no column."""
-    made = _Script(Statements())
-    # First, since what tells a secret stands beside it: `wandb login --relogin X`.
+    """The statements of a job script; a value set in a branch or by the caller is no column."""
+    script = _Script(Statements())
+    # First, since a secret is recognized by the text before it: `wandb login --relogin X`.
     lines = list(_lines(redact_lines(text)))
     for _, line, certain in lines:
-        _assign(made, line, certain)
+        _assign(script, line, certain)
     for number, line, certain in lines:
-        _read(made, number, line, certain)
-    for name, values in made.options.items():
+        _read(script, number, line, certain)
+    for name, values in script.options.items():
         for value, number in values:
             if value != _UNSURE:
-                made.stated.add(name, value, "option", number)
-    made.stated.arguments(_single(made.options))
-    made.stated.arguments(_single(made.dotted), "nemo")
-    directives.read(text, made.stated)
-    return made.stated
+                script.stated.add(name, value, "option", number)
+    script.stated.arguments(_single(script.options))
+    script.stated.arguments(_single(script.dotted), "nemo")
+    directives.read(text, script.stated)
+    return script.stated
 
 
 def _single(found: dict[str, list[tuple[str, int]]]) -> dict[str, tuple[str, int]]:
@@ -101,7 +101,7 @@ def _single(found: dict[str, list[tuple[str, int]]]) -> dict[str, tuple[str, int
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Number, text and whether a line runs for sure; without comments and texts for other files."""
+    """Number, text and whether a line always runs; without comments and here-documents."""
     depth, end = 0, None
     for number, line in enumerate(text.split("\n"), 1):
         if end is not None:
@@ -119,42 +119,42 @@ def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
             end = found["end"]
 
 
-def _assign(made: _Script, line: str, certain: bool) -> None:
+def _assign(script: _Script, line: str, certain: bool) -> None:
     if loop := _LOOP.match(line):
-        made.doubtful |= set(re.findall(r"\w+", loop["name"] or loop["names"] or ""))
+        script.doubtful |= set(re.findall(r"\w+", loop["name"] or loop["names"] or ""))
     if found := _ASSIGNED.match(line):
-        made.given.setdefault(found["name"], []).append(found["value"])
+        script.given.setdefault(found["name"], []).append(found["value"])
         if not certain:
-            made.doubtful.add(found["name"])
+            script.doubtful.add(found["name"])
 
 
-def _read(made: _Script, number: int, line: str, certain: bool) -> None:
-    if _SAYS.match(line):
+def _read(script: _Script, number: int, line: str, certain: bool) -> None:
+    if _PRINTS.match(line):
         return
     found = _ASSIGNED.match(line)
     if found and _EXPORT.match(line):
-        value = made.value(found["value"])
-        if certain and value is not None and is_told(found["name"]):
-            made.stated.add(found["name"], value, "env", number)
+        value = script.value(found["value"])
+        if certain and value is not None and is_recorded(found["name"]):
+            script.stated.add(found["name"], value, "env", number)
     elif certain and (OPTIONS.search(line) or LISTS.search(line) or not found):
         for name, text, kind in of_command(line):
-            value = made.value(text)
-            if value is not None and (kind != "env" or is_told(name)):
-                made.stated.add(name, value, kind, number)
+            value = script.value(text)
+            if value is not None and (kind != "env" or is_recorded(name)):
+                script.stated.add(name, value, kind, number)
     for one in _OPTION.finditer(line):
-        value = made.value(one["value"]) if one["value"] else "True"
+        value = script.value(one["value"]) if one["value"] else "True"
         sure = value if certain and value is not None else _UNSURE
         name = one["name"].replace("-", "_")
-        made.options.setdefault(name, []).append((sure, number))
+        script.options.setdefault(name, []).append((sure, number))
     for one in _DOTTED.finditer(line):
-        value = made.value(one["value"]) if certain else None
+        value = script.value(one["value"]) if certain else None
         leaf = one["path"].rpartition(".")[2]
-        made.dotted.setdefault(leaf, []).append((_UNSURE if value is None else value, number))
+        script.dotted.setdefault(leaf, []).append((_UNSURE if value is None else value, number))
     if certain and (ranks := _RANKS.match(line)):
-        value = made.value(ranks["n"])
+        value = script.value(ranks["n"])
         if value and value.isdigit():
-            made.stated.column("ranks", value, number)
+            script.stated.column("ranks", value, number)
     for one in _OUTPUT.finditer(line):
-        value = made.value(one["file"])
+        value = script.value(one["file"])
         if value and value not in ("1", "2", "/dev/null"):
-            made.stated.add("output", value, "job", number)
+            script.stated.add("output", value, "job", number)

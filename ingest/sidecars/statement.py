@@ -1,4 +1,4 @@
-"""What a sidecar file states, line by line; columns only where it gives one value."""
+"""The statements of a sidecar, line by line; columns only where it gives one value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...vocabulary.secrets import redact, redact_text
 from ..cast import is_absent
 from ..header import declared_arguments
 
-COLUMN = "column"  # the scope of what is a column of ours, typed
+COLUMN = "column"  # the scope of a value of a typed column
 LONGEST = 2000
 
 
@@ -39,7 +39,7 @@ def names(section: str) -> Mapping[str, str]:
 
 @dataclass(slots=True)
 class Statements:
-    """What a file says, in order; a column that it gives two values has none."""
+    """The statements of a file, in order; a column with two values has none."""
 
     statements: list[Statement] = field(default_factory=list)
     columns: dict[str, list[Statement]] = field(default_factory=dict)
@@ -52,12 +52,12 @@ class Statements:
         self.lines.add(line)
 
     def column(self, name: str, value: str, line: int) -> None:
-        """A column; what does not fit it is left alone."""
+        """A column; a value of another type is ignored."""
         try:
-            made = parse_value(name, value)
+            text = parse_value(name, value)
         except BenchError:
             return
-        self.columns.setdefault(name, []).append(Statement(name, redact_text(made), COLUMN, line))
+        self.columns.setdefault(name, []).append(Statement(name, redact_text(text), COLUMN, line))
         self.lines.add(line)
 
     def arguments(self, given: Mapping[str, tuple[str, int]], block: str = "") -> None:
@@ -87,7 +87,7 @@ class Statements:
                 yield given[0]
 
     def doubtful(self) -> list[tuple[str, list[Statement]]]:
-        """Columns that are given several values."""
+        """Columns with several values."""
         return [
             (name, given)
             for name, given in self.columns.items()

@@ -1,4 +1,4 @@
-"""YAML and JSON as leaves: dotted name, text, line. Nothing of it is made into an object."""
+"""YAML and JSON as leaves: dotted name, text, line. No objects are constructed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 LARGEST = 1 << 20
 MOST_LEAVES = 20_000
-MOST_NODES = 10 * MOST_LEAVES  # an alias is gone through wherever it stands
+MOST_NODES = 10 * MOST_LEAVES  # an alias is walked at each use
 DEEPEST = 40
-_COMPOSED = 5 * DEEPEST  # what is deeper is no configuration
+_COMPOSED = 5 * DEEPEST  # deeper documents are no configurations
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Leaf:
 
 
 def leaves(text: str, is_json: bool) -> list[Leaf] | None:
-    """The leaves of a mapping; None for what is no document of that kind, or too large."""
+    """The leaves of a mapping; None for any other document, or one too large."""
     import yaml
 
     if len(text) > LARGEST:
@@ -35,7 +35,7 @@ def leaves(text: str, is_json: bool) -> list[Leaf] | None:
                 return None
         except (ValueError, RecursionError):
             return None
-        text = text.replace("\t", " ")  # JSON may be indented so, YAML not; strings hold none
+        text = text.replace("\t", " ")  # indentation, which YAML refuses; not in strings
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         if _is_deep(text, loader):
@@ -68,7 +68,7 @@ def _is_deep(text: str, loader: Any) -> bool:
 
 
 def _walk(root: object) -> Iterator[Leaf | None]:
-    """Every leaf, and None for what is none, so that all of it is counted."""
+    """Every leaf, and None for any other node, so that all are counted."""
     import yaml
 
     # Not by recursion: each leaf would be handed up through all the generators above it.
