@@ -42,19 +42,30 @@ _IDS = f"""
 _READ = """
     FROM changed
     UNION SELECT source_id FROM companions WHERE run_id IN (SELECT id FROM ids)"""
-# Runs that findings or equal digits may link to changed ones, as stored and as computed now: with
-# their measurements, by which copies are found.
+# What copies agree in, of each run: marks of its printed digits, and their sum. The view `left_out`
+# compares them as text, in which a missing value bears no metric.
+_DIGITS = f"""
+    SELECT run_id, sum(mark::HUGEINT) AS digits, list(mark) AS marks FROM (
+        SELECT run_id, hash(CASE WHEN value IS NOT NULL THEN metric END, value) AS mark
+        FROM {STORED_VIEWS}.measurements WHERE metric IN ('step_time_s', 'tflops', 'memory')
+    ) WHERE run_id IN (FROM {{runs}}) GROUP BY run_id"""
+# Runs that findings or equal digits may link to changed ones, as stored and as computed now.
 _TOUCHED = f"""
-    SELECT s.run_id, m.metric, m.value FROM (
+    WITH runs AS (
         SELECT id AS run_id FROM ids WHERE kind = 'run_id'
         UNION SELECT run_id FROM {STORED_VIEWS}.findings
-            WHERE audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
-    ) s LEFT JOIN {STORED_VIEWS}.measurements m USING (run_id)"""
-# Copies agree in every digit: a run with a common one may have become a copy, or the first of some.
+            WHERE run_id IS NOT NULL AND audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
+    ) FROM runs LEFT JOIN ({_DIGITS.format(runs="runs")}) USING (run_id)"""
+# Copies agree in every digit: such a run may have become a copy, or the first of some. Most runs
+# differ from all touched ones in each digit, and need no sum.
 _DOUBTFUL = f"""
-    SELECT run_id FROM touched WHERE run_id IS NOT NULL
-    UNION SELECT run_id FROM {STORED_VIEWS}.measurements SEMI JOIN touched USING (metric, value)
-        WHERE metric IN ('step_time_s', 'tflops')"""
+    WITH near AS (
+        SELECT DISTINCT run_id FROM {STORED_VIEWS}.measurements
+        WHERE metric IN ('step_time_s', 'tflops', 'memory')
+            AND hash(CASE WHEN value IS NOT NULL THEN metric END, value)
+                IN (SELECT unnest(marks) FROM touched)
+    ) SELECT run_id FROM touched
+    UNION SELECT run_id FROM ({_DIGITS.format(runs="near")}) SEMI JOIN touched USING (digits)"""
 # Repetition of a configuration in a table depends on all its rows.
 _BESIDE = f"""
     SELECT run_id, table_id FROM {STORED_VIEWS}.configurations
@@ -62,8 +73,12 @@ _BESIDE = f"""
         SELECT table_id FROM {STORED_VIEWS}.configurations WHERE run_id IN (FROM doubtful))"""
 _OF_BESIDE = {
     view: f"WHERE {key} IN (SELECT {key} FROM beside)"
-    for view, key in (("configurations", "run_id"), ("measurements", "run_id"),
-                      ("findings", "run_id"), ("cells", "table_id"))
+    for key, views in (
+        ("table_id", ("cells",)),
+        ("run_id", ("configurations", "measurements", "measured", "findings", "env_flags",
+                    "regimes", "model_flops", "token_rates", "utilization")),
+    )
+    for view in views
 }  # fmt: skip
 
 
