@@ -23,24 +23,27 @@ _BY_SOURCE = {
     "findings": "audit_id", "model_flops": "run_id", "token_rates": "run_id",
     "utilization": "run_id", "regimes": "run_id",
 }  # fmt: skip
+# Sources whose rows or findings are made from other inputs, and those of them whose rows are.
 _CHANGED = f"""
-    SELECT coalesce(o.source_id, n.source_id) AS source_id
+    SELECT coalesce(o.source_id, n.source_id) AS source_id,
+        o.made_from IS DISTINCT FROM n.made_from AS in_rows
     FROM {STORED_VIEWS}.inputs o FULL JOIN inputs n ON n.source_id = o.source_id
-    WHERE o.made_from IS DISTINCT FROM n.made_from"""
-# Keys of the rows of changed sources, as stored and as computed now.
+    WHERE (o.made_from, o.audited) IS DISTINCT FROM (n.made_from, n.audited)"""
+# Keys of their rows, as stored and as computed now.
 _IDS = f"""
-    SELECT 'source_id' AS kind, source_id AS id FROM changed
-    UNION SELECT 'run_id', run_id FROM raw.runs SEMI JOIN changed USING (source_id)
-    UNION SELECT 'run_id', run_id FROM {STORED_VIEWS}.runs SEMI JOIN changed USING (source_id)
-    UNION SELECT 'table_id', table_id FROM raw.tables SEMI JOIN changed USING (source_id)
+    WITH rows_of AS (SELECT source_id FROM changed WHERE in_rows)
+    SELECT 'source_id' AS kind, source_id AS id FROM rows_of
+    UNION SELECT 'run_id', run_id FROM raw.runs SEMI JOIN rows_of USING (source_id)
+    UNION SELECT 'run_id', run_id FROM {STORED_VIEWS}.runs SEMI JOIN rows_of USING (source_id)
+    UNION SELECT 'table_id', table_id FROM raw.tables SEMI JOIN rows_of USING (source_id)
     UNION SELECT 'table_id', table_id FROM {STORED_VIEWS}.tables
-        SEMI JOIN changed USING (source_id)
-    UNION SELECT 'uri', uri FROM raw.loads SEMI JOIN changed USING (source_id)
+        SEMI JOIN rows_of USING (source_id)
+    UNION SELECT 'uri', uri FROM raw.loads SEMI JOIN rows_of USING (source_id)
     UNION SELECT 'audit_id', audit_id FROM raw.audits WHERE load_id IN (
         SELECT load_id FROM raw.loads SEMI JOIN changed USING (source_id))"""
 # The changed sources, and the sidecar files with statements about their runs.
 _READ = """
-    FROM changed
+    SELECT source_id FROM changed
     UNION SELECT source_id FROM companions WHERE run_id IN (SELECT id FROM ids)"""
 # What copies agree in, of each run: marks of its printed digits, and their sum. The view `left_out`
 # compares them as text, in which a missing value bears no metric.
@@ -158,7 +161,11 @@ def _refresh_sources(warehouse: Warehouse) -> None:
     _compute(
         warehouse, "judged_runs", "FROM wh.main.judged_runs SEMI JOIN current_loads USING (load_id)"
     )
+    # Most often an audit alone has followed.
+    [(in_rows,)] = warehouse.rows("SELECT coalesce(bool_or(in_rows), false) FROM changed")
     for view, key in _BY_SOURCE.items():
+        if not in_rows and view != "findings":
+            continue
         _compute(warehouse, view)
         _exchange(warehouse, view, f"{key} IN (SELECT id FROM ids WHERE contains('{key}', kind))")
 
