@@ -48,10 +48,11 @@ _READ = """
 # What copies agree in, of each run: marks of its printed digits, and their sum. The view `left_out`
 # compares them as text, in which a missing value bears no metric.
 _DIGITS = f"""
-    SELECT run_id, sum(mark::HUGEINT) AS digits, list(mark) AS marks FROM (
-        SELECT run_id, hash(CASE WHEN value IS NOT NULL THEN metric END, value) AS mark
-        FROM {STORED_VIEWS}.measurements WHERE metric IN ('step_time_s', 'tflops', 'memory')
-    ) WHERE run_id IN (FROM {{runs}}) GROUP BY run_id"""
+    SELECT run_id, sum(hash(CASE WHEN value IS NOT NULL THEN metric END, value)::HUGEINT) AS digits,
+        list(value) AS values, count(value) < count(*) AS lacks
+    FROM {STORED_VIEWS}.measurements
+    WHERE metric IN ('step_time_s', 'tflops', 'memory') AND run_id IN (FROM {{runs}})
+    GROUP BY run_id"""
 # Runs that findings or equal digits may link to changed ones, as stored and as computed now.
 _TOUCHED = f"""
     WITH runs AS (
@@ -60,13 +61,15 @@ _TOUCHED = f"""
             WHERE run_id IS NOT NULL AND audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
     ) FROM runs LEFT JOIN ({_DIGITS.format(runs="runs")}) USING (run_id)"""
 # Copies agree in every digit: such a run may have become a copy, or the first of some. Most runs
-# differ from all touched ones in each digit, and need no sum.
+# differ from all touched ones in each value, and need no sum.
 _DOUBTFUL = f"""
     WITH near AS (
-        SELECT DISTINCT run_id FROM {STORED_VIEWS}.measurements
+        SELECT run_id FROM {STORED_VIEWS}.measurements
         WHERE metric IN ('step_time_s', 'tflops', 'memory')
-            AND hash(CASE WHEN value IS NOT NULL THEN metric END, value)
-                IN (SELECT unnest(marks) FROM touched)
+            AND value IN (SELECT unnest(values) FROM touched)
+        UNION SELECT run_id FROM {STORED_VIEWS}.measurements
+        WHERE metric IN ('step_time_s', 'tflops', 'memory')
+            AND value IS NULL AND (SELECT bool_or(lacks) FROM touched)
     ) SELECT run_id FROM touched
     UNION SELECT run_id FROM ({_DIGITS.format(runs="near")}) SEMI JOIN touched USING (digits)"""
 # Repetition of a configuration in a table depends on all its rows.
