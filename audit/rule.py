@@ -44,12 +44,12 @@ class Template:
     each: str = ""
     fix_each: str = ""
     join: str = ", "
-    most: int | None = None
+    most: int = 20
 
     def listed(self, items: Sequence[Mapping[str, object]]) -> str:
         """Items as a list in text, duplicates removed."""
         texts = list(dict.fromkeys(self.each.format_map(one) for one in items))
-        more = f" and {len(texts) - self.most} more" if self.most and len(texts) > self.most else ""
+        more = f" and {len(texts) - self.most} more" if len(texts) > self.most else ""
         return self.join.join(texts[: self.most]) + more
 
 

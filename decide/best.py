@@ -19,7 +19,7 @@ from .comparable import (
     tie,
     tied,
 )
-from .cost import ORDERED, costed, facts_of, split
+from .cost import ORDERED, add_costs, facts_of, split
 from .eligible import Rows
 from .jobs import alike_but_stated, by_configuration, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, given
@@ -65,7 +65,10 @@ def ranked(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """One row a configuration, best first, with days, device-hours and costs for the budget;
     and those that have no cost, with the reason."""
-    every = [costed(_with_days(row, plan), prices) for row in by_configuration(rows)]
+    every = by_configuration(rows)
+    for row in every:
+        _add_days(row, plan)
+        add_costs(row, prices)
     found, lacking = split(every, order.column)
     sign = -1 if order.most else 1
     found = [row for row in found if row[order.column] is not None]
@@ -73,10 +76,10 @@ def ranked(
     made = Derivation(
         inputs=(order.column,), note=f"of {len(found)} rows, ordered by {order.column}"
     )
-    return [
-        {**row, "rank": rank, "derivations": {**row["derivations"], "rank": made}}
-        for rank, row in enumerate(found, 1)
-    ], lacking
+    for rank, row in enumerate(found, 1):
+        row["rank"] = rank
+        row["derivations"]["rank"] = made
+    return found, lacking
 
 
 def best(
@@ -217,17 +220,12 @@ def _values(found: Sequence[Row], name: str) -> list[Any]:
     return values if len(values) > 1 else []
 
 
-def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
+def _add_days(row: dict[str, Any], plan: Budget) -> None:
     days = plan.days(row)
     hours = days * 24 * row["device_count"] if days and row["device_count"] else None
     made = {"days": plan.days_from(row), "device_hours": device_hours_of(row)}
-    return {
-        **row,
-        "days": days,
-        "device_hours": hours,
-        "pareto": False,
-        "derivations": {**row["derivations"], **made},
-    }
+    row |= {"days": days, "device_hours": hours, "pareto": False}
+    row["derivations"] = {**row["derivations"], **made}
 
 
 def _mark_pareto(found: list[dict[str, Any]], apart: tuple[float, ...]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -139,6 +140,11 @@ def common(leader: Row, row: Row, spreads: Mapping[str, Spread]) -> Spread | Non
     one, other = spread_of(leader, spreads), spread_of(row, spreads)
     if one is None or other is None or one is other:
         return one if one is other else None
+    return _of_both(one, other)
+
+
+@lru_cache(maxsize=4096)  # a ranking of thousands of rows is of some documents
+def _of_both(one: Spread, other: Spread) -> Spread:
     # Two machines may vary differently: pooling them would make the quiet one look noisy.
     a, b = one.deviation**2, other.deviation**2
     if not a + b:

@@ -48,12 +48,12 @@ def powers(warehouse: Warehouse) -> dict[str, float]:
     return dict(warehouse.rows(_STATED))
 
 
-def costed(row: Row, prices: Prices) -> dict[str, Any]:
-    """A row that has days and device-hours, with what they cost; None where nothing tells it."""
+def add_costs(row: dict[str, Any], prices: Prices) -> None:
+    """Add to a row that has days and device-hours what they cost; None where nothing tells it."""
     price = prices.of(row["device"])
     power, source, known = _power(row)
     hours, rate, devices = row["device_hours"], row["tokens_per_s"], row["device_count"]
-    made: dict[str, Any] = {
+    row |= {
         "price_per_device_hour": price.amount if price else None,
         "currency": price.currency if price else None,
         "cost": hours * price.amount if hours and price else None,
@@ -65,8 +65,7 @@ def costed(row: Row, prices: Prices) -> dict[str, Any]:
         "joules_per_token": power * devices / rate if power and devices and rate else None,
     }  # fmt: skip
     many = devices_of(row)
-    derivations = {**row["derivations"], **_derivations(many, price, known)}
-    return {**row, **made, "derivations": derivations}
+    row["derivations"] = {**row["derivations"], **_derivations(many, price, known)}
 
 
 def _power(row: Row) -> tuple[float | None, str | None, str]:

@@ -17,7 +17,7 @@ from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
 from .budget import SECONDS_A_DAY, Budget
 from .comparable import comparable, far_apart, of_one_regime, of_other_regimes, tie, tied
-from .cost import costed, facts_of, split
+from .cost import add_costs, facts_of, split
 from .eligible import Rows
 from .goodput import Goodput
 from .jobs import by_configuration, unstated
@@ -49,10 +49,13 @@ def days(
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
-        found.append(costed(_with_days(row, plan, share, spread_of(row, spreads)), plan.prices))
+        _add_days(row, plan, share, spread_of(row, spreads))
+        add_costs(row, plan.prices)
+        found.append(row)
     found, lacking = split(found, plan.order)
     found.sort(key=lambda row: (row[plan.order], row["uri"], row["line"]))
-    found = [{**row, "rank": rank} for rank, row in enumerate(found, 1)]
+    for rank, row in enumerate(found, 1):
+        row["rank"] = rank
     apart = far_apart(found)
     tie(
         found,
@@ -131,7 +134,7 @@ def _goodput(row: Row, given: float | None, measured: Mapping[str, Goodput]) -> 
     return known[(len(known) - 1) // 2] if known else Goodput(1.0, "assumed")
 
 
-def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> dict[str, Any]:
+def _add_days(row: dict[str, Any], plan: Plan, goodput: Goodput, known: Spread | None) -> None:
     budget, extra, steps, size = plan.budget, 0.0, 0.0, float(plan.budget.size)
     tokens = budget.tokens_of(row)
     if plan.ramp:
@@ -148,8 +151,7 @@ def _with_days(row: Row, plan: Plan, goodput: Goodput, known: Spread | None) -> 
     value, lasts = lasting(rate), f"{extra:.6g} s in all"
     repeats = known if "repeats" in source else None
     made = _derivations(row, plan, goodput, (low, high, source), repeats, lasts)
-    return {
-        **row,
+    row |= {
         "days": value,
         "days_low": lasting(high) if high else None,
         "days_high": lasting(low) if low else None,
@@ -172,7 +174,7 @@ def _derivations(
     repeats: Spread | None,
     lasts: str,
 ) -> dict[str, Derivation]:
-    """How the numbers of `_with_days` are made: with the range of `speeds`, and the spread of
+    """How the numbers of `_add_days` are made: with the range of `speeds`, and the spread of
     `repeats` where that gives it. The ramp-up `lasts` so many seconds."""
     budget, (low, high, source) = plan.budget, speeds
     unit = "steps" if budget.tokens is None else "tokens"

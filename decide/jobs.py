@@ -84,8 +84,8 @@ def runs_of(rows: Iterable[Row]) -> list[list[str]]:
     return [[row["run"] for row in job] for job in jobs(rows)]
 
 
-def by_configuration(rows: Iterable[Row]) -> list[Row]:
-    """One row a configuration: medians over its jobs, `jobs`, `places`, `members`, the range."""
+def by_configuration(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """A new row each configuration: medians over its jobs, `jobs`, `places`, `members`, ranges."""
     groups: dict[Hashable, list[Row]] = {}
     for row in rows:
         groups.setdefault(identity(row), []).append(row)
@@ -106,8 +106,8 @@ def per_job(rows: Iterable[Row], name: str) -> list[float]:
     return [value for value, _ in by_job(rows, name)]
 
 
-def combined(runs: Iterable[Row]) -> Row:
-    """One row of runs: medians over their jobs, how many these are, their places and range."""
+def combined(runs: Iterable[Row]) -> dict[str, Any]:
+    """One new row of runs: medians over their jobs, how many these are, their places and range."""
     group = jobs(runs)
     rows = [row for job in group for row in job]
     made: dict[str, Any] = {

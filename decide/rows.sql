@@ -64,16 +64,18 @@ WHERE kind = 'measured' AND origin <> 'quote' AND (status IN ('ok', 'ended', 'ru
 
 -- name: repeats
 -- Of the sound runs near, those of one configuration with another, alike by number: what spreads are made of.
-SELECT alike, unnest(run) FROM (
-    SELECT alike, unnest(members) AS run FROM (
-        SELECT row_number() OVER () AS alike, list(struct_pack(
-            run := run_id, uri := uri, line := line, "where" := uri || ':' || line, origin := origin, size := size,
-            system := system, measure := measure, pace := pace, source := source, job_ids := job_ids, basis := basis,
-            step_time_s := step_time_s, step_time_low := step_time_low, step_time_high := step_time_high)) AS members
-        FROM ({sound}) s LEFT JOIN said USING (run_id)
-        WHERE pace <> 0 AND measure <> 'tflops'
-        GROUP BY measure, {identity} HAVING count(*) > 1))
-ORDER BY run.uri, run.line, run.run
+WITH kept AS MATERIALIZED (
+    SELECT run_id, uri, line, origin, measure, pace, source, job_ids, basis, step_time_s, step_time_low, step_time_high, date, epoch,
+        dtype_printed, tokens_per_step, said, {{compared}}
+    FROM ({sound}) s LEFT JOIN said USING (run_id) WHERE pace <> 0 AND measure <> 'tflops'
+), groups AS (
+    -- Of ids alone: most runs have no repeat, and lists of their columns took most of the time.
+    SELECT list(run_id) AS runs FROM kept GROUP BY measure, {identity} HAVING count(*) > 1
+)
+SELECT alike, run_id AS run, uri, line, uri || ':' || line AS "where", origin, size, system, measure, pace, source, job_ids, basis,
+    step_time_s, step_time_low, step_time_high
+FROM (SELECT alike, unnest(runs) AS run_id FROM (SELECT row_number() OVER () AS alike, runs FROM groups)) JOIN kept USING (run_id)
+ORDER BY uri, line, run_id
 
 -- name: identity
 {{compared, but size, model}}, CASE WHEN layers IS NULL OR hidden IS NULL THEN size END,

@@ -29,6 +29,9 @@ class Spread:
     scope: str
     clusters: int = 0
 
+    def __hash__(self) -> int:
+        return hash((self.scope, self.deviation))  # of thousands of places it would take long
+
     @property
     def number(self) -> Number:
         """The deviation and what it was made of."""

@@ -10,7 +10,7 @@ from typing import Any
 from ..decide.best import cost_fronts
 from ..decide.budget import Budget, planned
 from ..decide.comparable import far_apart
-from ..decide.cost import ORDERED, STATED, costed, facts_of, split
+from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
 from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
 from ..decide.rows import Decision, Row, with_dp
@@ -264,14 +264,14 @@ def _with_days(row: Row, start: Start) -> dict[str, Any]:
     """A row with days, device-hours, money and energy, each with its interval."""
     plan = start.plan
     days, devices = plan.days(row), row["device_count"]
-    made = {
+    found = {
         **row,
         "days": days,
         "days_low": plan.days(row, "_high"),
         "days_high": plan.days(row, "_low"),
         "device_hours": days * 24 * devices if days and devices else None,
     }
-    found = costed(made, start.prices)
+    add_costs(found, start.prices)
     if found["power_from"] == STATED and row["origin"] == "prediction":
         found["power_from"] = START
     return found | dict(_ends(found))

@@ -122,6 +122,9 @@ def after_ingest_into(
 def _after_ingest(
     reading: Opener, writing: Opener, sources: _Sources, *, audited: bool = True
 ) -> Checked:
+    from ..schema.materialized import is_small
+    from ..schema.stored import store_views
+
     with reading() as warehouse:
         brief = _is_brief(warehouse)
     if brief:
@@ -135,12 +138,14 @@ def _after_ingest(
     with reading() as warehouse:
         derived = _derived(warehouse, sources)
         audited = audited and (derived.stale or _has_open_audits(warehouse, derived.facts))
-        if not derived.stale:
-            audit = _audit(warehouse, sources, derived.facts, audited=audited)
+        if not (derived.stale or audited):
+            audit = _audit(warehouse, sources, derived.facts, audited=False)
     if audit is None:
         with writing() as warehouse:
-            # Another process may have written meanwhile.
-            _store_derived(warehouse, sources, replace(derived, ranked=None))
+            if derived.stale:  # by now another process may have written
+                _store_derived(warehouse, sources, replace(derived, ranked=None))
+            if not is_small(warehouse):  # else the audit would compute the rows of all sources
+                store_views(warehouse)
         with reading() as warehouse:
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit.found:

@@ -23,38 +23,55 @@ _BY_SOURCE = {
     "findings": "audit_id", "model_flops": "run_id", "token_rates": "run_id",
     "utilization": "run_id", "regimes": "run_id",
 }  # fmt: skip
+# Sources whose rows or findings are made from other inputs, and those of them whose rows are.
 _CHANGED = f"""
-    SELECT coalesce(o.source_id, n.source_id) AS source_id
+    SELECT coalesce(o.source_id, n.source_id) AS source_id,
+        o.made_from IS DISTINCT FROM n.made_from AS in_rows
     FROM {STORED_VIEWS}.inputs o FULL JOIN inputs n ON n.source_id = o.source_id
-    WHERE o.made_from IS DISTINCT FROM n.made_from"""
-# Keys of the rows of changed sources, as stored and as computed now.
+    WHERE (o.made_from, o.audited) IS DISTINCT FROM (n.made_from, n.audited)"""
+# Keys of their rows, as stored and as computed now.
 _IDS = f"""
-    SELECT 'source_id' AS kind, source_id AS id FROM changed
-    UNION SELECT 'run_id', run_id FROM raw.runs SEMI JOIN changed USING (source_id)
-    UNION SELECT 'run_id', run_id FROM {STORED_VIEWS}.runs SEMI JOIN changed USING (source_id)
-    UNION SELECT 'table_id', table_id FROM raw.tables SEMI JOIN changed USING (source_id)
+    WITH rows_of AS (SELECT source_id FROM changed WHERE in_rows)
+    SELECT 'source_id' AS kind, source_id AS id FROM rows_of
+    UNION SELECT 'run_id', run_id FROM raw.runs SEMI JOIN rows_of USING (source_id)
+    UNION SELECT 'run_id', run_id FROM {STORED_VIEWS}.runs SEMI JOIN rows_of USING (source_id)
+    UNION SELECT 'table_id', table_id FROM raw.tables SEMI JOIN rows_of USING (source_id)
     UNION SELECT 'table_id', table_id FROM {STORED_VIEWS}.tables
-        SEMI JOIN changed USING (source_id)
-    UNION SELECT 'uri', uri FROM raw.loads SEMI JOIN changed USING (source_id)
+        SEMI JOIN rows_of USING (source_id)
+    UNION SELECT 'uri', uri FROM raw.loads SEMI JOIN rows_of USING (source_id)
     UNION SELECT 'audit_id', audit_id FROM raw.audits WHERE load_id IN (
         SELECT load_id FROM raw.loads SEMI JOIN changed USING (source_id))"""
 # The changed sources, and the sidecar files with statements about their runs.
 _READ = """
-    FROM changed
+    SELECT source_id FROM changed
     UNION SELECT source_id FROM companions WHERE run_id IN (SELECT id FROM ids)"""
-# Runs that findings or equal digits may link to changed ones, as stored and as computed now: with
-# their measurements, by which copies are found.
+# What copies agree in, of each run: marks of its printed digits, and their sum. The view `left_out`
+# compares them as text, in which a missing value bears no metric.
+_DIGITS = f"""
+    SELECT run_id, sum(hash(CASE WHEN value IS NOT NULL THEN metric END, value)::HUGEINT) AS digits,
+        list(value) AS values, count(value) < count(*) AS lacks
+    FROM {STORED_VIEWS}.measurements
+    WHERE metric IN ('step_time_s', 'tflops', 'memory') AND run_id IN (FROM {{runs}})
+    GROUP BY run_id"""
+# Runs that findings or equal digits may link to changed ones, as stored and as computed now.
 _TOUCHED = f"""
-    SELECT s.run_id, m.metric, m.value FROM (
+    WITH runs AS (
         SELECT id AS run_id FROM ids WHERE kind = 'run_id'
         UNION SELECT run_id FROM {STORED_VIEWS}.findings
-            WHERE audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
-    ) s LEFT JOIN {STORED_VIEWS}.measurements m USING (run_id)"""
-# Copies agree in every digit: a run with a common one may have become a copy, or the first of some.
+            WHERE run_id IS NOT NULL AND audit_id IN (SELECT id FROM ids WHERE kind = 'audit_id')
+    ) FROM runs LEFT JOIN ({_DIGITS.format(runs="runs")}) USING (run_id)"""
+# Copies agree in every digit: such a run may have become a copy, or the first of some. Most runs
+# differ from all touched ones in each value, and need no sum.
 _DOUBTFUL = f"""
-    SELECT run_id FROM touched WHERE run_id IS NOT NULL
-    UNION SELECT run_id FROM {STORED_VIEWS}.measurements SEMI JOIN touched USING (metric, value)
-        WHERE metric IN ('step_time_s', 'tflops')"""
+    WITH near AS (
+        SELECT run_id FROM {STORED_VIEWS}.measurements
+        WHERE metric IN ('step_time_s', 'tflops', 'memory')
+            AND value IN (SELECT unnest(values) FROM touched)
+        UNION SELECT run_id FROM {STORED_VIEWS}.measurements
+        WHERE metric IN ('step_time_s', 'tflops', 'memory')
+            AND value IS NULL AND (SELECT bool_or(lacks) FROM touched)
+    ) SELECT run_id FROM touched
+    UNION SELECT run_id FROM ({_DIGITS.format(runs="near")}) SEMI JOIN touched USING (digits)"""
 # Repetition of a configuration in a table depends on all its rows.
 _BESIDE = f"""
     SELECT run_id, table_id FROM {STORED_VIEWS}.configurations
@@ -62,8 +79,12 @@ _BESIDE = f"""
         SELECT table_id FROM {STORED_VIEWS}.configurations WHERE run_id IN (FROM doubtful))"""
 _OF_BESIDE = {
     view: f"WHERE {key} IN (SELECT {key} FROM beside)"
-    for view, key in (("configurations", "run_id"), ("measurements", "run_id"),
-                      ("findings", "run_id"), ("cells", "table_id"))
+    for key, views in (
+        ("table_id", ("cells",)),
+        ("run_id", ("configurations", "measurements", "measured", "findings", "env_flags",
+                    "regimes", "model_flops", "token_rates", "utilization")),
+    )
+    for view in views
 }  # fmt: skip
 
 
@@ -143,7 +164,11 @@ def _refresh_sources(warehouse: Warehouse) -> None:
     _compute(
         warehouse, "judged_runs", "FROM wh.main.judged_runs SEMI JOIN current_loads USING (load_id)"
     )
+    # Most often an audit alone has followed.
+    [(in_rows,)] = warehouse.rows("SELECT coalesce(bool_or(in_rows), false) FROM changed")
     for view, key in _BY_SOURCE.items():
+        if not in_rows and view != "findings":
+            continue
         _compute(warehouse, view)
         _exchange(warehouse, view, f"{key} IN (SELECT id FROM ids WHERE contains('{key}', kind))")
 

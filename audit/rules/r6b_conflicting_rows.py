@@ -156,7 +156,8 @@ def _again(
         for row in document.rows
         if row.time and row.origin == "row" and row.product and (row.uri, row.line) not in doubted
     ]
-    spreads, cells = [], []
+    spreads: list[dict[str, object]] = []
+    cells = []
     for group in groups(rows):
         first = group[0]
         for second in group[1:]:
@@ -165,8 +166,10 @@ def _again(
             if first.table_id != second.table_id and 1 < apart <= _RERUN and not warned:
                 between = [n for n in boundaries if first.line < n < second.line]
                 across = f" (across the boundary at line {between[0]})" if between else ""
-                off = f"{100 * (apart - 1):.1f}%"
-                spreads.append(f"line {second.line} is {off} off line {first.line}{across}")
+                percent = 100 * (apart - 1)
+                spreads.append(
+                    {"first": first, "second": second, "percent": percent, "across": across}
+                )
                 cells.append(second.at("step_time"))
     if spreads:
-        yield RULE.finding("again", tuple(cells), spreads="; ".join(spreads))
+        yield RULE.finding("again", tuple(cells), items=spreads)

@@ -18,7 +18,10 @@ WITH records AS (
     SELECT r.load_id, r.run_id, r.origin, u.uri, u.sha256,
         {'origin': r.origin, 'line': r.line, 'row_number': r.row_number} AS place
     FROM raw.runs r JOIN current_uris u USING (load_id)
-    WHERE r.run_id NOT IN (SELECT run_id FROM records)
+    -- Those alone that a record can give way to: a warehouse may hold a million runs and no record.
+    WHERE (r.run_id IN (SELECT original FROM records) OR u.sha256 IN (SELECT sha256 FROM records)
+        OR u.uri IN (SELECT source FROM records))
+        AND r.run_id NOT IN (SELECT run_id FROM records)
 ), older AS (
     SELECT DISTINCT k.source, k.sha256
     FROM records k

@@ -36,7 +36,7 @@ WITH told AS (
         AND coalesce(l.loaded, s.iteration) BETWEEN a.first AND a.last
         AND coalesce(a.train_iters = b.train_iters, s.run_id IS NOT NULL AND a.train_iters IS NOT DISTINCT FROM b.train_iters)
     GROUP BY ALL
-), chosen AS (
+), chosen AS MATERIALIZED (
     SELECT * FROM pairs
     -- Where several could be meant, the one that saved the checkpoint, of these one of the same path, else layout, else the
     -- newest; without any sign none. Runs of a sweep save at the same iterations: of several one of another layout is no sign.
@@ -45,6 +45,9 @@ WITH told AS (
         AND row_number() OVER (PARTITION BY run_id ORDER BY saved DESC, same_path DESC, same_layout DESC, same_file DESC,
             date DESC NULLS LAST, line DESC, continues) = 1
 )
-SELECT run_id, continues, iteration, loaded,
-    (SELECT count(DISTINCT i.iteration) FROM iterations i WHERE i.run_id = c.continues AND i.iteration > c.loaded) AS repeated
-FROM chosen c;
+-- Joined, not counted in a subquery for each: that reads the steps of all runs though none goes on from another.
+SELECT c.run_id, c.continues, c.iteration, c.loaded, coalesce(r.repeated, 0) AS repeated
+FROM chosen c LEFT JOIN (
+    SELECT o.run_id, count(DISTINCT i.iteration) AS repeated
+    FROM chosen o JOIN iterations i ON i.run_id = o.continues WHERE i.iteration > o.loaded GROUP BY o.run_id
+) r ON r.run_id = c.run_id;

@@ -30,7 +30,7 @@ SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     e.settings, h.regime AS epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 -- Metrics are joined to the ids alone: each join of a run's seventy columns would cost as much as all of them.
-FROM (FROM configurations LEFT JOIN (FROM (SELECT DISTINCT run_id FROM raw.runs) {{metrics}}) USING (run_id)) c
+FROM (FROM configurations LEFT JOIN (FROM (SELECT run_id FROM configurations) {{metrics}}) USING (run_id)) c
 LEFT JOIN env e ON e.run_id = c.run_id
 LEFT JOIN reasons r ON r.run_id = c.run_id
 LEFT JOIN regimes h ON h.run_id = c.run_id;
