@@ -36,13 +36,13 @@ def failures(warehouse: Warehouse, query: Query) -> Decision:
     narrowed = (query.model, query.where, query.document) != (None, None, None)
     rows = warehouse.dicts(text, {"all_jobs": not narrowed})
     times = ran(warehouse)
-    every = [_timed(row, times.get(row["run"], Ran())) for row in rows]
+    every: list[Row] = [_timed(row, times.get(row["run"], Ran())) for row in rows]
     every, copies = _without_copies(every)
     dated = [row for row in every if since is None or (row["at"] and row["at"] >= since)]
     broken = sorted((row for row in dated if row["status"] in FAILED), key=_latest_first)
     counted = _recurring(broken)
     undated = [row for row in every if row["status"] in FAILED and row["at"] is None]
-    left = [{**row, "left_out": "no date is known"} for row in undated] if since else []
+    left: list[Row] = [{**row, "left_out": "no date is known"} for row in undated] if since else []
     left += copies
     facts: dict[str, Any] = {
         "since": since,
@@ -65,7 +65,8 @@ def _without_copies(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     same cause and configuration. A source alone repeats nothing: two rows of it are two runs.
     """
     first: dict[tuple[Any, ...], list[Row]] = {}
-    kept, copies = [], []
+    kept: list[Row] = []
+    copies: list[Row] = []
     seen: Counter[tuple[str, tuple[Any, ...]]] = Counter()
     for row in rows:
         key = _identity(row) if row["status"] in FAILED else None

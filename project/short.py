@@ -44,7 +44,7 @@ class Names:
     @classmethod
     def of(cls, warehouse: Warehouse) -> Names:
         """The names of all sources of a warehouse."""
-        titles = dict(warehouse.rows("SELECT uri, title FROM sources"))
+        titles: dict[str, str | None] = dict(warehouse.rows("SELECT uri, title FROM sources"))
         return cls(titles, titles=titles)
 
     def _words(self, uri: str) -> str:
