@@ -103,7 +103,7 @@ def _answers(
     )
     queries = statements("model")
     faster = warehouse.dicts(queries["faster"], plan.parameters)
-    groups = scaling.facts["groups"][:_LAWS]
+    groups = scaling.facts["groups"][:_SENTENCES]
     stated = [one for one in changed if one.facts["title"] not in SETTINGS]
     context = {
         "ranked": ranking(rows, plan, MOST),
@@ -111,7 +111,7 @@ def _answers(
         "faster": faster,
         "recompute": warehouse.dicts(queries["recompute"]),
         "effects": part_sentences(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
-        "scaling": part_sentences(names, "_scaling.j2", {"groups": groups})[:_SENTENCES],
+        "scaling": part_sentences(names, "_scaling.j2", {"groups": groups}),
     }
     if not context["ranked"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
