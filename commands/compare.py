@@ -93,7 +93,7 @@ def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[D
     if len(arguments) < 2:
         raise BenchError(
             "compare needs two sides, or --by COLUMN", why=f"{len(arguments)} given",
-            hint="bench compare OLD NEW, or bench compare --by tp PATH...; --by alone lists columns",
+            hint="bench compare OLD NEW, or bench compare --by tp PATH...; --by alone lists them",
         )  # fmt: skip
     if query.base is not None:
         raise BenchError("--base requires --by", hint="without --by, the first side is the base")

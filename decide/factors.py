@@ -79,7 +79,7 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
 
 
 def choices(rows: Sequence[Row]) -> list[str]:
-    """What runs differ in and can be compared by, each with its values: columns, flags, versions."""
+    """What differs between runs and can be compared: columns, flags, versions, with values."""
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         # A document is no system, though rows that state none are of one a document.
