@@ -65,7 +65,7 @@ def chart(
     ratio = parse_size(size) if size else None
     with source.opened(query.table) as warehouse:
         sources: dict[str, str] = dict(warehouse.rows("SELECT uri, sha256 FROM sources"))
-        names, left_out = Names(sources), 0
+        names, left_out = Names.of(warehouse), 0
         if name in _ANSWERS:
             answer = answered(warehouse, _ANSWERS[name], query)
             picture, left_out = drawing.PICTURES[name](names, answer), len(answer.left_out)

@@ -49,7 +49,11 @@ def compare(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="COLUMN", help="Compare the values of this column."),
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="Compare the values of this column; without one, list them.",
+        ),
     ] = None,
     base: Annotated[
         str | None, typer.Option("--base", metavar="VALUE", help="Value to compare against.")
@@ -89,7 +93,7 @@ def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[D
     if len(arguments) < 2:
         raise BenchError(
             "compare needs two sides, or --by COLUMN", why=f"{len(arguments)} given",
-            hint="bench compare OLD NEW, or bench compare --by LD_PRELOAD PATH...",
+            hint="bench compare OLD NEW, or bench compare --by tp PATH...; --by alone lists them",
         )  # fmt: skip
     if query.base is not None:
         raise BenchError("--base requires --by", hint="without --by, the first side is the base")
@@ -108,7 +112,7 @@ def _by_column(arguments: Sequence[str], source: Source, query: Query) -> tuple[
     if missing := [path for path in paths if not path.exists()]:
         raise BenchError(f"no such file: {missing[0]}", hint="with --by, all arguments are paths")
     with replace(source, paths=paths).opened(query.table) as warehouse:
-        made = compared(candidates(warehouse, query), query.by or "settings", query.base)
+        made = compared(candidates(warehouse, query), query.by or "", query.base)
         return made, names_of(warehouse)
 
 

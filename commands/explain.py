@@ -92,7 +92,7 @@ def explain(
             found = answer(
                 warehouse, root, what, query=query, every=every, facts=facts_of(warehouse, root)
             )
-        names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+        names = Names.of(warehouse)
     text = as_json(found, VERSION) if format is ExplainFormat.JSON else as_tree(found, names.short)
     emit(text, output, name="explain.txt")
     number = len(found.matches) + found.more

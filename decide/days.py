@@ -13,6 +13,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..vocabulary.format import difference, number, percent
 from ..vocabulary.format import tokens as as_tokens
+from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
 from .budget import SECONDS_A_DAY, Budget
@@ -302,4 +303,19 @@ def rates(
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     basis = f"{count} jobs, repeats" if count > 1 else "repeats"
     spread = f"±{percent(about - 1, 1)}" if about < 2 else f"{difference(about - 1)} each way"
+    # A spread known from few repeats may say what no device can do.
+    most = _at_peak(row, rate)
+    if most is not None and highest > most:
+        highest, spread = most, f"{spread}, at most the device's peak"
     return lowest, highest, f"{basis} ({spread})"
+
+
+def _at_peak(row: Row, rate: float) -> float | None:
+    """The rate at 100% MFU; None where no MFU is known, or the printed one is impossible."""
+    mfu = row.get("mfu")
+    if not mfu or mfu > 1:
+        return None
+    known = device_of(row["device"]) if row.get("peak_assumed") and row["device"] else None
+    # The number format is not stated: the highest peak of the device is the limit.
+    higher = max(known.peak.values()) / row["peak_tflops"] if known and row["peak_tflops"] else 1.0
+    return rate / float(mfu) * max(higher, 1.0)

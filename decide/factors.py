@@ -22,6 +22,8 @@ TOGETHER = (
 _SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _INNER = ("env", "versions", "arguments", "others")  # what a row holds for us
+_NAMED = ("env", "versions", "others")  # of these, what can be compared by
+_VALUES = 4  # of a column, where columns are listed
 _MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
 
 
@@ -68,11 +70,30 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
         meant = "world_size" if column.name == "ranks" else column.name
         if rows and meant in rows[0] and meant != word:
             return factor(meant, rows)
+    listed = choices(rows)
     raise BenchError(
-        f"nothing to compare by {name!r}", why="it is no column, environment flag or version here",
-        hint=f"flags here: {', '.join(flags) or 'none'}; "
-        f"columns: {', '.join([*others.values(), *CONFIGURATION])}",
+        f"nothing to compare by {name!r}" if word else "--by needs the name of a column",
+        why="it is no column, environment flag or version here" if word else "none is named",
+        hint=f"these differ here: {', '.join(listed)}" if listed else "nothing differs here",
     )  # fmt: skip
+
+
+def choices(rows: Sequence[Row]) -> list[str]:
+    """What differs between runs and can be compared: columns, flags, versions, with values."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        # A document is no system, though rows that state none are of one a document.
+        own = [(name, row[name]) for name in CONFIGURATION if name != "system" or row["device"]]
+        for name, value in (*own, *(pair for kind in _NAMED for pair in row[kind].items())):
+            if value is not None:
+                found.setdefault(name, {})[value_text(value)] = None
+    return [
+        f"{name} ({', '.join(shown[:_VALUES])}{', ...' if len(shown) > _VALUES else ''})"
+        for name, values in found.items()
+        # A flag that some runs lack differs as well.
+        if len(values) > 1 or any(name in row["env"] for row in rows)
+        for shown in [sorted(values, key=order)]
+    ]
 
 
 def level(row: Row, by: Factor) -> str:

@@ -17,6 +17,8 @@ from .rows import Decision, Row
 from .selection import select
 
 FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")
+# What tells runs apart that end alike.
+_CONFIGURED = ("size", "model", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs")
 _FINE = ("ok", "not_run")
 # What differs between two prints of one cause: numbers, addresses, places, the job.
 _PLACE = re.compile(r"^job \S+: |\(\S+:\d+\)|0x[0-9a-fA-F]+|(?:/[\w.@+=-]+){2,}|[\w./-]+:\d+")
@@ -34,12 +36,14 @@ def failures(warehouse: Warehouse, query: Query) -> Decision:
     narrowed = (query.model, query.where, query.document) != (None, None, None)
     rows = warehouse.dicts(text, {"all_jobs": not narrowed})
     times = ran(warehouse)
-    every = [_timed(row, times.get(row["run"], Ran())) for row in rows]
+    every: list[Row] = [_timed(row, times.get(row["run"], Ran())) for row in rows]
+    every, copies = _without_copies(every)
     dated = [row for row in every if since is None or (row["at"] and row["at"] >= since)]
     broken = sorted((row for row in dated if row["status"] in FAILED), key=_latest_first)
     counted = _recurring(broken)
     undated = [row for row in every if row["status"] in FAILED and row["at"] is None]
-    left = [{**row, "left_out": "no date is known"} for row in undated] if since else []
+    left: list[Row] = [{**row, "left_out": "no date is known"} for row in undated] if since else []
+    left += copies
     facts: dict[str, Any] = {
         "since": since,
         "runs": len(dated),
@@ -49,8 +53,46 @@ def failures(warehouse: Warehouse, query: Query) -> Decision:
         "unclear": sum(row["status"] not in (*FAILED, *_FINE) for row in dated),
         "dates": Counter(row["known_from"] for row in counted if row["known_from"]).most_common(),
         "undated": sum(row["at"] is None for row in counted),
+        "copies": len(copies),
     }
     return Decision("failures", tuple(counted), tuple(left), facts)
+
+
+def _without_copies(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows without failures that another source repeats, and those, each with its original.
+
+    A log and its excerpt end in the same second by the same line; a copied row of a table has the
+    same cause and configuration. A source alone repeats nothing: two rows of it are two runs.
+    """
+    first: dict[tuple[Any, ...], list[Row]] = {}
+    kept: list[Row] = []
+    copies: list[Row] = []
+    seen: Counter[tuple[str, tuple[Any, ...]]] = Counter()
+    for row in rows:
+        key = _identity(row) if row["status"] in FAILED else None
+        if key is None:
+            kept.append(row)
+            continue
+        at = seen[row["uri"], key]
+        seen[row["uri"], key] += 1
+        same = first.setdefault(key, [])
+        if at < len(same) and same[at]["uri"] != row["uri"]:
+            copies.append({**row, "left_out": f"copy of {same[at]['where']}"})
+        else:
+            same.append(row)
+            kept.append(row)
+    return kept, copies
+
+
+def _identity(row: Row) -> tuple[Any, ...] | None:
+    """Equal for two readings of one failed run; None where nothing shows that it is one."""
+    stated = tuple(row[name] for name in _CONFIGURED)
+    reason = " ".join((row["reason"] or "").split())
+    if row["origin"] == "log":
+        times = (row["began"], row["ended"])
+        return (row["status"], reason, times, stated) if row["known_from"] == "log" else None
+    known = sum(value is not None for value in stated)
+    return (row["status"], reason, stated) if row["origin"] == "row" and known > 3 else None
 
 
 def cause(status: str, reason: str | None) -> str | None:

@@ -25,19 +25,29 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
     Unless it has to be `whole`, any part that one source alone has will do.
     """
     uris = _uris(warehouse)
-    found = matching(uris, name.removeprefix("./"), whole)
+    found = _meant(warehouse, uris, name.removeprefix("./"), whole)
     if len(found) != 1 and os.path.exists(name):  # a path from here: uris are from the warehouse's
         found = _at_path(warehouse, uris, name) or found
     if len(found) == 1:
         return found[0]
-    raise _not_one(uris, found, name)
+    raise _not_one(Names.of(warehouse).short, uris, found, name)
 
 
-def _not_one(uris: Sequence[str], found: Sequence[str], name: str) -> BenchError:
+def _meant(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) -> list[str]:
+    """The uris that a name may mean; a short name that is printed means its source."""
+    found = matching(uris, name, whole)
+    if len(found) == 1:
+        return found
+    short = Names.of(warehouse).short
+    return [uri for uri in uris if short(uri) == name] or found
+
+
+def _not_one(
+    short: Callable[[str], str], uris: Sequence[str], found: Sequence[str], name: str
+) -> BenchError:
     """The error for a name of none or several sources; of none, the nearest are named."""
     from difflib import get_close_matches  # errors are rare, start-up is not
 
-    short = Names(uris).short
     if found:
         listed = ", ".join(map(short, found[:_LISTED]))
         return BenchError(f"several sources are called {name!r}", why=f"they are: {listed}",
@@ -90,7 +100,7 @@ def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:
 
 
 def _is_source(warehouse: Warehouse, name: str) -> bool:
-    return len(matching(_uris(warehouse), name, whole=True)) == 1
+    return len(_meant(warehouse, _uris(warehouse), name, whole=True)) == 1
 
 
 def _uris(warehouse: Warehouse) -> list[str]:

@@ -16,7 +16,7 @@ from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import compared, fields
-from ..vocabulary.hardware import device_of
+from ..vocabulary.hardware import device_of, one_spelling
 from ..vocabulary.slices import slice_of
 from .cost import powers
 from .other_columns import other_columns
@@ -58,6 +58,7 @@ _IN_COLUMNS = frozenset(
     if field.configuration and field.role in ("topology", "batch")
     for name in (field.name, *(one for one in field.arguments if isinstance(one, str)))
 )
+_SLICES = re.compile(r"\s*\d{1,4}x\s+")
 THREADS = "env OMP_NUM_THREADS"
 
 
@@ -214,12 +215,12 @@ def _settings(row: Row) -> str | None:
 
 @cache
 def system_of(device: str) -> str:
-    """The machine that a device is of: what it is called, of a slice of TPUs its generation."""
-    # v4-512 and v4-1024 are one machine in two sizes, and sizes are what scaling compares.
-    if part := slice_of(device):
+    """The machine that a device is of, in one spelling; of slices of TPUs their generation."""
+    # v4-512 and 2x v4-1024 are one machine in two sizes, and sizes are what scaling compares.
+    if part := slice_of(_SLICES.sub("", device)):
         known = device_of(part[0])
         return known.family if known else part[0]
-    return device
+    return one_spelling(device)
 
 
 def configuration(row: Row) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class ExplainContext:
         return self.cached(f"run {run_id}", lambda: run_context(self.warehouse, self.lines, run_id))
 
     def where(self, uri: str, line: int | None, *more: object) -> str:
-        """A place in the syntax of `bench explain`: 001:29, 001:29.days, 001:29:45."""
+        """A place in the syntax of `bench explain`: FILE:29, FILE:29.days, FILE:29:45."""
         return ":".join(
             str(part) for part in (self.names.short(uri), line, *more) if part is not None
         )
@@ -78,5 +78,5 @@ def explain_context(
     if (query.where, query.document, query.since) != (None, None, None):
         select(warehouse, Query(model=query.model))
     materialize_if_cheap(warehouse, *OF_SOURCES)
-    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    names = Names.of(warehouse)
     return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model)

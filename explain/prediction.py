@@ -35,7 +35,7 @@ def explain_prediction(
     # Without a query: a model that was not measured has no runs.
     context = explain_context(warehouse, root, Query())
     uris = {uri for match in matches for uri, _ in match.tree.places()}
-    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    names = Names.of(warehouse)
     notes = tuple(f"assumed: {names.within(text)}" for text in made.facts["assumed"])
     return Answer(WORD, WORD, tuple(matches), versions=tuple(context.versions(uris)), notes=notes)
 

@@ -11,7 +11,7 @@ from ..decide.best import cost_fronts
 from ..decide.budget import Budget, planned
 from ..decide.comparable import far_apart
 from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
-from ..decide.eligible import Candidates, candidates
+from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.query import Query
 from ..decide.rows import Decision, Row, with_dp
 from ..decide.selection import known_models, select
@@ -48,6 +48,7 @@ class Start:
     plan: Budget
     prices: Prices
     by: str  # tokens_per_s, days, cost, energy
+    known: Rows  # what the predictor is trained on
 
     @property
     def column(self) -> str:
@@ -111,7 +112,7 @@ def predicted(
     Raises BenchError without related measurements, or for an impossible configuration.
     """
     start = prepared(warehouse, query, request)
-    base, predictor, wanted = start.base, start.predictor, {**start.model, **request}
+    base, wanted = start.base, {**start.model, **request}
     if every:
         made = start.splits(request)
         if not made:
@@ -119,7 +120,10 @@ def predicted(
             raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
     else:
         made = [with_sizes(base, wanted)]
-    found, measured = start.rated(made), start.measured(made)
+    measured = start.measured(made)
+    alike = [row for row in measured if not every and split_of(row) == split_of(made[0])]
+    start, blind = _without(start, alike)
+    found, predictor = start.rated(made), start.predictor
     kept, left = start.ranked(found, measured) if every else (found, [])
     fronts = cost_fronts(kept, far_apart(kept), start.plan) if every else []
     facts: dict[str, Any] = {
@@ -129,10 +133,26 @@ def predicted(
         "model_stated": not start.model, "assumed": _assumptions(found[0]),
         "unused": len(predictor.left_out), "failures": predictor.failures,
         "cost_fronts": fronts, "front_models": False,
-        "alike": [row for row in measured if not every and split_of(row) == split_of(made[0])],
+        "alike": alike, "blind": blind,
         **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
+
+
+def _without(start: Start, alike: Sequence[Row]) -> tuple[Start, bool]:
+    """A basis that does not know the runs of what is asked for: a prediction that rests on the
+    measurement would only hand it back. False where too few runs are left without them."""
+    if not alike:
+        return start, False
+    runs = {row["run"] for row in alike}
+    kept = [row for row in start.known.kept if row["run"] not in runs]
+    try:
+        predictor = trained(kept, start.known.left_out, system_of(start.base))
+    except BenchError:
+        return start, False
+    # A machine that was not steady stays so, whatever the prediction rests on.
+    jobs = (start.predictor.rows, start.predictor.pace.settings)
+    return replace(start, predictor=replace(predictor, jobs=jobs)), True
 
 
 def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> Start:
@@ -159,7 +179,7 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
     if model:  # other documents plan the training of other models
         warehouse.rows("DELETE FROM selected WHERE uri <> ?", [base["uri"]])
     plan = planned(warehouse, query)
-    return Start(model, base, rows, predictor, plan, query.prices, query.by or SPEED)
+    return Start(model, base, rows, predictor, plan, query.prices, query.by or SPEED, known)
 
 
 def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:

@@ -142,7 +142,7 @@ def _words(row: Row) -> str:
 def _changes(base: Row, row: Row) -> str:
     names = {"nodes": "nodes", "dp": "DP", "tp": "TP", "pp": "PP", "mbs": "MBS"}
     moved = [
-        f"{title} {base[name]} → {row[name]}"
+        f"{title} {row[name]}" if base[name] is None else f"{title} {base[name]} → {row[name]}"
         for name, title in names.items()
         if base[name] != row[name]
     ]

@@ -40,6 +40,8 @@ class Predictor:
     failures: int  # number of training runs out of memory
     widths: Widths = field(repr=False)
     memory_widths: Widths | None = field(default=None, repr=False)
+    # The runs that tell how steady the machine was, if these are others than the training runs.
+    jobs: tuple[Sequence[Row], Sequence[Setting]] | None = field(default=None, repr=False)
 
     def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
         """Rows of configurations with their predictions; raises BenchError for one without a basis:
@@ -56,7 +58,7 @@ class Predictor:
             self._refuse_far(one)
             of = reach(self.pace.settings, one)
             width, by = self.widths.width(of, one.system, covariance[at, at])
-            jobs = apart(self.rows, self.pace.settings, one)
+            jobs = apart(*(self.jobs or (self.rows, self.pace.settings)), one)
             middle = float(mean[at])
             ends = (middle - width, middle + width)
             ends = jobs.ends(middle, width) if jobs else ends

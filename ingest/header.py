@@ -20,6 +20,11 @@ TOPOLOGY_COLUMNS = frozenset(field.name for field in _STATED if field.table == "
 _CASTS = {"INTEGER": "integer", "BIGINT": "bigint", "BOOLEAN": "boolean"}  # of arguments
 MOST_SAMPLES = 10**8  # of a training; of tokens there are more
 ENDLESS = 2**31  # epochs, where a trainer prints the largest number that it knows
+# Another process printed into the line: what stands behind the value is not of it, and where the
+# value ends cannot be known (`False.....`, `Nonedeepspeed_ccl_comm`, `0.001deepspeed info`).
+_GLUED = re.compile(
+    r"(?:True|False|None)[^\s,;:)\]}]|[-+]?\d++(?:\.\d*+(?:[eE][-+]?\d++)?[A-Za-z]{3}|\.?\[)|[^.]*+\.{4}"
+)
 NO_FACTS = frozenset(("more", "memory", "printed_at"))
 
 
@@ -66,6 +71,10 @@ class Header:
 
         Settings of other blocks go by the name of the block and their own.
         """
+        if scope == "arguments" and _GLUED.match(value):
+            message = f"argument {own} is left out: another process printed into its line"
+            self.rows.warn("argument_garbled", message, line)
+            return
         name = own if scope == "arguments" else f"{scope}.{own}"
         if name in self.arguments:
             if scope == "arguments":

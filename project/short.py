@@ -1,5 +1,6 @@
-"""Short names of sources for display: the alias of `bench.toml`, `001` of `001_1.3b.md`, else the
-file name (its last parts if it encodes a path: `OWNER__REPO__NAME.md`), else the path."""
+"""Short names of sources for display: the alias of `bench.toml`, `1.3b` of `001_1.3b.md`, the title
+of `001.md`, else the file name (its last parts if it encodes a path: `OWNER__REPO__NAME.md`), else
+the path."""
 
 from __future__ import annotations
 
@@ -7,21 +8,31 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from ..schema.warehouse import Warehouse
 from .settings import aliased, read_settings
+
+_TITLE = 40  # letters of a title that name a source
 
 
 class Names:
     """The shortest name of each source that is unique in the warehouse.
 
     `aliases`, by path or file name, have precedence; None: those of the nearest `bench.toml`.
+    `titles`, by path, name sources whose file name is only a number.
     """
 
-    def __init__(self, uris: Iterable[str], aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        uris: Iterable[str],
+        aliases: Mapping[str, str] | None = None,
+        titles: Mapping[str, str | None] | None = None,
+    ) -> None:
+        self._titles = titles or {}
         self._uris = frozenset(uris)
         known = read_settings().aliases if aliases is None else aliases
         self._short = aliased(self._uris, known) if known else {}
         left = sorted(self._uris - self._short.keys())
-        for shorten in (_number, _last, _stem, _file):
+        for shorten in (self._words, _last, _stem, _file):
             count = Counter(map(shorten, left))
             self._short |= {
                 uri: name
@@ -29,6 +40,20 @@ class Names:
                 if (name := shorten(uri)) and count[name] == 1 and name not in known.values()
             }
             left = [uri for uri in left if uri not in self._short]
+
+    @classmethod
+    def of(cls, warehouse: Warehouse) -> Names:
+        """The names of all sources of a warehouse."""
+        titles: dict[str, str | None] = dict(warehouse.rows("SELECT uri, title FROM sources"))
+        return cls(titles, titles=titles)
+
+    def _words(self, uri: str) -> str:
+        """What a numbered file is about: a number alone says nothing."""
+        stem = _stem(uri)
+        if stem.isdecimal():
+            return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_")
+        found = re.fullmatch(r"0\d{1,3}[_-](\w.*)", stem)
+        return found[1] if found else ""
 
     def short(self, uri: str) -> str:
         """The short name of a source; the uri if nothing shorter is unique."""
@@ -48,11 +73,6 @@ class Names:
         for uri in sorted(self._short, key=len, reverse=True):
             text = text.replace(f"{uri}:", f"{self._short[uri]}:")
         return text
-
-
-def _number(uri: str) -> str:
-    found = re.match(r"(0\d{1,3})[_-]", _file(uri))
-    return found[1] if found else ""
 
 
 def _stem(uri: str) -> str:

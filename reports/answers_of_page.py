@@ -59,17 +59,19 @@ class PageRuns:
         found = self.reduced.longest(_MOST) if self.most else None
         most = self.most and _MOST
         groups = curves(self.chosen, most) if found is None else summaries(found, most)
-        return self._sentences("_scaling.j2", {"groups": groups})
+        if self.most:
+            groups = groups[:_MOST]
+        return self._sentences("_scaling.j2", {"groups": groups}, _MOST + 1)
 
     def seconds(self) -> dict[str, float]:
         """Step times implied by printed TFLOPs, by run id, for runs that state none."""
         return implied_seconds(self.warehouse)
 
-    def _sentences(self, template: str, context: Mapping[str, Any]) -> list[str]:
+    def _sentences(self, template: str, context: Mapping[str, Any], most: int = _MOST) -> list[str]:
         from .computed.sentences import part_sentences
 
         found = part_sentences(self.names, template, context)
-        return found[:_MOST] if self.most else found
+        return found[:most] if self.most else found
 
 
 def implied_seconds(warehouse: Warehouse) -> dict[str, float]:

@@ -88,7 +88,7 @@ def page(
         "listed": LIST_ROWS if most else None,
     }
     rows = _run_all(warehouse, report, {**plan.parameters, **limits})
-    names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    names = Names.of(warehouse)
     runs = PageRuns(warehouse, query, plan, names, most)
     context = {
         **rows,

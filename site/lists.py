@@ -233,7 +233,7 @@ def compare_page(content: Content) -> Page:
     rows = [row for row in content.rows if row["step_time_s"] and row["run"] in content.with_pages][
         :2
     ]
-    places = [content.place(row) for row in rows]
+    places = [content.typed(row) for row in rows]
     return {
         "title": "Compare runs",
         "places": places if len(places) == 2 else ["FILE:LINE", "FILE:LINE"],

@@ -22,6 +22,7 @@ from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
+from .apart import names_apart
 from .doubts import Doubts, doubts_of_site
 from .labels import Labels
 from .text import ShownNames, Slugs, Text
@@ -97,11 +98,22 @@ class Content(Labels):
         return found
 
     def place(self, row: Row) -> str:
-        """The name of a run by its place, cached."""
+        """The name of a run by its place, cached; of several in a line with what differs."""
         run = row["run"]
         if (known := self._places.get(run)) is None:
-            known = self._places[run] = super().place(row)
+            known = super().place(row)
+            if apart := self._apart.get(run):
+                known = f"{known} ({self.text.line(apart, 60)})"
+            self._places[run] = known
         return known
+
+    def typed(self, row: Row) -> str:
+        """What names a run to a command: its place, its id where several share it."""
+        return self.id(row["run"]) if row["run"] in self._apart else super().place(row)
+
+    @cached_property
+    def _apart(self) -> dict[str, str]:
+        return names_apart(self.rows)
 
     def href(self, run: str) -> str:
         """The link to the page of a run; without one, to its line."""

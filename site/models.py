@@ -103,7 +103,7 @@ def _answers(
     )
     queries = statements("model")
     faster = warehouse.dicts(queries["faster"], plan.parameters)
-    groups = scaling.facts["groups"][:_LAWS]
+    groups = scaling.facts["groups"][:_SENTENCES]
     stated = [one for one in changed if one.facts["title"] not in SETTINGS]
     context = {
         "ranked": ranking(rows, plan, MOST),
@@ -111,7 +111,7 @@ def _answers(
         "faster": faster,
         "recompute": warehouse.dicts(queries["recompute"]),
         "effects": part_sentences(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
-        "scaling": part_sentences(names, "_scaling.j2", {"groups": groups})[:_SENTENCES],
+        "scaling": part_sentences(names, "_scaling.j2", {"groups": groups}),
     }
     if not context["ranked"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
@@ -140,7 +140,7 @@ def as_html(content: Content, markdown: str, rows: Sequence[Row], root: str = ".
 
 
 def linked(content: Content, html: str, uris: set[str], root: str = "../") -> str:
-    """The HTML with places such as 001:27 linked."""
+    """The HTML with places such as 1.3b_benchmarking:27 linked."""
     names = {str(escape(content.text.line(content.names.short(uri), 200))): uri for uri in uris}
     if not names:
         return html

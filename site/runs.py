@@ -52,7 +52,7 @@ def run_page(
             (content.names.path(one["uri"]), one["rule"], content.source_href(one["uri"]))
             for one in details.companions.get(run, ())
         ],
-        "command": f"bench explain {typed(content.place(row))}",
+        "command": f"bench explain {typed(content.typed(row))}",
     }
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape as _escape
+from typing import Any
 
 from markupsafe import Markup
 
@@ -74,9 +75,12 @@ class Text:
 class ShownNames(Names):
     """Short names of sources, made from their scrubbed paths."""
 
-    def __init__(self, uris: Iterable[str], text: Text) -> None:
-        self._shown = {uri: text.uri(uri) for uri in uris}
-        super().__init__(self._shown.values())
+    def __init__(self, sources: Mapping[str, Mapping[str, Any]], text: Text) -> None:
+        self._shown = {uri: text.uri(uri) for uri in sources}
+        titles = {
+            shown: text.line(sources[uri]["title"] or "") for uri, shown in self._shown.items()
+        }
+        super().__init__(self._shown.values(), titles=titles)
         self._by_length = sorted(self._shown, key=len, reverse=True)
 
     def short(self, uri: str) -> str:
@@ -84,7 +88,7 @@ class ShownNames(Names):
         return super().short(self._shown.get(uri, uri))
 
     def at(self, uri: str, line: int | None) -> str:
-        """The place of a line: 001:27."""
+        """The place of a line: 1.3b_benchmarking:27."""
         return f"{self.short(uri)}:{line}" if line else self.short(uri)
 
     def system(self, name: str) -> str:

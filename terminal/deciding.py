@@ -69,7 +69,7 @@ def show_first(answer: Answer, source: Source) -> str:
     """The command line that shows the first run of an answer."""
     shown = zip(answer.cells, answer.rows, strict=False)
     where = next((str(cell["where"]) for cell, row in shown if row["run"]), "FILE:LINE")
-    # A place may count further ones: 003:12 +2
+    # A place may count further ones: check_tcmalloc:12 +2
     words = ("bench", "show", re.sub(r" \+\d+$", "", where), *map(str, source.paths))
     return shlex.join(words)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..schema.errors import BenchError
 from ..vocabulary.format import counted
 from .answers import fitted, write
-from .messages import info
+from .messages import Waiting, info
 from .source import Source
 from .tables import Format, emit
 
@@ -34,7 +34,7 @@ def predict(
     from ..foresight.answers import predicted
     from ..reports.computed import names_of, presented
 
-    with source.opened(query.table) as warehouse:
+    with source.opened(query.table) as warehouse, Waiting("predicting"):
         made = predicted(warehouse, query, checked_sizes(sizes), every)
         names = names_of(warehouse)
     if output is not None and output.suffix.lower() in _PICTURES:
@@ -76,7 +76,7 @@ def plan(
     from ..foresight.planning import Limits, proposed
     from ..reports.computed import names_of, presented
 
-    with source.opened(query.table) as warehouse:
+    with source.opened(query.table) as warehouse, Waiting("weighing the runs to propose"):
         made = proposed(warehouse, query, checked_sizes(sizes), count, Limits(*limits))
         names = names_of(warehouse)
     answer = presented(made, names)

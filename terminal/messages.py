@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -196,6 +197,31 @@ class Progress:
     def _line(self) -> str:
         share = f"/{self.total:,} ({100 * self.done // self.total}%)" if self.total else ""
         return " ".join(_line(self.label).split()) + f" {self.done:,}{share}"
+
+
+class Waiting(Progress):
+    """The seconds that a step takes which counts nothing, from the first second on."""
+
+    def __enter__(self) -> Waiting:
+        super().__enter__()
+        self._ended = threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+        if not volume.quiet and _is_terminal(sys.stderr):
+            self._clock.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        if self._clock.is_alive():
+            self._clock.join()
+        super().__exit__(*error)
+
+    def _tick(self) -> None:
+        while not self._ended.wait(1.0):
+            self.advance()
+
+    def _line(self) -> str:
+        return f"{_line(self.label)}: {time.monotonic() - self._began:.0f} s"
 
 
 _live: list[Progress] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
 BY_NAME = {name: shared for shared in SHARED.values() for name in shared.names}
+_LISTING = {"compare": ("--by",)}  # options that list their choices if no value is given
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -48,7 +49,8 @@ class Commands(TyperGroup):
             if not ctx.resilient_parsing:
                 ctx.fail(f"Option {rest[0]!r} requires an argument.")
             rest = []
-        return super().parse_args(ctx, [*own, *rest[:1], *moved, *rest[1:]] if rest else own)
+        words = list(_completed(rest))
+        return super().parse_args(ctx, [*own, *words[:1], *moved, *words[1:]] if rest else own)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
         """A command by name or alias; plain option values skip validation."""
@@ -83,6 +85,15 @@ class Commands(TyperGroup):
         super().format_options(ctx, formatter)
         with formatter.section("Shared options (before or after the command)"):
             formatter.write_dl([(_term(shared), shared.help) for shared in SHARED.values()])
+
+
+def _completed(words: list[str]) -> Iterator[str]:
+    """The words, with an empty value for an option that lists its choices where it has none."""
+    listing = _LISTING.get(words[0], ()) if words else ()
+    for at, word in enumerate(words):
+        yield word
+        if word in listing and (words[at + 1 : at + 2] or ["-"])[0].startswith("-"):
+            yield ""
 
 
 def _docstring(package: str, name: str) -> str | None:

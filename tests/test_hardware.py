@@ -2,7 +2,14 @@
 
 import pytest
 
-from bench.vocabulary.hardware import Device, device_of, device_pattern, devices, peak_tflops
+from bench.vocabulary.hardware import (
+    Device,
+    device_of,
+    device_pattern,
+    devices,
+    one_spelling,
+    peak_tflops,
+)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +102,31 @@ def test_a_device_without_a_known_peak_is_called_as_written(name: str) -> None:
     found = device_pattern().search(f"on 8 {name} GPUs")
     assert found is not None and found["device"] == name
     assert peak_tflops(name, "bf16") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        (
+            "A100-80GB",
+            ["A100 80G", "nvidia_a100-sxm4-80gb", "A100-SXM4-80GB", "NVIDIA A100 (80 GB)"],
+        ),
+        ("A100-40GB", ["A100-40GB", "Tesla A100 40GB"]),
+        ("A100", ["A100", "DGX A100"]),
+        (
+            "H100",
+            ["H100", "NVIDIA H100 80GB HBM3", "NVIDIA H100-SXM5-80GB", "H100 80G", "HGX H100"],
+        ),
+        ("H100-PCIe", ["H100 PCIe", "NVIDIA H100-PCIe 80GB"]),
+        ("H800", ["H800", "NVIDIA_H800", "H800-80GB"]),
+        ("H200", ["H200", "NVIDIA H200 141GB HBM3e"]),
+        ("MI250X", ["MI250X", "AMD Instinct MI250X"]),
+        ("V100-32GB", ["V100-32GB", "Tesla V100-SXM2-32GB"]),
+        ("A100-PCIe-40GB", ["A100-PCIE-40GB", "NVIDIA A100 PCIe 40GB"]),
+        ("MI250X GCD", ["MI250X GCD"]),
+        ("H100 at 500W", ["H100 at 500W"]),
+        ("SX-9", ["SX-9"]),
+    ],
+)
+def test_spellings_of_a_device_are_one(name: str, spellings: list[str]) -> None:
+    assert [one_spelling(one) for one in spellings] == [name] * len(spellings)

@@ -1,5 +1,7 @@
 """What trainers say of a run before it trains: model, device, mesh, precision."""
 
+import pytest
+
 from bench.schema.rows import Row
 from tests.logs import header, iteration
 from tests.test_log_steps import read, rows
@@ -36,6 +38,38 @@ def test_the_mesh_of_torchtitan_is_the_topology() -> None:
 def test_the_precision_of_neox_is_its_dtype() -> None:
     run = stated(NEOX)
     assert (run["dtype"], run["tp"], run["pp"], run["gbs"]) == ("bf16", 2, 4, 128)
+
+
+@pytest.mark.parametrize(
+    ("printed", "kept"),
+    [
+        ("False.....", None),
+        ("Nonedeepspeed_ccl_comm", None),
+        ("0.001deepspeed info", None),
+        ("1['/venv/lib/torch']", None),
+        ("100...................", None),
+        ("True  attention_dropout .......... 0.1", None),
+        ("False", "False"),
+        ("1.0e-05", "1.0e-05"),
+        ("(0.9, 0.95)", "(0.9, 0.95)"),
+        ("./run/v1.2", "./run/v1.2"),
+        ("125m_zero", "125m_zero"),
+        ("949,50,1", "949,50,1"),
+    ],
+)
+def test_a_line_that_another_process_printed_into_states_no_argument(
+    printed: str, kept: str | None
+) -> None:
+    log = read(
+        "------------------------ arguments ------------------------",
+        f"  setting ......................................... {printed}",
+        "-------------------- end of arguments ---------------------",
+        iteration(1),
+    )
+    facts = {row["field"]: row["raw"] for row in rows(log, "facts")}
+    assert facts.get("setting") == kept
+    warned = [row["code"] for row in rows(log, "warnings")]
+    assert warned.count("argument_garbled") == (kept is None)
 
 
 def test_a_setting_of_deepspeed_over_several_lines_carries_no_measurement() -> None:

@@ -33,7 +33,9 @@ def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
     table(tmp_path / "sweep.md", [_row(mbs=2, time=20.0), _row(mbs=2, time=21.0)])
     asked = ("predict", "sweep.md", "--format", "md")
     done = quick(tmp_path, *asked, "--mbs", "2")
-    assert "Measured already: 20.00 s/it (sweep:8), 21.00 s/it (sweep:9)." in done.out, done.out
+    assert (
+        "Measured: 20.00 s/it (sweep:8), 21.00 s/it (sweep:9). No other run is left" in done.out
+    ), done.out
     assert "No run could be held out" in done.out
     far = quick(tmp_path, *asked, "--nodes", "10")
     assert "This is 5.0 times beyond" in far.out, far.out
@@ -52,9 +54,9 @@ def test_settings_that_were_not_asked_for_are_another_configuration(tmp_path: Pa
     table(tmp_path / "sweep.md", [_row(mbs, 20.0 + mbs) for mbs in (1, 2, 4)], head)
     asked = ("predict", "sweep.md", "--mbs", "2", "--format", "md")
     done = quick(tmp_path, *asked)
-    assert "ZeRO 1" in done.out and "Measured already: 22.00 s/it" in done.out, done.text
+    assert "ZeRO 1" in done.out and "Measured: 22.00 s/it" in done.out, done.text
     other = quick(tmp_path, *asked, "--zero-stage", "3")
-    assert "ZeRO 3" in other.out and "Measured already" not in other.out, other.text
+    assert "ZeRO 3" in other.out and "Measured: " not in other.out, other.text
     told(quick(tmp_path, *asked, "--dtype", "int3"), 2, "--dtype 'int3' is unknown")
 
 
@@ -67,7 +69,7 @@ def test_days_are_not_pooled(tmp_path: Path) -> None:
     [row] = json.loads(done.out)
     assert row["step_time_s"] == pytest.approx(15.0, rel=0.03) and row["step_time_high"] < 20.0
     said = quick(tmp_path, "predict", "sweep.md", "--mbs", "2", "--format", "md").out
-    assert "Measured already: 15.00 s/it (sweep:12)." in said, said
+    assert "Measured: 15.00 s/it (sweep:12). The prediction does not use it." in said, said
 
 
 def test_zero_that_no_source_states_is_said(tmp_path: Path) -> None:

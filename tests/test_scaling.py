@@ -190,7 +190,7 @@ def test_without_a_batch_nobody_knows_how_it_scales(folder: Path) -> None:
     _neox(folder / "a.md", [(12, "-", 75.2), (24, "-", 150.4)])
     assert {row["scaling"] for row in answer(folder, "report", "scaling", "a.md")} == {"unknown"}
     said = quick(folder, "report", "scaling", "a.md").out
-    assert "The global batch size is not stated, so this may be strong or weak scaling." in said
+    assert "This may be either strong or weak scaling: no global batch size is stated." in said
     assert "GBS None" not in said
 
 

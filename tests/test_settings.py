@@ -6,6 +6,7 @@ import pytest
 
 from bench.project.settings import Settings, find_db, find_templates, read_settings
 from bench.schema.errors import BenchError
+from tests.program import quick
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +89,22 @@ def test_an_alias_is_the_name_of_a_source(tmp_path: Path, monkeypatch: pytest.Mo
         [uris[0]], [uris[1]], [uris[3]],
     ]  # fmt: skip
     assert Names(uris, {}).short("runs/a.md") == "a"
+
+
+def test_a_number_alone_names_no_source(tmp_path: Path) -> None:
+    """It goes by its words, and where it has none by its title; the number still finds it."""
+    from bench.project.short import Names
+
+    uris = ["a/001_1.3b.md", "a/002.md", "a/003.md", "a/20240501.md"]
+    titles = dict.fromkeys(uris, None) | {"a/002.md": "Sweep on `H100`, May"}
+    names = Names(uris, {}, titles)
+    assert [names.short(uri) for uri in uris] == ["1.3b", "Sweep_on_H100_May", "003", "20240501"]
+    rows = (
+        "| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it |\n|---|---|---|---|---|---|---|---|\n"
+    )
+    (tmp_path / "002.md").write_text(
+        f"# Sweep of May\n\n{rows}| 1 | 1.3B | 8 | 1 | 1 | 1 | 64 | 2.5 |\n"
+    )
+    assert "Sweep_of_May:5" in quick(tmp_path, "best", "002.md", "--model", "1.3B").out
+    for name in ("002", "Sweep_of_May", "Sweep_of_May:5"):
+        assert quick(tmp_path, "show", name, "002.md").code == 0

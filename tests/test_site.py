@@ -170,10 +170,12 @@ def test_a_page_says_all_without_the_script(site: Path, pages: dict[str, Read]) 
     model = (site / "models" / "1.3b.html").read_text()
     assert "96.4 days" in model and 'href="../runs/' in model and "<svg" in model
     run = next(
-        page for path, page in pages.items() if path.startswith("runs/") and "004:44" in page.text
+        page
+        for path, page in pages.items()
+        if path.startswith("runs/") and "tr3m-1B3:44" in page.text
     )
     assert "Days to train" in run.text and "tokens_per_step / step_time_s" in run.text
-    assert "sources/004.html#L44" in "".join(run.hrefs)
+    assert "sources/tr3m-1b3.html#L44" in "".join(run.hrefs)
 
 
 def test_a_spike_of_one_step_survives_the_buckets(site: Path) -> None:
@@ -296,3 +298,17 @@ def test_ticks_are_told_apart(values: list[float], log: bool, texts: list[str]) 
     shown = [text for _, text in made.ticks]
     assert len({*shown}) == len(shown)
     assert {*texts} <= {*shown} or shown == texts
+
+
+def test_runs_of_one_line_have_names_of_their_own(folder: Path) -> None:
+    (folder / "wide.md").write_text(
+        "# 7B on A100\n\n| GPUs | 8 | 16 | 1024 |\n|---|---|---|---|\n"
+        "| Tokens/s/GPU | 4078 | 3939 | 3625 |\n| TFLOPs | 193 | 191 | 184 |\n"
+    )
+    assert quick(folder, "site", "wide.md", "-o", "public").code == 0
+    titles = {
+        found[1]
+        for page in (folder / "public" / "runs").glob("*.html")
+        if (found := re.search(r"<h1[^>]*>(.*?)(?: <span|</h1>)", page.read_text("utf-8")))
+    }
+    assert titles == {f"wide:3 ({n} devices)" for n in ("8", "16", "1,024")}

@@ -95,7 +95,22 @@ def test_ticked_runs_are_compared(opens: Opens, site: Path) -> None:
     ids = [boxes.nth(at).get_attribute("value") for at in (0, 3)]
     for at in (0, 3):
         boxes.nth(at).check()
-    expect(page.locator(".basket")).to_contain_text("2 runs ticked")
+    bar = page.locator(".basket")
+    expect(bar).to_contain_text("2 runs ticked")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    ends = "document.querySelector('footer').getBoundingClientRect().bottom"
+    assert page.evaluate(ends) <= page.evaluate(
+        "document.querySelector('.basket').getBoundingClientRect().top + 1"
+    ), "at its end the page has room for the bar"
+    bar.get_by_label("Hide this bar").click()
+    expect(bar).to_be_hidden()
+    boxes.nth(3).uncheck()
+    boxes.nth(3).check()
+    expect(bar).to_be_visible()
+    address = page.url
+    page.goto(f"{site.as_uri()}/sources.html")
+    expect(bar).to_be_hidden()
+    page.goto(address)
     page.locator(".basket a").click()
     page.wait_for_url("**/compare.html*")
     assert page.evaluate("location.hash") == f"#runs={','.join(map(str, ids))}"

@@ -132,6 +132,17 @@ def test_no_kind_of_page_is_wider_than_the_window(
             page.screenshot(path=kept / f"{name}-{width}-{theme}.png")
 
 
+def test_a_phone_shows_the_whole_menu_and_what_a_finding_rests_on(opens: Opens) -> None:
+    page = opens("findings.html", viewport={"width": 390, "height": 844})
+    boxes = [one.bounding_box() for one in page.locator(".pages a").all()]
+    assert len(boxes) == 7
+    boxes += [
+        one.bounding_box() for one in page.locator("#findings tbody tr:nth-child(1) td").all()
+    ]
+    for box in boxes:
+        assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= 390)
+
+
 @pytest.mark.skipif(not AXE.is_file(), reason="NOT TESTED: axe-core is not installed (npm)")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)

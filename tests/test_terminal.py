@@ -242,6 +242,16 @@ def test_progress_on_a_terminal_is_gone_at_the_end() -> None:
     assert shown.endswith(b"\r\x1b[K") and shown.count(b"reading") <= 3
 
 
+def test_a_step_that_counts_nothing_shows_its_seconds() -> None:
+    code = (
+        "import time\nfrom bench.terminal.messages import Waiting\n"
+        "with Waiting('fitting'): time.sleep({})\nimport sys; print('done', file=sys.stderr)\n"
+    )
+    shown = on_a_terminal(code.format(1.3))
+    assert shown.startswith(b"\r\x1b[Kfitting: 1 s") and shown.endswith(b"\r\x1b[Kdone\r\n")
+    assert on_a_terminal(code.format(0.1)) == b"done\r\n", "what is quick says nothing"
+
+
 def test_progress_elsewhere_says_nothing_unless_verbose(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -187,3 +187,17 @@ def test_what_is_told_apart_is_what_effects_find(known: Spread | None) -> None:
         assert apart == (None if p is None else p < LEVEL), (before, after)
         found.add(apart)
     assert found >= {True, False}
+
+
+def test_a_spread_of_few_runs_says_so_and_exceeds_no_peak(folder: Path) -> None:
+    """One configuration took once twice as long: still no job is faster than its device."""
+    head = "| Devices | Size | DP | TP | PP | MBS | GBS | Seq len | Sec/it |"
+    rows = [(64, 4.0), (64, 8.0), (32, 9.0)]
+    lines = [f"| {n} | 1.3B | {n} | 1 | 1 | 4 | 512 | 2048 | {time} |" for n, time in rows]
+    text = "\n".join(["# Sweep on A100-80GB in bf16", "", head, "|" + "---|" * 9, *lines, ""])
+    (folder / "a.md").write_text(text)
+    said = quick(folder, "days", "a.md", "--tokens", "100B").out
+    assert "rests on only 2 runs (a:5, a:6)" in said and "prove nothing" in said
+    assert "at most the device's peak" in said
+    for row in answer(folder, "days", "a.md", "--tokens", "100B"):
+        assert row["days_low"] >= row["days"] * row["mfu"] * 0.999

@@ -64,6 +64,27 @@ def test_what_is_said_first(failed: Path) -> None:
     assert "2 ended alike from 2024-05-01 to 2024-05-08" in text and "all on n3" in text
 
 
+def test_a_failure_of_a_log_and_of_its_copy_is_one(failed: Path) -> None:
+    """Not so where the clock differs: the same job can fail the same way twice."""
+    text = (failed / "a.log").read_text()
+    (failed / "a_excerpt.log").write_text(text + "\ncopied by hand\n")
+    (failed / "again.log").write_text(text.replace("2024-05-01", "2024-05-02"))
+    done = quick(failed, "failures", ".").out
+    assert done.splitlines()[0] == "4 of 5 runs failed: 3 oom, 1 fail."
+    assert "1 failure is read twice" in done
+    [copy] = [row for row in asked(failed) if row["left_out"]]
+    assert copy["left_out"].startswith("copy of ") and "a.log" in copy["left_out"]
+
+
+def test_a_failed_row_of_a_copied_table_is_one(folder: Path) -> None:
+    head = "| Nodes | Size | DP | TP | PP | MBS | GBS | TFLOPs | Notes |\n|" + "---|" * 9 + "\n"
+    rows = [f"| {nodes} | 13B | {nodes} | 4 | 2 | 1 | 64 | OOM | |\n" for nodes in (4, 8, 8)]
+    (folder / "a.md").write_text("# Sweep on A100\n\n" + head + "".join(rows))
+    (folder / "b.md").write_text("# Sweep on A100, again\n\n" + head + "".join(rows))
+    first = quick(folder, "failures", ".").out.splitlines()[0]
+    assert first == "3 of 3 runs failed: 3 oom.", "a row that a table has twice is two runs"
+
+
 def test_since_counts_from_when_runs_ran(failed: Path) -> None:
     """All were read just now."""
     assert len(asked(failed, "--since", "2024-05-03")) == 2

@@ -66,6 +66,41 @@ def _searched(text: str) -> Device | None:
 _known = lru_cache(maxsize=1024)(_searched)
 
 
+@lru_cache(maxsize=1024)
+def one_spelling(text: str) -> str:
+    """The name that all spellings of a device share, with the memory where its kind is sold with
+    several: A100-80GB of `A100 80G` and `nvidia_a100-sxm4-80gb`. A text that says more than the
+    device (`H100 at 500W`, `MI250X GCD`) stays as it is: it may be another machine.
+    """
+    device = device_of(text)
+    found = (
+        re.search(rf"(?<![A-Za-z0-9])(?:{'|'.join(device.names)})", text, re.I) if device else None
+    )
+    if device is None or found is None:
+        return text
+    rest = text[: found.start()] + " " + text[found.end() :]
+    memory = _MEMORY.search(rest)
+    rest = _MEMORY.sub(" ", rest, count=1)
+    if _SAYS_MORE.search(_PLAIN.sub(" ", rest.replace("_", " "))):
+        return text
+    alone = sum(one.family == device.family for one in devices()) == 1
+    name = device.family if alone else device.name
+    form = "" if "PCIe" in name or not re.search("pcie", rest, re.I) else "-PCIe"
+    usual = device.memory_gib or _file()["usual_memory_gib"].get(device.name)
+    size = f"-{memory[1]}GB" if memory and float(memory[1]) != usual else ""
+    return f"{name}{form}{size}"
+
+
+# What a spelling of a device adds to its name: maker, board, form, kind of memory.
+_PLAIN = re.compile(
+    r"(?<![A-Za-z0-9])(?:NVIDIA|AMD|Intel|Google|Instinct|Tesla|GeForce|GPUs?|DGX|HGX|OAM|Cloud"
+    r"|SXM\d?|PCIe|HBM3e?)(?![A-Za-z0-9])",
+    re.I,
+)
+_MEMORY = re.compile(r"(?<![A-Za-z0-9])(\d{1,4})[ -]?(?:GiB|GB|G)(?![A-Za-z0-9])", re.I)
+_SAYS_MORE = re.compile(r"[A-Za-z0-9]")
+
+
 def peak_tflops(text: str, dtype: str) -> float | None:
     """Dense peak of one device in TFLOP/s; None if the device or its dtype is unknown."""
     device = device_of(text)

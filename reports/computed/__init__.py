@@ -89,4 +89,4 @@ def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
 
 def names_of(warehouse: Warehouse) -> Names:
     """The short names of the warehouse's sources."""
-    return Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+    return Names.of(warehouse)

@@ -8,11 +8,21 @@ const basket = {
   ids: remember("sessionStorage", "basket")
     .split(",")
     .filter((id) => SAFE_ID.test(id)),
+  away: remember("sessionStorage", "basket.away") === "1",
 
   /** @param {string[]} ids */
   set(ids) {
     this.ids = ids.filter((id, at) => SAFE_ID.test(id) && ids.indexOf(id) === at).slice(0, BASKET_FITS);
     remember("sessionStorage", "basket", this.ids.join(","));
+    this.fold(false);
+  },
+
+  /** Put the bar away until a run is ticked, here and on other pages.
+   * @param {boolean} away
+   */
+  fold(away) {
+    this.away = away;
+    remember("sessionStorage", "basket.away", away ? "1" : "");
     this.show();
   },
 
@@ -32,7 +42,9 @@ const basket = {
       if (box instanceof HTMLInputElement) box.checked = this.ids.includes(box.value);
     }
     for (const link of every("a.to-compare")) link.setAttribute("href", this.address);
-    basketBar.hidden = this.ids.length === 0 || document.getElementById("compare") !== null;
+    // Only where runs can be ticked: elsewhere it serves nothing, and Compare lists them itself.
+    basketBar.hidden = this.away || this.ids.length === 0 || !document.querySelector("input.pick");
+    document.documentElement.classList.toggle("with-basket", !basketBar.hidden);
     basketCount.textContent = `${counted(this.ids.length, "run")} ticked`;
   },
 };
@@ -44,6 +56,7 @@ const basketBar = make(
   basketCount,
   make("a", { class: "to-compare primary", href: basket.address }, "Compare"),
   make("button", { type: "button", click: () => basket.set([]) }, "Clear"),
+  make("button", { type: "button", class: "close", "aria-label": "Hide this bar", click: () => basket.fold(true) }, "×"),
 );
 
 /** Give the row of a run its tick box.

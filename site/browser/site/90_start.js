@@ -23,9 +23,6 @@ if (document.querySelector("figure.curve[data-key], #compare")) {
 for (const code of every("code.copyable")) code.replaceWith(copyable(code.textContent || ""));
 for (const link of every('nav a[href$="compare.html"]')) link.classList.add("to-compare");
 basket.show();
-// On a phone the names of all pages are wider than it: the one that is open is seen.
-const here = /** @type {HTMLElement | null} */ (document.querySelector(".pages [aria-current]"));
-if (here?.parentElement) here.parentElement.scrollLeft = here.offsetLeft + here.offsetWidth - here.parentElement.offsetWidth;
 
 const live = Number(document.body.dataset.live);
 if (live > 0) followBuilds(live);

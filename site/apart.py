@@ -1,0 +1,54 @@
+"""Names of runs that stand in one line of a wide table: what each differs in from the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..decide.rows import CONFIGURATION, Row
+from ..reports.words import label_of
+from ..vocabulary.format import number
+
+_FIRST = ("device_count", "size", "model", "system", "dtype", "seq_len")  # most often in headings
+_NAMED = 2  # differences in a name
+
+
+def names_apart(rows: Sequence[Row]) -> dict[str, str]:
+    """Of runs that share a place with others, what tells them apart, by run id."""
+    places: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["origin"] == "row":
+            places[row["uri"], row["line"]].append(row)
+    found: dict[str, str] = {}
+    for shared in places.values():
+        if len(shared) > 1:
+            found |= zip((row["run"] for row in shared), _words(shared), strict=True)
+    return found
+
+
+def _words(rows: Sequence[Row]) -> list[str]:
+    """What each differs in; numbered where the first differences leave two alike."""
+    values = [_stated(row) for row in rows]
+    names = dict.fromkeys(name for one in values for name in one)
+    differing = [name for name in names if len({str(one.get(name)) for one in values}) > 1]
+    words = []
+    for one in values:
+        said = (_word(name, one[name]) for name in differing if one.get(name) is not None)
+        words.append(", ".join([*dict.fromkeys(said)][:_NAMED]))
+    if len(set(words)) == len(words) and all(words):
+        return words
+    return [", ".join(filter(None, (one, f"run {at}"))) for at, one in enumerate(words, 1)]
+
+
+def _stated(row: Row) -> Mapping[str, Any]:
+    names = dict.fromkeys((*_FIRST, *CONFIGURATION))
+    # Devices say what nodes and processes would repeat.
+    own = {name: row[name] for name in names if name not in ("devices", "world_size", "nodes")}
+    return {**own, **row["others"]}
+
+
+def _word(name: str, value: Any) -> str:  # Any: of a column
+    if name == "device_count":
+        return f"{number(value)} {'device' if value == 1 else 'devices'}"
+    return label_of(name, value)
