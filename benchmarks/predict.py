@@ -110,7 +110,7 @@ def misses(settings: Sequence[Setting], beyond: Beyond) -> Iterator[Miss]:
         widths = Widths(fitted)
         for one, middle, variance in zip(tested, mean, np.diag(covariance), strict=True):
             # As it would be asked: it may also lie beyond sizes that others have.
-            width, _ = widths.width(reach(kept, one), one.system, float(variance))
+            width = widths.width(reach(kept, one), one.source[0], float(variance))
             same = [run for run in kept if run.system == one.system]
             rate = statistics.median(run.flops / float(run.pace or 1) for run in same)
             like = nearest(one, same)

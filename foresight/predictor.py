@@ -55,13 +55,15 @@ class Predictor:
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
             self._refuse_far(one)
             of = reach(self.pace.settings, one)
-            width, by = self.widths.width(of, one.system, covariance[at, at])
+            width = self.widths.width(of, one.source[0], covariance[at, at])
+            by = self.widths.of(of.kinds[0]).sources
             jobs = apart(self.rows, self.pace.settings, one)
             middle = float(mean[at])
             ends = (middle - width, middle + width)
             ends = jobs.ends(middle, width) if jobs else ends
-            known = {"beyond": str(of.kinds[0]), "scores": by, "rests_on": rests_on[at]}
-            known["told_by"] = str(self.widths.scored_by(of.kinds[0]))
+            known = {"beyond": str(of.kinds[0]), "scores": len(by), "rests_on": rests_on[at]}
+            known["scores_own"] = by.count(one.source[0])
+            known["scored_by"] = str(self.widths.scored_by(of.kinds[0]))
             known["outside_text"] = "; ".join(each.words for each in of.outside) or None
             known["jobs_apart"] = jobs
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
@@ -158,7 +160,7 @@ class Predictor:
         self, row: Row, one: Setting, of: Reach, mean: float, variance: float
     ) -> dict[str, Any]:
         assert self.memory is not None and self.memory_widths is not None
-        width, _ = self.memory_widths.width(of, one.system, variance)
+        width = self.memory_widths.width(of, one.source[0], variance)
         space = room(row["device"])
         # For an unstated device only a need above any device's memory is out of memory for sure.
         limit = space or (most_room() if mean > math.log(most_room()) else None)
@@ -188,7 +190,8 @@ class Predictor:
         """The runs of a system with the tokens/s a device predicted without their configuration,
         and the ends of the 90% interval."""
         found, known = [], self.widths.of(Beyond.SETTING)
-        half = known.factor(system)[0] * known.deviations
+        factors = {source: known.factor(source) for source in set(known.sources)}
+        half = [factors[of] * own for of, own in zip(known.sources, known.deviations, strict=True)]
         for place, miss, width in zip(known.runs, known.errors, half, strict=True):
             if self.pace.settings[place].system == system:
                 rate = math.exp(miss) / float(self.pace.settings[place].pace or 1)

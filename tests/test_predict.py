@@ -15,7 +15,6 @@ from bench.decide.query import Query
 from bench.explain.prediction import explain_prediction
 from bench.foresight.answers import predicted
 from bench.foresight.folds import Beyond, Reach, folds, reach
-from bench.foresight.intervals import Scores, scores
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
 from bench.foresight.scales import PACE_SCALES
@@ -219,34 +218,11 @@ def test_a_table_without_a_known_size_says_what_is_missing(tmp_path: Path) -> No
     assert "no size of the model" in done.err or "tokens/s" in done.err
 
 
-def _scores(*ratios: float) -> Scores:
-    errors = np.array(ratios, dtype=np.float64) * 0.1
-    systems = ("A100",) * len(ratios)
-    return Scores(tuple(range(len(ratios))), errors, np.full(len(ratios), 0.1), systems)
-
-
-def test_intervals_are_the_errors_of_runs_left_out() -> None:
-    known = _scores(*range(1, 100))
-    assert known.factor("A100") == (90.0, 99)
-    # Too few for 90%: the worst, and half as much more.
-    assert _scores(1.0, 2.0).factor("A100") == (3.0, 2)
-    assert _scores().factor("A100") == (3.0, 0)
-    assert _scores(0.01, 0.02).factor("A100") == (3.0, 2), "no surer than by none"
-
-
 def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
     settings = predictor.pace.settings
     for fold in folds(settings, Beyond.SIZE):
         least = min(settings[at].devices for at in fold.removed)
         assert all(settings[at].devices == least for at in fold.tested)
-
-
-def test_intervals_cover_what_they_say(predictor: Predictor) -> None:
-    found = scores(predictor.pace, Beyond.SETTING)
-    factor, count = found.factor("A100")
-    own = [one for one, of in zip(found.ratios, found.systems, strict=True) if of == "A100"]
-    assert count == len(own)
-    assert 0.88 <= np.mean(np.array(own) <= factor) <= 0.97
 
 
 def test_shapes_that_do_not_fill_tiles_are_told(predictor: Predictor) -> None:
