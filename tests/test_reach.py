@@ -85,7 +85,7 @@ def test_what_no_run_has_is_named_and_wider(tmp_path: Path, asked: list[str], sa
     text = quick(tmp_path, "predict", "sweep.md", "--format", "md", "--mbs", "2", *asked).out
     assert f"Extrapolated: {said}." in text and "Beyond the measured" in text, text
     assert "errors on held-out sizes and settings" in text, text
-    assert ("no time for what CP ranks exchange" in text) is ("--cp" in asked), text
+    assert ("usual times for keys and values between CP ranks" in text) is ("--cp" in asked), text
 
 
 def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:
