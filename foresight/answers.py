@@ -19,8 +19,9 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
+from .assumptions import START, assumptions
 from .predictor import Predictor, trained
-from .setting import ASPECT, ZERO, lacking, setting, system_of, words_of
+from .setting import ASPECT, lacking, setting, system_of, words_of
 from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
 _EQUAL = 1e-9  # tolerance between two labels of one size
@@ -30,7 +31,6 @@ _SAME_SIZE = math.log(1.3)  # of the blocks alone, without embeddings
 _SLIM, _WIDE = 8, 2048  # hidden size over layers: every model is within
 _LIKELY = 0.5  # a probability of out of memory above which a configuration is not ranked
 SPEED = "tokens_per_s"
-START = "start"  # the power of a device is that of the base run
 _WITH_DAYS = (
     "device_hours", "cost", "cost_per_100b_tokens", "energy_kwh", "joules_per_token",
 )  # fmt: skip
@@ -130,7 +130,7 @@ def predicted(
         "asked": request, "base": base, "plan": start.plan, "every": every, "order": start.column,
         "runs": len(predictor.rows), "predictor": predictor,
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
-        "model_stated": not start.model, "assumed": _assumptions(found[0]),
+        "model_stated": not start.model, "assumed": assumptions(found[0], predictor),
         "unused": len(predictor.left_out), "failures": predictor.failures,
         "cost_fronts": fronts, "front_models": False,
         "alike": alike, "blind": blind,
@@ -251,33 +251,6 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
             }  # fmt: skip
             return change, candidates(warehouse, replace(query, model=None))
     return {}, candidates(warehouse, query)
-
-
-def _assumptions(row: Row) -> list[str]:
-    """The assumptions of a prediction that no source states."""
-    assumptions = []
-    if row["moved"]:
-        base, moved = row["base"], row["moved"]
-        words = ", ".join(f"{name.upper()} {size} for {base[name]}" for name, size in moved.items())
-        assumptions.append(f"{words}, as the sizes of the run it starts from do not fit")
-    if not (row["layers"] and row["hidden"]):
-        assumptions.append("layers and hidden size of a usual model of its size")
-    if row["nodes"] and not row["base"]["nodes"]:
-        assumptions.append(f"one device a node, as {row['base']['where']} states no nodes;"
-                           " --dp asks for devices by replicas")  # fmt: skip
-    if row["zero_stage"] is None:
-        assumptions.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
-    if row["recompute"] is None:
-        assumptions.append(f"recompute as in {row['base']['where']}, which does not state it")
-    if (row["cp"] or 1) > 1:
-        assumptions.append("no time for what CP ranks exchange, as no term counts it")
-    if row["peak_tflops"] is None:
-        assumptions.append("no peak of the device: speeds are relative to its own runs")
-    if row["batch"] is None:
-        assumptions.append("the batch as in the runs it rests on, which do not state it")
-    if row["power_from"] == START:
-        assumptions.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
-    return assumptions
 
 
 def _with_days(row: Row, start: Start) -> dict[str, Any]:

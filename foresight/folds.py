@@ -36,6 +36,9 @@ SIZES: dict[str, Callable[[Setting], float | None]] = {
     "CP": lambda one: one.cp,
     "VPP": lambda one: one.vpp,
     "EP": lambda one: one.ep,
+    "layers": lambda one: one.layers if one.shaped else None,
+    "hidden size": lambda one: one.hidden if one.shaped else None,
+    "heads": lambda one: one.heads,
 }
 # What can be asked for without a size, by its name among the words of a run.
 WORDS = {"dtype": "number format", "recompute": "recompute", "zero_stage": "ZeRO stage"}

@@ -8,7 +8,7 @@ error is that of a refit, since the roughness of a source was estimated from its
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -19,7 +19,8 @@ from .folds import Beyond, Reach, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
-ENOUGH = 20  # scores of one system: with fewer those of all systems are used
+_OTHERS = 20.0  # weight of all other sources, in runs of the own one
+_ROUNDING = 1e-9
 _UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
 # show this error, however well their system is known.
@@ -31,13 +32,14 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Errors of ln(cost) of left-out runs and their deviations, with the indices of the runs."""
+    """Errors of ln(cost) of left-out runs and their deviations, with the indices of the runs and
+    their sources."""
 
     runs: tuple[int, ...]
     errors: Array
     deviations: Array
-    systems: tuple[Hashable, ...]
-    pooled: bool = False  # over all systems, as one has too few groups
+    sources: tuple[str, ...]
+    whole: bool = False  # whole sources were left out: none tells of its own runs
 
     @property
     def ratios(self) -> Array:
@@ -45,28 +47,44 @@ class Scores:
         found: Array = np.abs(self.errors) / self.deviations
         return found
 
-    def _of(self, system: Hashable) -> NDArray[np.bool_]:
-        own = np.array([of == system for of in self.systems], dtype=bool)
-        return own if own.sum() >= ENOUGH and not self.pooled else np.ones(len(own), dtype=bool)
+    def weights(self, source: str) -> Array:
+        """Weights of the scores for a run of a source: one for each of its own, and a constant for
+        all others, each source the same.
 
-    def factor(self, system: Hashable, level: float = LEVEL) -> tuple[float, int]:
-        """The factor of a deviation that covers a share of errors, and the number of scores.
+        Runs of a source are alike, so that many rows of a document are no more evidence of others
+        than few (Dunn, Wasserman and Ramdas, arXiv 1809.07441); a source with few rows has the
+        factor of sources, one with many its own.
+        """
+        counts = Counter(self.sources)
+        own = 0 if self.whole else counts.pop(source, 0)
+        most = sum(counts.values())
+        each = min(_OTHERS, most) / len(counts) if counts else 0.0
+        return np.array(
+            [1.0 if own and of == source else each / counts[of] for of in self.sources],
+            dtype=np.float64,
+        )
+
+    def factor(self, source: str, level: float = LEVEL) -> float:
+        """The factor of a deviation that covers a share of errors.
 
         With too few scores for that share, 1.5 times the worst; but at least the factor without
         scores, since two accurate predictions say little about a third.
         """
-        found = np.sort(self.ratios[self._of(system)]).tolist()
-        if not found:
-            return _UNSCORED, 0
-        at = math.ceil((len(found) + 1) * level) - 1
-        factor = found[at] if at < len(found) else max(1.5 * found[-1], _UNSCORED)
-        return factor, len(found)
+        if not self.runs:
+            return _UNSCORED
+        order = np.argsort(self.ratios, kind="stable")
+        reached = np.cumsum(self.weights(source)[order])
+        at = int(np.searchsorted(reached, level * (reached[-1] + 1) - _ROUNDING))
+        worst = float(self.ratios[order[-1]])
+        return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, _UNSCORED)
 
-    def usual(self, system: Hashable) -> float:
-        """Half of the median interval of ln(cost) of left-out runs."""
+    def usual(self, source: str) -> float:
+        """Half of the median interval of ln(cost) of left-out runs: of this source, if any is."""
         if not self.runs:
             return 0.0
-        return self.factor(system)[0] * float(np.median(self.deviations[self._of(system)]))
+        own = np.array([of == source for of in self.sources], dtype=bool)
+        found = self.deviations[own] if own.any() else self.deviations
+        return self.factor(source) * float(np.median(found))
 
 
 def scores(fitted: Posterior, kind: Beyond) -> Scores:
@@ -79,9 +97,9 @@ def scores(fitted: Posterior, kind: Beyond) -> Scores:
         runs += fold.tested
         errors.append(np.log(fitted.costs[[*fold.tested]]) - mean)
         deviations.append(deviation(fitted, kind, np.diag(covariance)))
-    systems = tuple(fitted.settings[at].system for at in runs)
+    sources = tuple(fitted.settings[at].source[0] for at in runs)
     each = np.concatenate(errors), np.concatenate(deviations)
-    return Scores(tuple(runs), *each, systems, kind in _UNKNOWN)
+    return Scores(tuple(runs), *each, sources, kind in _UNKNOWN)
 
 
 def deviation(fitted: Posterior, kind: Beyond, variance: Array) -> Array:
@@ -111,8 +129,8 @@ class Widths:
         """The kind of fold that scores predictions of a kind."""
         return kind if self._own(kind).runs else Beyond.SETTING
 
-    def width(self, reach: Reach, system: Hashable, variance: float) -> tuple[float, int]:
-        """Half of the 90% interval of ln(cost), and the number of left-out runs behind it.
+    def width(self, reach: Reach, source: str, variance: float) -> float:
+        """Half of the 90% interval of ln(cost) of a run of a source.
 
         Independent uncertainties add in squares, and an extrapolation is at least as uncertain as a
         configuration within the measured range. Left-out documents and systems include their sizes,
@@ -120,14 +138,14 @@ class Widths:
         be left out for.
         """
         first, *others = reach.kinds
-        factor, by = self.of(first).factor(system)
+        factor = self.of(first).factor(source)
         if self.scored_by(first) is not first:
             factor = max(factor, _UNSCORED)
         if first in (Beyond.SIZE, Beyond.RANGE):
-            factor = max(factor, self.of(Beyond.SETTING).factor(system)[0])
+            factor = max(factor, self.of(Beyond.SETTING).factor(source))
         own = float(deviation(self.fitted, first, np.array([variance]))[0])
         parts = [factor * own * reach.grown(first)]
         if first not in _UNKNOWN:
-            parts += [self.of(kind).usual(system) * reach.grown(kind) for kind in others]
-        least = 0.0 if first is Beyond.SETTING else self.of(Beyond.SETTING).usual(system)
-        return max(math.hypot(*parts), least), by
+            parts += [self.of(kind).usual(source) * reach.grown(kind) for kind in others]
+        least = 0.0 if first is Beyond.SETTING else self.of(Beyond.SETTING).usual(source)
+        return max(math.hypot(*parts), least)

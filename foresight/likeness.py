@@ -25,11 +25,12 @@ class Scales:
     model: float
     shape: float
     smooth: float  # of similar sizes, in a system
-    local: float  # also in a source with the same model
+    close: float  # of near sizes, in a source
+    local: float  # also of the same model
     noise: float  # of one job
     own: float  # share of a parameter's prior deviation that is specific to each system
     wide: float  # length scale of `smooth`, in doublings
-    near: float  # of `local`
+    near: float  # of `close` and `local`
     word: float  # each differing setting divides similarity by e to this
 
 
@@ -68,7 +69,7 @@ class Likeness:
     def shared(self, s: Scales, peak: bool) -> Shared:
         """The covariance of residuals; `peak`: the terms depend on the peak of the device."""
         words = np.exp(-s.word * self.differing)
-        local = self.model * s.local**2 * _matern(self.apart, s.near)
+        local = (s.close**2 + self.model * s.local**2) * _matern(self.apart, s.near)
         unknown = self.peakless * _PEAKLESS**2 if peak else 0.0
         everywhere = s.model**2 * self.model + s.shape**2 * self.shape
         alike = words * s.smooth**2 * _matern(self.apart, s.wide)

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from ..audit.memory import GB, gib_of
+from ..audit.memory import GB
 from ..vocabulary.hardware import devices
 from .likeness import Array
 from .posterior import Posterior, fit
@@ -19,12 +19,6 @@ from .terms import MEMORY
 _FEWEST = 3  # runs with printed memory
 _SPREAD = 0.1  # deviation of ln(need) of a run out of memory
 _ROUNDS = 3  # iterations of estimating the need of runs out of memory
-
-
-def room(device: str | None) -> float | None:
-    """GB (1e9 bytes) of a device, by its name or known specification."""
-    gib = gib_of(device)
-    return gib * GB["GiB"] if gib else None
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +17,12 @@ from .days import apart
 from .folds import Beyond, Reach, reach
 from .intervals import Widths, deviation
 from .likeness import likeness
-from .memory import fitted, most_room, room
+from .memory import fitted, most_room
 from .posterior import Posterior, fit
 from .proposals import order, rival, worth_repeating
+from .recompute import inferred, place, settled
 from .scales import PACE_SCALES
-from .setting import Setting, lacking, setting, system_of
+from .setting import Setting, lacking, room, setting, system_of
 from .terms import PACE, recomputed
 
 MOST = 800  # training runs: the time of a fit grows with their cube
@@ -38,6 +39,7 @@ class Predictor:
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
     failures: int  # number of training runs out of memory
+    recomputing: frozenset[Hashable]  # sources that recompute all without stating it
     widths: Widths = field(repr=False)
     memory_widths: Widths | None = field(default=None, repr=False)
     # The runs that tell how steady the machine was, if these are others than the training runs.
@@ -47,7 +49,7 @@ class Predictor:
         """Rows of configurations with their predictions; raises BenchError for one without a basis:
         unknown device count or size, neither runs nor a peak of its system, or far more devices
         than in any run of it."""
-        settings = [_of(row, self.systems) for row in made]
+        settings = self._settings(made)
         if not settings:
             return []
         mean, covariance = self.pace.predicted(settings)
@@ -57,15 +59,18 @@ class Predictor:
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
             self._refuse_far(one)
             of = reach(self.pace.settings, one)
-            width, by = self.widths.width(of, one.system, covariance[at, at])
+            width = self.widths.width(of, one.source[0], covariance[at, at])
+            by = self.widths.of(of.kinds[0]).sources
             jobs = apart(*(self.jobs or (self.rows, self.pace.settings)), one)
             middle = float(mean[at])
             ends = (middle - width, middle + width)
             ends = jobs.ends(middle, width) if jobs else ends
-            known = {"beyond": str(of.kinds[0]), "scores": by, "rests_on": rests_on[at]}
-            known["told_by"] = str(self.widths.scored_by(of.kinds[0]))
+            known = {"beyond": str(of.kinds[0]), "scores": len(by), "rests_on": rests_on[at]}
+            known["scores_own"] = by.count(one.source[0])
+            known["scored_by"] = str(self.widths.scored_by(of.kinds[0]))
             known["outside_text"] = "; ".join(each.words for each in of.outside) or None
             known["jobs_apart"] = jobs
+            known["recompute_inferred"] = place(one) in self.recomputing and not row["recompute"]
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
             if needs:
@@ -80,7 +85,7 @@ class Predictor:
         """The rated configurations of `made` that are most worth running, in order: by their time,
         or `per_device`, by their device-hours."""
 
-        settings = [_of(row, self.systems) for row in made]
+        settings = self._settings(made)
         mean, covariance = self.pace.predicted(settings)
         mean = mean - np.log([_work(one, per_device) for one in settings])
         known = {one.group for one in settings}
@@ -113,7 +118,7 @@ class Predictor:
         first: it decides which of two within the noise is faster."""
         if not made:
             return []
-        settings = [_of(row, self.systems) for row in made]
+        settings = self._settings(made)
         mean, covariance = self.pace.predicted(settings)
         mean = mean - np.log([_work(one, per_device) for one in settings])
         variance = np.maximum(np.diag(covariance), 1e-12)
@@ -123,6 +128,9 @@ class Predictor:
             for at, (row, one) in enumerate(zip(made, gain, strict=True))
         ]
         return sorted(found, key=lambda row: -row["expected_gain"])
+
+    def _settings(self, made: Sequence[Row]) -> list[Setting]:
+        return [settled(_of(row, self.systems), self.recomputing) for row in made]
 
     def _refuse_far(self, one: Setting) -> None:
         """Raises BenchError for far more devices than in any run of its system; for an unknown
@@ -160,7 +168,7 @@ class Predictor:
         self, row: Row, one: Setting, of: Reach, mean: float, variance: float
     ) -> dict[str, Any]:
         assert self.memory is not None and self.memory_widths is not None
-        width, _ = self.memory_widths.width(of, one.system, variance)
+        width = self.memory_widths.width(of, one.source[0], variance)
         space = room(row["device"])
         # For an unstated device only a need above any device's memory is out of memory for sure.
         limit = space or (most_room() if mean > math.log(most_room()) else None)
@@ -186,16 +194,21 @@ class Predictor:
             for own, nearest in zip(shared, order, strict=True)
         ]
 
+    def has_context_parallelism(self, system: object) -> bool:
+        """Whether a run of a system has more than one CP rank."""
+        return any(one.cp > 1 for one in self.pace.settings if one.system == system)
+
     def agreement(self, system: object) -> list[tuple[Row, float, float, float]]:
         """The runs of a system with the tokens/s a device predicted without their configuration,
         and the ends of the 90% interval."""
         found, known = [], self.widths.of(Beyond.SETTING)
-        half = known.factor(system)[0] * known.deviations
-        for place, miss, width in zip(known.runs, known.errors, half, strict=True):
-            if self.pace.settings[place].system == system:
-                rate = math.exp(miss) / float(self.pace.settings[place].pace or 1)
+        factors = {source: known.factor(source) for source in set(known.sources)}
+        half = [factors[of] * own for of, own in zip(known.sources, known.deviations, strict=True)]
+        for at, miss, width in zip(known.runs, known.errors, half, strict=True):
+            if self.pace.settings[at].system == system:
+                rate = math.exp(miss) / float(self.pace.settings[at].pace or 1)
                 ends = (rate * math.exp(-width), rate * math.exp(width))
-                found.append((self.rows[place], rate, *ends))
+                found.append((self.rows[at], rate, *ends))
         return found
 
 
@@ -278,13 +291,17 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
     kept.sort(key=lambda row: (system_of(row) != system, row["uri"], row["line"]))
     left += [{**row, "left_out": f"beyond the first {MOST:,} runs"} for row in kept[MOST:]]
     kept = kept[:MOST]
-    settings = [one for row in kept if (one := setting(row))]
+    read = [one for row in kept if (one := setting(row))]
+    recomputing = inferred(read)
+    settings = [settled(one, recomputing) for one in read]
     paces = [float(one.pace or 0) for one in settings]
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
     failed = _failed(left)
     memory = fitted(settings, failed)
     widths = Widths(memory) if memory else None
-    return Predictor(tuple(kept), pace, memory, tuple(left), len(failed), Widths(pace), widths)
+    return Predictor(
+        tuple(kept), pace, memory, tuple(left), len(failed), recomputing, Widths(pace), widths
+    )
 
 
 def _failed(rows: Sequence[Row]) -> list[tuple[Setting, float]]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
+from ..audit.memory import GB, gib_of
 from ..decide.rows import Row, batch_of
 from ..vocabulary.hardware import device_of
 
@@ -13,6 +14,7 @@ ASPECT = 128  # hidden size over layers of usual models, if no source states the
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
 _NODE = 8  # devices of a node, if unstated
 ZERO = 0  # the default stage
+_FROZEN = 4 / 6  # of the FLOPs of training: frozen weights need no gradients of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,19 @@ class Links:
     memory: float = 1.2e12
     inside: float = 100e9
 
+    @property
+    def across(self) -> float:
+        """Of the network, which no source states: generations of clusters have had about a quarter
+        of what collectives reach inside a node (V100 12.5 GB/s, A100 25)."""
+        return self.inside / 4
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A configuration in the model's terms. `pace`: device-seconds a token, None: to predict.
 
-    `flops`: model FLOPs a token; `peak`: dense FLOP/s of a device, None if unknown. Keys are equal
-    for runs that share a system, a source, a model or flags.
+    `flops`: FLOPs a token without recomputation; `peak`: dense FLOP/s of a device, None if unknown.
+    Keys are equal for runs that share a system, a source, a model or flags.
     """
 
     system: Hashable
@@ -41,6 +49,7 @@ class Setting:
     words: Mapping[str, str]  # other settings: flags, number format, recompute, ...
     flops: float
     peak: float | None
+    narrow: float  # the peak over that of 16 bits
     links: Links
     params: float
     expert_params: float  # parameters of the experts among these
@@ -60,7 +69,10 @@ class Setting:
     mbs: float | None
     batch: float | None
     zero: int
+    staged: bool  # the ZeRO stage is stated
     recompute: str | None
+    adapters: bool  # weights are not trained, only adapters beside them
+    room: float | None  # GB of a device
     pace: float | None = None
     noise: float = 0.0  # deviation of ln(pace) by printed digits
     jobs: int = 1
@@ -106,6 +118,7 @@ def setting(row: Row) -> Setting | None:
     shaped = bool(layers and hidden)
     if not hidden:
         hidden = math.sqrt(params / 12 / layers) if layers else (params * ASPECT / 12) ** (1 / 3)
+    adapters = "adapters" in (row["flags"] or ())
     batch, dense = batch_of(row), params / max(1.0, row["experts"] or 1)
     if batch is None and row["mbs"] and row["grad_accum"] is None and row["device_batch"]:
         batch = row["device_batch"] * devices
@@ -116,8 +129,9 @@ def setting(row: Row) -> Setting | None:
         shape=_shape(row),
         group=_group(row),
         words=words_of(row),
-        flops=flops,
+        flops=flops * (_FROZEN if adapters else 1.0),
         peak=_peak(row),
+        narrow=float(_NARROW.get(row["dtype"] or "", 1)),
         links=_links(row),
         params=params,
         expert_params=_of_experts(row, params),
@@ -137,7 +151,10 @@ def setting(row: Row) -> Setting | None:
         mbs=None if _is_of_the_pipeline(row) else row["mbs"],
         batch=batch,
         zero=row["zero_stage"] or ZERO,
+        staged=row["zero_stage"] is not None,
         recompute=row["recompute"],
+        adapters=adapters,
+        room=room(row["device"]),
         pace=_pace(row),
         noise=_rounding(row),
         jobs=row.get("jobs") or 1,
@@ -202,6 +219,12 @@ def _peak(row: Row) -> float | None:
     wide = [peak for name, peak in device.peak.items() if name not in _NARROW]
     # Formats of half the width have twice the rate if theirs is not stored.
     return max(wide) * _NARROW.get(row["dtype"] or "", 1) * 1e12 if wide else None
+
+
+def room(device: str | None) -> float | None:
+    """GB (1e9 bytes) of a device, by its name or known specification."""
+    gib = gib_of(device)
+    return gib * GB["GiB"] if gib else None
 
 
 def _links(row: Row) -> Links:

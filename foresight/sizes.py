@@ -124,6 +124,8 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
         "flops_per_token": flops, "base": base, "derivations": {},
         "left_out": None, "told": None, "moved": {},
     }  # fmt: skip
+    if "params_b" in request:  # another model has not the FLOPs of the base
+        made |= {"model_flops": None, "flops_per_token": 6e9 * request["params_b"]}
     if params:
         made |= {
             "params_b": None, "params_computed": params, "params_stated": None, "model_flops": None,

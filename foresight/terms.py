@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from .setting import Setting
 
 _HALF = 2  # bytes of a transferred number
-_INTER = 10e9  # bytes/s of a device over the network, which no source states
+USUAL_LENGTH = 4096.0  # tokens of a sequence that no source states
+_LOST = 0.5  # share of the speed-up of narrow formats that is lost, as some work stays at 16 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,17 @@ def recomputed(one: Setting) -> float:
 
 
 def _ideal(one: Setting) -> float:
-    return one.flops / (one.peak or 1e14)
+    return one.flops / _wide_peak(one) / (1 + (one.narrow - 1) * (1 - _LOST))
+
+
+def _wide_peak(one: Setting) -> float:
+    return (one.peak or 1e14) / one.narrow
+
+
+def _exposed(time: float, one: Setting) -> float:
+    """The part of a time that matrix products do not hide: little of a short time, nearly all of a
+    long one."""
+    return time * time / (time + 2 * _compute(one)) if time else 0.0
 
 
 def _compute(one: Setting) -> float:
@@ -44,17 +55,22 @@ def _compute(one: Setting) -> float:
 
 
 def _attention(one: Setting) -> float:
-    # Scores and their use, forward and backward, halved for the causal mask (F8).
-    if not one.seq_len:
-        return 0.0
-    return 6 * one.layers * one.hidden * one.seq_len / (one.peak or 1e14) * recomputed(one)
+    # Scores and their use, forward and backward, halved for the causal mask (F8); at 16 bits.
+    length = one.seq_len or USUAL_LENGTH
+    return 6 * one.layers * one.hidden * length / _wide_peak(one) * recomputed(one)
+
+
+def _elements(one: Setting) -> float:
+    # About a hundred bytes a channel are read and written forward, as many backward.
+    return 200 * one.layers * one.hidden * recomputed(one) / one.links.memory
 
 
 def _kernels(one: Setting) -> float:
-    # A layer of a micro-batch starts about fifty kernels of any size.
+    # A layer of a micro-batch starts about fifty kernels of any size, ahead of those that run.
     if not one.mbs or not one.seq_len:
         return 0.0
-    return 1e-3 * one.layers * one.tp * recomputed(one) / (one.mbs * one.seq_len)
+    starts = 1e-3 * one.layers * one.tp * recomputed(one) / (one.mbs * one.seq_len)
+    return _exposed(starts, one)
 
 
 def _tensor(one: Setting) -> float:
@@ -70,36 +86,45 @@ def _tensor_inside(one: Setting) -> float:
 
 
 def _tensor_across(one: Setting) -> float:
-    return _tensor(one) / _INTER if one.tp > one.per_node else 0.0
+    return _tensor(one) / one.links.across if one.tp > one.per_node else 0.0
 
 
 def _stages(one: Setting) -> float:
     if one.pp <= 1:
         return 0.0
-    return 2 * _HALF * one.hidden * one.vpp * one.pp * one.tp / _INTER
+    # TP ranks send a part each.
+    return 2 * _HALF * one.hidden * one.vpp * one.pp / one.links.across
+
+
+def _keys(one: Setting) -> float:
+    # Each CP rank gets the keys and values of the others, again backward, and sends gradients.
+    if one.cp <= 1:
+        return 0.0
+    link = one.links.across if one.cp * one.tp > one.per_node else one.links.inside
+    return 6 * _HALF * one.layers * one.hidden * (one.cp - 1) / link
 
 
 def _data(one: Setting) -> float:
     """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
     ranks = one.dp * one.cp  # that hold the same weights, and see other tokens
-    if ranks <= 1 or not one.batch or not one.seq_len:
+    if ranks <= 1 or not one.batch or not one.seq_len or one.adapters:
         return 0.0
-    across = one.devices > one.per_node
+    link = one.links.across if one.devices > one.per_node else one.links.inside
     volume = 2 * _HALF * one.params * (ranks - 1) / (one.batch * one.seq_len)
-    if one.zero == 3:
-        volume *= 0.5 + (one.micro_batches or 1)
-    return volume / (_INTER if across else one.links.inside)
+    if one.zero < 3:
+        return volume / link
+    return _exposed(volume * (0.5 + (one.micro_batches or 1)) / link, one)
 
 
 def _experts(one: Setting) -> float:
     if one.ep <= 1:
         return 0.0
-    link = _INTER if one.ep > one.per_node else one.links.inside
+    link = one.links.across if one.ep > one.per_node else one.links.inside
     return 8 * _HALF * one.layers * one.hidden / link
 
 
 def _optimizer(one: Setting) -> float:
-    if not one.batch or not one.seq_len:
+    if not one.batch or not one.seq_len or one.adapters:
         return 0.0
     shared = 1 if one.zero else one.dp * one.cp
     return 20 * one.params * shared / (one.batch * one.seq_len) / one.links.memory
@@ -122,20 +147,25 @@ _PACE = (
          "6 FLOPs x parameters / peak, x 4/3 with full recompute"),
     Term("attention", "attention scores", math.log(2.5), 0.7, _attention,
          "6 x layers x hidden x sequence length / peak"),
-    Term("kernels", "kernel launches and small kernels", 0.0, 1.0, _kernels,
-         "1 ms x layers x TP / (MBS x sequence length)"),
+    Term("elements", "norms, activations, residuals", 0.0, 0.7, _elements,
+         "200 bytes x layers x hidden / memory bandwidth"),
+    Term("kernels", "kernel launches", 0.0, 1.0, _kernels,
+         "1 ms x layers x TP / (MBS x sequence length), beyond matrix products"),
     Term("tensor", "tensor parallelism inside a node", 0.0, 0.7, _tensor_inside,
          "4 all-reduces of a layer, 6 with full recompute / links of a node"),
     Term("tensor_across", "tensor parallelism across nodes", 0.0, 0.7, _tensor_across,
          "4 all-reduces of a layer, 6 with full recompute / network"),
     Term("pipeline", "activations between stages", 0.0, 0.7, _stages,
-         "4 bytes x hidden x VPP x PP x TP / network"),
+         "4 bytes x hidden x VPP x PP / network"),
+    Term("keys", "keys and values between CP ranks", math.log(0.5), 1.0, _keys,
+         "12 bytes x layers x hidden x (CP - 1) / links"),
     Term("experts", "all-to-all of experts", 0.0, 1.0, _experts,
          "16 bytes x layers x hidden / links"),
     Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter,
          "FLOPs / peak x doublings of nodes", piped=False),
     Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data,
-         "4 bytes x parameters x (DP x CP - 1) / tokens of a step / links", piped=False),
+         "4 bytes x parameters x (DP x CP - 1) / tokens of a step / links; ZeRO 3 also of each"
+         " micro-batch, beyond matrix products", piped=False),
     Term("optimizer", "optimizer", 0.0, 1.0, _optimizer,
          "20 bytes x parameters / tokens of a step / memory bandwidth", piped=False),
     Term("step", "constant of a step", 0.0, 1.5, _step,
@@ -185,7 +215,9 @@ _SHAPES = (
 )
 
 
-def _states(one: Setting) -> float:
+def states(one: Setting) -> float:
+    if one.adapters:
+        return 2 * one.params / (one.tp * one.pp) / 1e9
     # Experts are split by EP too, which divides their replicas.
     dense, experts = one.params - one.expert_params, one.expert_params / one.ep
     fewer = max(1.0, one.dp * one.cp / one.ep)
@@ -198,12 +230,23 @@ def _state_bytes(zero: int, replicas: float) -> float:
     return {0: 16.0, 1: 4 + 12 / replicas, 2: 2 + 14 / replicas}.get(zero, 16 / replicas)
 
 
+def all_activations(one: Setting) -> float:
+    """GB of activations of the first stage if none is recomputed: it stores the micro-batches of
+    all stages (1F1B, 2104.04473)."""
+    kept = _inputs(one) * (5 + 12 / one.tp)
+    return kept * min(one.pp, one.micro_batches or one.pp)
+
+
+def _inputs(one: Setting) -> float:
+    """GB of the inputs of a stage's layers, of one micro-batch."""
+    tokens = (one.seq_len or 2048.0) * (one.mbs or 1.0) / one.cp
+    return 2 * tokens * one.hidden * one.layers / one.pp / 1e9
+
+
 def _activations(one: Setting) -> float:
-    """Of the first stage, which stores the micro-batches of all stages (1F1B, 2104.04473)."""
-    s, b, h, t = one.seq_len or 2048.0, one.mbs or 1.0, one.hidden, one.tp
-    flying = min(one.pp, one.micro_batches or one.pp)
-    kept = s * b * h * (10 + 24 / t) if one.recompute == "none" else 2 * s * b * h
-    return kept * one.layers / one.pp * flying / one.cp / 1e9
+    if one.recompute == "none":
+        return all_activations(one)
+    return _inputs(one) * min(one.pp, one.micro_batches or one.pp)
 
 
 def _layer(one: Setting) -> float:
@@ -217,7 +260,7 @@ def _context(one: Setting) -> float:
 
 
 _MEMORY_TERMS = (
-    Term("states", "weights, gradients, optimizer", 0.1, 0.3, _states,
+    Term("states", "weights, gradients, optimizer", 0.1, 0.3, states,
          "16 bytes a parameter / (TP x PP), of experts / EP, shared by DP under ZeRO", piped=False),
     Term("activations", "activations of the stages", 0.2, 0.5, _activations,
          "layers of a stage x micro-batches in flight", piped=False),

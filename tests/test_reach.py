@@ -85,7 +85,7 @@ def test_what_no_run_has_is_named_and_wider(tmp_path: Path, asked: list[str], sa
     text = quick(tmp_path, "predict", "sweep.md", "--format", "md", "--mbs", "2", *asked).out
     assert f"Extrapolated: {said}." in text and "Beyond the measured" in text, text
     assert "errors on held-out sizes and settings" in text, text
-    assert ("no time for what CP ranks exchange" in text) is ("--cp" in asked), text
+    assert ("usual times for keys and values between CP ranks" in text) is ("--cp" in asked), text
 
 
 def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:
@@ -115,9 +115,8 @@ def test_a_kind_that_nothing_is_left_out_for_has_three_deviations(fitted: Poster
                   for at in range(30)])  # fmt: skip
     widths = Widths(alone)
     assert widths.scored_by(Beyond.RANGE) is Beyond.SETTING
-    assert widths.of(Beyond.SETTING).factor(one.system)[0] < _UNSCORED
-    width, _ = widths.width(Reach((Beyond.RANGE,)), one.system, 1.0)
-    assert width >= _UNSCORED
+    assert widths.of(Beyond.SETTING).factor(one.source[0]) < _UNSCORED
+    assert widths.width(Reach((Beyond.RANGE,)), one.source[0], 1.0) >= _UNSCORED
 
 
 def test_an_interval_grows_with_the_distance() -> None:
@@ -130,11 +129,11 @@ def test_an_interval_grows_with_the_distance() -> None:
 
 
 def test_what_lies_beyond_is_never_surer(fitted: Posterior) -> None:
-    widths, system = Widths(fitted), fitted.settings[0].system
-    inside, _ = widths.width(Reach((Beyond.SETTING,)), system, 0.0001)
+    widths, source = Widths(fitted), fitted.settings[0].source[0]
+    inside = widths.width(Reach((Beyond.SETTING,)), source, 0.0001)
     far = Reach((Beyond.RANGE,), (Outside("TP", 32.0, 1.0, 4.0),))
-    assert widths.width(far, system, 0.0001)[0] > inside
-    assert widths.width(Reach((Beyond.SOURCE,)), system, 0.0)[0] > inside
+    assert widths.width(far, source, 0.0001) > inside
+    assert widths.width(Reach((Beyond.SOURCE,)), source, 0.0) > inside
 
 
 def test_a_model_between_measured_ones_is_left_out_whole(fitted: Posterior) -> None:

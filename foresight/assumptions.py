@@ -1,0 +1,46 @@
+"""The assumptions of a prediction that no source states."""
+
+from __future__ import annotations
+
+from ..decide.rows import Row
+from .predictor import Predictor
+from .setting import ZERO, system_of
+from .terms import USUAL_LENGTH
+
+START = "start"  # the power of a device is that of the base run
+
+
+def assumptions(row: Row, predictor: Predictor) -> list[str]:
+    """The assumptions of a prediction that no source states."""
+    found = []
+    if row["moved"]:
+        base, moved = row["base"], row["moved"]
+        words = ", ".join(f"{name.upper()} {size} for {base[name]}" for name, size in moved.items())
+        found.append(f"{words}, as the sizes of the run it starts from do not fit")
+    if not (row["layers"] and row["hidden"]):
+        found.append("layers and hidden size of a usual model of its size")
+    if row["nodes"] and not row["base"]["nodes"]:
+        found.append(f"one device a node, as {row['base']['where']} states no nodes;"
+                           " --dp asks for devices by replicas")  # fmt: skip
+    if row["zero_stage"] is None:
+        found.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
+    if row["recompute"] is None:
+        found.append(
+            f"full recompute, as most runs of {row['base']['where']} and its source that do not"
+            " state it would not fit otherwise"
+            if row["recompute_inferred"]
+            else f"no recompute, as {row['base']['where']} states none"
+        )
+    if row["seq_len"] is None:
+        found.append(f"attention over {USUAL_LENGTH:,.0f} tokens: no sequence length is known")
+    if (row["cp"] or 1) > 1 and not predictor.has_context_parallelism(system_of(row)):
+        found.append(
+            "usual times for keys and values between CP ranks, as no run of this system has CP"
+        )
+    if row["peak_tflops"] is None:
+        found.append("no peak of the device: speeds are relative to its own runs")
+    if row["batch"] is None:
+        found.append("the batch as in the runs it rests on, which do not state it")
+    if row["power_from"] == START:
+        found.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
+    return found

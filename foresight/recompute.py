@@ -1,0 +1,41 @@
+"""Recomputation that a source does not state, inferred from what fits into its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from .setting import Setting
+from .terms import all_activations, states
+
+_MOST = 80.0  # GB of a device whose memory is not known
+
+
+def inferred(settings: Sequence[Setting]) -> frozenset[Hashable]:
+    """The sources, each with its system, that recompute all activations without stating it: most
+    of their silent runs would not fit into a device otherwise.
+
+    A source runs its sweep in one way, so that its small models tell nothing of their own.
+    """
+    tight: dict[Hashable, list[bool]] = {}
+    for one in settings:
+        if one.recompute is None:
+            tight.setdefault(place(one), []).append(_is_tight(one))
+    return frozenset(key for key, of in tight.items() if 2 * sum(of) >= len(of))
+
+
+def settled(one: Setting, full: frozenset[Hashable]) -> Setting:
+    """A run with the recomputation of its source, unless it states one."""
+    return replace(one, recompute="full") if one.recompute is None and place(one) in full else one
+
+
+def place(one: Setting) -> Hashable:
+    """A key equal for runs of one source and system."""
+    return one.source[0], one.system
+
+
+def _is_tight(one: Setting) -> bool:
+    """Whether all activations and the states exceed a device; states as small as they can be where
+    no ZeRO stage is stated."""
+    least = states(one) if one.staged else 16 * one.params / one.devices / 1e9
+    return all_activations(one) + least > (one.room or _MOST)

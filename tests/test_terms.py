@@ -1,0 +1,78 @@
+"""Terms of a prediction are physics: what grows with what, and what is hidden behind what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bench.decide.eligible import candidates
+from bench.decide.query import Query
+from bench.foresight.likeness import likeness
+from bench.foresight.recompute import inferred, settled
+from bench.foresight.scales import PACE_SCALES
+from bench.foresight.setting import Setting, setting
+from bench.foresight.terms import PACE, recomputed
+from tests.deciding import published
+
+TERMS = {term.name: term.of for term in PACE.terms}
+
+
+@pytest.fixture(scope="module")
+def run() -> Setting:
+    """A run of 1.3B on V100, of TP 1 and PP 1, with nothing recomputed."""
+    rows = candidates(published("004*.md"), Query()).eligible("pace").kept
+    one = next(one for row in rows if (one := setting(row)))
+    return replace(one, tp=1.0, pp=1.0, recompute="none", devices=8.0, per_node=8.0)
+
+
+def test_context_parallelism_exchanges_keys_and_values(run: Setting) -> None:
+    keys = TERMS["keys"]
+    costs = [keys(replace(run, cp=cp)) for cp in (1.0, 2.0, 4.0, 8.0)]
+    assert costs[0] == 0 and costs[2] == pytest.approx(3 * costs[1])
+    assert keys(replace(run, cp=16.0)) > 2 * costs[3], "across nodes over the network"
+    long = replace(run, cp=2.0, seq_len=8 * float(run.seq_len or 0))
+    assert TERMS["attention"](long) / keys(long) > TERMS["attention"](run) / costs[1]
+
+
+def test_short_times_are_hidden_behind_matrix_products(run: Setting) -> None:
+    kernels = TERMS["kernels"]
+    small, large = (replace(run, mbs=float(mbs)) for mbs in (1, 16))
+    assert kernels(small) > 100 * kernels(large), "16 times shorter, and hidden besides"
+    gathers = TERMS["data"]
+    batch = float(run.mbs or 0) * run.devices
+    plain, sharded = (replace(run, batch=batch, zero=stage) for stage in (2, 3))
+    assert gathers(sharded) < 1.5 * gathers(plain), "ZeRO 3 gathers ahead of what needs it"
+
+
+def test_fp8_does_not_halve_a_step(run: Setting) -> None:
+    assert run.peak and run.narrow == 1
+    narrow = replace(run, peak=2 * run.peak, narrow=2.0)
+    gain = TERMS["compute"](run) / TERMS["compute"](narrow)
+    assert 1.3 < gain < 1.7
+    assert TERMS["attention"](narrow) == pytest.approx(TERMS["attention"](run))
+
+
+def test_adapters_have_no_gradients_of_the_weights() -> None:
+    rows = candidates(published("004*.md"), Query()).eligible("pace").kept
+    row = next(row for row in rows if setting(row))
+    whole, adapters = setting(row), setting({**row, "flags": ["adapters"]})
+    assert whole and adapters and adapters.flops == pytest.approx(whole.flops * 2 / 3)
+    assert TERMS["data"](adapters) == 0 < TERMS["data"](whole)
+
+
+def test_a_source_whose_runs_would_not_fit_recomputes(run: Setting) -> None:
+    silent = replace(run, recompute=None, room=32.0, staged=False)
+    tight = replace(silent, mbs=32.0, group="tight")
+    full = inferred([silent, tight, replace(tight, group="more")])
+    assert recomputed(settled(silent, full)) == pytest.approx(4 / 3), "as the source does"
+    assert recomputed(settled(replace(silent, recompute="none"), full)) == 1.0
+    assert recomputed(settled(replace(silent, system="other"), full)) == 1.0
+    assert not inferred([silent, replace(silent, group="more"), tight]), "most fit"
+
+
+def test_near_sizes_of_a_source_share_what_the_terms_miss(run: Setting) -> None:
+    """A model between two measured ones is like them, and not only like its terms."""
+    near, far = (replace(run, model="x", shape="x", params=run.params * by) for by in (1.2, 16))
+    shared = likeness([run], [near, far]).shared(PACE_SCALES, False).rough
+    assert shared[0, 0] > 1.3 * shared[0, 1]
