@@ -124,7 +124,9 @@ _NO_RUNS = re.compile(
 )
 _ONE_RUN = re.compile(
     r"\b(?:experiment|exp|run|trial|case|phase|stage|step|task|round|day|attempt|option|plan)\s?#?\d"
-    r"|\b(?:phase|option|plan|case)\s[A-Z]\b",
+    r"|\b(?:experiment|exp|run|trial|phase|option|plan|case)\s(?-i:[A-Z])\b(?!')"
+    r"|\b(?:another|others?|different|second|third)\s(?:\w+\s)?"
+    r"(?:experiments?|models?|runs?|trainings?|clusters?|machines?|set-?ups?)\b",
     re.I,
 )
 
@@ -233,7 +235,12 @@ def agreed(facts: Sequence[Fact]) -> list[Fact]:
 
 def lends_outside(heading: str) -> bool:
     """Whether what a section without tables says can hold for tables of others."""
-    return not (_NO_RUNS.search(heading) or _ONE_RUN.search(heading) or find_size(heading))
+    return not (_NO_RUNS.search(heading) or is_of_one(heading))
+
+
+def is_of_one(heading: str) -> bool:
+    """Whether a heading is that of one model or one run among others."""
+    return bool(_ONE_RUN.search(heading) or find_size(heading))
 
 
 def _is_part(name: str, longest: str) -> bool:

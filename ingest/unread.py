@@ -46,6 +46,26 @@ _LETTERS = {"s": ("seq_len",), "b": _BATCH, "h": ("hidden", "heads"), "n": ("nod
 _SHAPE = ("size", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "params_b")
 
 
+_ID = re.compile(
+    r"\W*(?:#|no\.?|nr\.?|ids?|index|runs?|rows?|jobs?|seeds?|trials?|steps?|ranks?|epochs?|versions?|iter\w*|date"
+    r"|year|count|n)?\W*(?:ids?|no|number|index)?\W*",
+    re.I,
+)
+_WHOLE = re.compile(r"\d{1,3}(?:,\d{3}){1,2}|\d{1,7}")
+# What numbers of each field are found in training; a column of others is not of it.
+_RANGES = {
+    **dict.fromkeys(("tp", "pp", "cp", "ep", "vpp", "layers", "heads", "kv_heads"), (1, 512)),
+    **dict.fromkeys(("nodes", "devices", "dp", "dp_shard", "dp_replicate", "ranks"), (1, 200_000)),
+    **dict.fromkeys(("mbs", "grad_accum"), (1, 8192)),
+    "gbs": (1, 100_000),
+    "devices_per_node": (1, 16),
+    "seq_len": (128, 10_000_000),
+    "hidden": (128, 100_000),
+    "ffn_hidden": (128, 500_000),
+    "vocab": (1000, 2_000_000),
+}
+
+
 def spoken_of(
     headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
@@ -61,6 +81,31 @@ def spoken_of(
         of_models = said and all(map(_LABEL.fullmatch, said)) and not _OTHER_COUNT.search(heading)
         if not sized and of_models:
             found |= set(_SHAPE)
+    return frozenset(found)
+
+
+def may_be_of(
+    headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
+) -> frozenset[str]:
+    """The fields that columns of whole numbers may be whose headings tell us nothing at all.
+
+    A name of rows (`Run`, `#`) and numbers that count the rows are none.
+    """
+    found: set[str] = set()
+    for at, heading in enumerate(headings):
+        if (at < len(columns) and columns[at]) or _RESULT.search(heading) or _ID.fullmatch(heading):
+            continue
+        said = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
+        if not said or not all(map(_WHOLE.fullmatch, said)):
+            continue
+        numbers = [int(cell.replace(",", "")) for cell in said]
+        if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            continue
+        found |= {
+            name
+            for name, (least, most) in _RANGES.items()
+            if all(least <= number <= most for number in numbers)
+        }
     return frozenset(found)
 
 
