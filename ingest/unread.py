@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..vocabulary.headings import Column, column_of
+from ..vocabulary.headings import Column, column_of, unread_results
+from .variables import variable_of
 
 _PART = re.compile(r"[A-Za-z]{1,20}")
 _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
@@ -93,7 +94,7 @@ def may_be_of(
     """
     found: set[str] = set()
     for at, heading in enumerate(headings):
-        if (at < len(columns) and columns[at]) or _RESULT.search(heading) or _ID.fullmatch(heading):
+        if (at < len(columns) and columns[at]) or _is_named(heading):
             continue
         said = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
         if not said or not all(map(_WHOLE.fullmatch, said)):
@@ -107,6 +108,13 @@ def may_be_of(
             if all(least <= number <= most for number in numbers)
         }
     return frozenset(found)
+
+
+def _is_named(heading: str) -> bool:
+    """Whether a heading says that its numbers are no sizes of ours: results, names, variables."""
+    if _RESULT.search(heading) or _ID.fullmatch(heading) or variable_of(heading):
+        return True
+    return bool(unread_results([heading]))
 
 
 def _fields_in(heading: str) -> Iterator[str]:
