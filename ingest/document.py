@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from ..vocabulary.headings import LONGEST
+from .clauses import facts_by_subject, without_subjects
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_told, line_facts, of_all_rows, reaches_back
 from .crossed import with_axis_named
@@ -202,9 +203,10 @@ class _Reader:
             self._lend(line, read, self.lead[0].line if same else line.line)
             if not (facts or formula or line.code):
                 first = self.lead[0].line if same else line.line
+                bound = facts_by_subject(line.text, line.line)
                 self.sections[-1].prose += [
                     replace(one, group=first, only_size=one.only_size or self.of_size)
-                    for one in prose_facts(line.text, line.line)
+                    for one in without_subjects(prose_facts(line.text, line.line), bound)
                 ]
                 self._lend_to_all(line)
         self.stated_since_table |= bool(facts or formula)

@@ -19,7 +19,7 @@ _SHORT = {"z": "zero_stage"}  # in DeepSpeed's autotuner output
 # `TP8PP4DP1`, `tp8xpp4`
 _GLUED = re.compile(
     r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])|(?<![\w.-])(?:[A-Z]{2,4}\d{1,4}_?){2,8}(?![\w-])"
-    r"|(?<![\w.-])[A-Za-z]{2,4}\d{1,4}(?:[x×*·][A-Za-z]{2,4}\d{1,4}){1,7}(?![\w-])"
+    r"|(?<![\w.-])[A-Za-z]{2,4}\d{1,4}(?:[x×*·/-][A-Za-z]{2,4}\d{1,4}){1,7}(?![\w-])"
 )
 _PART = re.compile(r"([A-Za-wyz]{1,8})(\d{1,4})")
 _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
@@ -53,6 +53,18 @@ def sizes_in(text: str) -> dict[str, int]:
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
 
 
+def glued_in(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """Field, place and value of each part of what is written as one word: `tp8-pp2-dp4`."""
+    for glued in _GLUED.finditer(text):
+        parts = [(_glued_field(one[1]), one[2]) for one in _PART.finditer(glued[0])]
+        if all(name for name, _ in parts) and len({name for name, _ in parts}) == len(parts):
+            yield from ((name, glued.span(), digits) for name, digits in parts if name)
+
+
+def _glued_field(word: str) -> str | None:
+    return _IN_GLUED.get(word) or _field_of(word.lower())
+
+
 def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     found = [
         (_SHORT.get(word) or _field_of(word), digits)
@@ -60,9 +72,7 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
         if word.lower() not in _OPEN
     ]
     for glued in _GLUED.findall(text):
-        parts = [
-            (_IN_GLUED.get(w) or _field_of(w.lower()), digits) for w, digits in _PART.findall(glued)
-        ]
+        parts = [(_glued_field(word), digits) for word, digits in _PART.findall(glued)]
         found += parts if all(name for name, _ in parts) else []
     for name, digits in found:
         value = int(digits)
