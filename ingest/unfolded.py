@@ -45,7 +45,6 @@ _LIBRARY = re.compile(
 _COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `8xH100`, `8 A100s`
 _UNIT = re.compile(r"^\s*(?:GPU|NPU|TPU|HPU|accelerator|card|device|chip)s?\b", re.I)  # `H100 GPUs`
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
-_SPLITS = frozenset(("dp", "tp", "pp", "cp", "ep"))
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
 _SHORTEST = 512  # tokens of a sequence, where nothing calls a number that
@@ -84,7 +83,7 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
     if above & {column.name for kind in (*kinds, *heads) if (column := column_of(kind))}:
         return table
     others = any(column.role == "result" for column in columns_of(_at(table, shared)) if column)
-    if len(settings) < _FEWEST and (others or not found[0].heading or _is_named(table, found[0])):
+    if len(settings) < _FEWEST and (others or not found[0].heading):
         return table  # `1B Training Time` beside other results is no size of these
     header = (*(table.header.cells[at] for at in shared), *kinds, *heads)
     # `Paddle Setup | Torch Setup` beside the rates of both: each is of its own runs.
@@ -103,16 +102,6 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
         alignment=("none",) * len(header),
         rows=rows,
     )
-
-
-def _is_named(table: Table, found: _Result) -> bool:
-    """Whether another heading has such settings beside words that we do not know: then these are
-    names of variants, as `DP-1` next to `Sharded PS DP-2`."""
-    columns = [column_of(kind) for kind in found.kinds]
-    if not all(one and one.name in _SPLITS for one in columns):
-        return False
-    others = [one for at, one in enumerate(table.header.cells) if at != found.at]
-    return found.kinds in [tuple(kind for kind, _ in settings_of(one)[0]) for one in others]
 
 
 def _at(table: Table, places: Sequence[int]) -> list[str]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from .headings import column_of
 
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
-_SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})(?: ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
+_SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
     re.I,
@@ -67,9 +67,9 @@ def _glued_field(word: str) -> str | None:
 
 def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     found = [
-        (_SHORT.get(word) or _field_of(word), digits)
-        for word, digits in _SIZE.findall(text)
-        if word.lower() not in _OPEN
+        (_SHORT.get(one[1]) or _field_of(one[1]), one[3])
+        for one in _sized(text)
+        if one[1].lower() not in _OPEN
     ]
     for glued in _GLUED.findall(text):
         parts = [(_glued_field(word), digits) for word, digits in _PART.findall(glued)]
@@ -100,12 +100,25 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
         yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
     for batch in _BATCH.finditer(text):
         yield batch[0], batch[1], batch[2]
-    for found in _SIZE.finditer(text):
+    for found in _sized(text):
         # Only an isolated setting is one of the run: `(BS 8)`, `BS=8`, not `tokens/s/GPU bs 8`.
         around = text[: found.start()][-1:] + text[found.end() :][:1]
         apart = around == "()" or "=" in found[0] or ":" in found[0]
         if (apart or found[1].lower() not in _OPEN) and _field_of(found[1]):
-            yield found[0], found[1], found[2]
+            yield found[0], found[1], found[3]
+
+
+def _sized(text: str) -> list[re.Match[str]]:
+    """The words with a number; one alone with a hyphen may be the name of a variant: `DP-1`."""
+    found = list(_SIZE.finditer(text))
+    known = [one for one in found if _field_of(one[1])]
+    if len(known) > 1:
+        return found
+    return [one for one in found if one not in known or one[2] != "-" or _is_stage(one[1])]
+
+
+def _is_stage(word: str) -> bool:
+    return _field_of(word) == "zero_stage"
 
 
 @lru_cache(1 << 10)
