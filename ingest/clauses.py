@@ -1,4 +1,4 @@
-"""Sentences that set a value for each of several: `bf16 on A100 and fp8 on H100`."""
+"""Sentences that set values for some rows: `bf16 on A100 and fp8 on H100`, `Eager uses MBS 1`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ..vocabulary.hardware import device_pattern
+from ..vocabulary.headings import column_of
+from ..vocabulary.sizes import find_size
+from .context import setting_field
 from .fact import Fact
+from .families import families_in
+from .frameworks import frameworks_in
 from .prose import lead_facts
 
 _APART = re.compile(r"[,;]\s(?:and\s|but\s|while\s|whereas\s)?|\s(?:and|but|while|whereas)\s")
@@ -24,11 +30,36 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*")
 _SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
 _LONGEST = 300  # characters of a sentence
 _FEWEST = 2
+_ARTICLES = frozenset(("the", "a", "an"))
+# Whoever is named by one of these is no row among others.
+_ALL = frozenset(
+    re.findall(
+        r"\w+",
+        "we i you they it this that these those there which who what our ours all each every both"
+        " most everything everyone training trainings run runs experiment experiments model models"
+        " job jobs benchmark benchmarks test tests result results number numbers setup set config"
+        " configuration configurations environment node nodes host hosts server servers machine"
+        " machines instance instances cluster clusters system systems hardware gpu gpus device"
+        " devices accelerator accelerators card cards batch batches size sizes length sequence"
+        " sequences precision framework software code script scripts table tables row rows column"
+        " columns section data dataset corpus optimizer memory world value values paper author"
+        " authors step steps iteration iterations measurement measurements performance throughput"
+        " timings checkpointing recomputation recompute parallelism sharding accumulation attention"
+        " weights gradients activations parameters params layers heads vocabulary default defaults"
+        " following above below network interconnect library version repository project team",
+    )
+)
 
 
 def facts_by_subject(text: str, line: int) -> list[Fact]:
-    """The facts of a text that several of its clauses state of one subject each."""
+    """The facts of a text that its clauses state of one subject each."""
     return [fact for one in _SPLIT.split(text) if len(one) <= _LONGEST for fact in _of(one, line)]
+
+
+def without_clauses(text: str, bound: list[Fact]) -> str:
+    """A text without the sentences that state facts of one subject alone."""
+    said = {one.raw for one in bound}
+    return " ".join(one for one in _SPLIT.split(text) if one.strip() not in said) if said else text
 
 
 def without_subjects(facts: list[Fact], bound: list[Fact]) -> list[Fact]:
@@ -40,16 +71,59 @@ def without_subjects(facts: list[Fact], bound: list[Fact]) -> list[Fact]:
 def _of(sentence: str, line: int) -> list[Fact]:
     found: dict[str, list[Fact]] = {}
     for clause, subject in _clauses(sentence):
-        for fact in lead_facts(clause, line):
-            if fact.field not in ("device", "device_memory", "model_name", "size"):
-                named = replace(fact, raw=sentence.strip(), only_named=subject, only_there=True)
-                found.setdefault(fact.field, []).append(named)
-    return [
+        for fact in _facts(clause, line):
+            only = None if is_of_all(subject) else subject
+            named = replace(fact, raw=sentence.strip(), only_named=only, only_there=bool(only))
+            found.setdefault(fact.field, []).append(named)
+    several = [
         fact
         for facts in found.values()
         if min(len({one.only_named for one in facts}), len({one.value for one in facts})) >= _FEWEST
         for fact in facts
     ]
+    fields = {one.field for one in several}
+    return [*several, *(one for one in _of_one(sentence, line) if one.field not in fields)]
+
+
+def _of_one(sentence: str, line: int) -> Iterator[Fact]:
+    """What a sentence says of one alone: `Eager uses MBS 1`, `MBS 1 for eager`."""
+    front = ""
+    for clause in _APART.split(sentence):
+        before, behind = _BEFORE.match(clause), _BEHIND.search(clause)
+        front = _plain(before["name"]) if before else front
+        leads = not is_of_all(front)
+        subject = front if leads else _plain(behind["name"] or behind["inner"]) if behind else ""
+        if is_of_all(subject):
+            continue
+        # Of a device, a model or a trainer a document may speak without others beside it.
+        known = device_pattern().search(subject) or frameworks_in(subject) or families_in(clause)
+        for fact in _facts(clause, line):
+            bound = replace(fact, raw=sentence.strip(), only_named=subject)
+            yield replace(bound, only_there=leads and not known)
+
+
+def _facts(clause: str, line: int) -> Iterator[Fact]:
+    for fact in lead_facts(clause, line):
+        if fact.field not in ("device", "device_memory", "model_name", "size"):
+            yield fact
+
+
+def is_of_all(subject: str) -> bool:
+    """Whether a sentence that begins so speaks of no rows apart: `we`, `the batch size`."""
+    words = _words(subject)
+    return (
+        not words
+        or not _ALL.isdisjoint(words)
+        or bool(setting_field(subject) or column_of(subject) or find_size(subject))
+    )
+
+
+def _plain(name: str) -> str:
+    return " ".join(_words(name))
+
+
+def _words(text: str) -> list[str]:
+    return [one for one in re.findall(r"[^\W_]+", text.lower()) if one not in _ARTICLES]
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, str]]:

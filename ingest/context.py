@@ -12,13 +12,14 @@ from typing import Any
 from ..vocabulary.fields import fields as run_fields
 from ..vocabulary.fields import named
 from ..vocabulary.hardware import device_of, device_pattern
+from ..vocabulary.parallelism import glued_in
 from ..vocabulary.sizes import find_size
 from ..vocabulary.spelling import meant
 from .cast import integer
 from .fact import Fact
 from .families import model_in
 from .frameworks import frameworks_heading
-from .nouns import in_series, named_numbers
+from .nouns import in_series, is_measure, named_numbers
 from .text_cache import cached
 
 INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
@@ -156,7 +157,8 @@ def _stated_by_phrases(text: str) -> tuple[tuple[str, str], ...]:
         for phrase in _phrases()
         for match in phrase["regex"].finditer(text)
         if not (phrase["field"] in _COUNTED and in_series(text, match.end()))
-    ] + list(named_numbers(text))
+        if not (phrase["field"] in INTEGERS and is_measure(text, match.end()))
+    ] + [*named_numbers(text), *glued_in(text)]
     values: dict[str, set[str]] = {}
     for place, (name, span, value) in enumerate(found):
         rivals = [(s, v) for other, (n, s, v) in enumerate(found) if n == name and other != place]

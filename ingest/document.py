@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from ..vocabulary.headings import LONGEST
+from .clauses import facts_by_subject, without_subjects
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_told, line_facts, of_all_rows, reaches_back
 from .crossed import with_axis_named
@@ -13,7 +14,7 @@ from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
-from .markdown import Heading, TextLine, blocks
+from .markdown import Heading, TextLine, blocks, is_quotation
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .others import without_others
@@ -25,7 +26,7 @@ from .paragraphs import (
     facts_above,
     facts_of_corner,
     heads_list_of,
-    lends_outside,
+    is_of_one,
     shows_commands,
     stated_in,
     told_above,
@@ -124,36 +125,24 @@ class _Reader:
         while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
             self._close()
         aside = self.sections[-1].aside or is_aside(text, "headings")
+        apart = self.sections[-1].apart or is_of_one(text)
         general = self.sections[-1].general or (is_general(heading) and not facts)
         if not aside:
             self.mentions += facts
         said = {fact.field for fact in facts}
         sizes = [one for one in sizes_named(text, heading.line) if one.field not in said]
-        section = Section(heading, general and not aside, aside, [*facts, *sizes])
+        section = Section(heading, aside=aside, facts=[*facts, *sizes])
         section.is_title = self.document.title == heading.text and len(self.sections) == 1
+        section.apart = apart and not section.is_title
+        section.general = general and not (aside or section.apart)
         if is_struck(text):
             section.withdrawn = TextLine(heading.line, text)
         self.sections.append(section)
 
     def _close(self) -> None:
         section = self.sections.pop()
-        if section.general and not section.tables:
-            self.sections[-1].facts += [replace(fact, scope="section") for fact in section.facts]
-        self._lend_opening(section)
-        if len(section.tables) == 1:
-            section.tables[0].facts[:0] = said_once(section.tail)
-        if section.tables:
-            self.previous = section.tables
-            self.sections[-1].tables += section.tables
-
-    def _lend_opening(self, section: Section) -> None:
-        """What a section without tables says holds for the tables that follow it."""
-        above, heading = self.sections[-1], section.heading
-        if section.tables or above.tables or section.aside or heading is None:
-            return
-        if not lends_outside(heading.text):
-            return
-        above.opening += section.lent_outside()
+        section.close_into(self.sections[-1])
+        self.previous = section.tables or self.previous
 
     def _end_paragraph(self) -> None:
         """What a paragraph says: of the table above it, of its section, of all tables to come."""
@@ -165,13 +154,15 @@ class _Reader:
         if not lines or section.aside or self.aside_line:
             return
         announced, self.announced = self.announced, announces_settings(lines[-1].text)
-        if table:
+        # Where captions stand above their tables, one below is that of the next.
+        if table and not (table.captioned and is_caption(lines[0].text)):
             table.told_below(below_table(lines))
             return
         facts = stated_in(lines)
         facts = [replace(one, only_size=one.only_size or self.of_size) for one in facts]
         if section.tables:
             section.tail += facts if announced else []
+            section.others += facts
         elif section.heading is None or section.is_title:
             section.opening += [replace(one, scope="document") for one in facts]
         else:
@@ -181,6 +172,9 @@ class _Reader:
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, tuple(self._facts())))
             self.lead = []
+            return
+        if not line.code and is_quotation(line.text):
+            self._quotation(line)
             return
         self.sections[-1].batches += self.batches.read(line)
         if not self.document.tables and len(self.sections) <= _OPENING:
@@ -209,9 +203,10 @@ class _Reader:
             self._lend(line, read, self.lead[0].line if same else line.line)
             if not (facts or formula or line.code):
                 first = self.lead[0].line if same else line.line
+                bound = facts_by_subject(line.text, line.line)
                 self.sections[-1].prose += [
                     replace(one, group=first, only_size=one.only_size or self.of_size)
-                    for one in prose_facts(line.text, line.line)
+                    for one in without_subjects(prose_facts(line.text, line.line), bound)
                 ]
                 self._lend_to_all(line)
         self.stated_since_table |= bool(facts or formula)
@@ -220,6 +215,13 @@ class _Reader:
         self.document.quotes.append(Quote(line, tuple(self._facts())))
         self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
+
+    def _quotation(self, line: TextLine) -> None:
+        """What is quoted was said by others, or of other runs: it is no fact of these."""
+        self._end_paragraph()
+        self.lead = []
+        self.document.quotes.append(Quote(line, tuple(self._facts())))
+        self.document.state(line, [], [], self.sections[-1].heading)
 
     def _withdraw(self, line: TextLine) -> None:
         """A line takes back the table right above it, else those that follow in its section."""
@@ -248,7 +250,11 @@ class _Reader:
             section.listed += facts if read.configuration else []
         if section.tables and read.configuration and BULLET.match(line.text):
             section.tail += facts
-        self.mentions += of_subject(read.mentions, line.text)
+        mentions = of_subject(read.mentions, line.text)
+        # What is said of one model can contradict what is said of all, and no more.
+        self.mentions += (
+            [replace(one, scope="heading") for one in mentions] if section.apart else mentions
+        )
         if facts and reaches_back(line.text):
             for found in self.previous:
                 found.facts[:0] = [
@@ -297,11 +303,12 @@ class _Reader:
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
+        found.captioned = any(is_caption(line.text) for line in told_above(self.lead))
         found.batches = [one for section in self.sections for one in section.batches]
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
-        self.sections[-1].facts += [
-            fact for fact in near if fact.field == "recompute" and not continues
-        ]
+        self.sections[-1].others += near
+        if not (continues or found.captioned):
+            self.sections[-1].facts += [fact for fact in near if fact.field == "recompute"]
         self.document.tables.append(found)
         if not settings:
             self.sections[-1].tables.append(found)

@@ -54,8 +54,11 @@ def drawn_table(lines: Sequence[str], at: int) -> Table | None:
     return _latex(lines, at) if _TABULAR.search(line) else None
 
 
-def _table(rows: Sequence[TableRow], headers: int = 1) -> Table | None:
-    """A table of which the first rows are headings: of several a column's are put together."""
+def _table(rows: Sequence[TableRow], headers: int, end: int) -> Table | None:
+    """A table of which the first rows are headings: of several a column's are put together.
+
+    `end`: its last line, so that nothing of it is read as text.
+    """
     if len(rows) <= headers:
         return None
     width = max(len(row.cells) for row in rows)
@@ -63,7 +66,7 @@ def _table(rows: Sequence[TableRow], headers: int = 1) -> Table | None:
     parts = [list(dict.fromkeys(filter(None, one))) for one in zip(*above, strict=True)]
     header = TableRow(rows[headers - 1].line, tuple(map(" ".join, parts)))
     groups = tuple(" ".join(one[:-1]) for one in parts)
-    return Table(header, None, ("none",) * width, tuple(rows[headers:]), groups)
+    return Table(header, None, ("none",) * width, tuple(rows[headers:]), groups, end)
 
 
 class _Cells(HTMLParser):
@@ -72,6 +75,8 @@ class _Cells(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[tuple[int, list[str]]] = []
+        self.lines: list[list[int]] = []  # of the cells of each row
+        self._line = 0
         self.headings: list[bool] = []  # of each row, whether all its cells are headings
         self._text: list[str] | None = None
         self._spans: dict[int, tuple[int, str]] = {}
@@ -84,10 +89,11 @@ class _Cells(HTMLParser):
             self._close()
             self._below()
             self.rows.append((self.getpos()[0], []))
+            self.lines.append([])
             self.headings.append(True)
         elif tag in ("td", "th") and self.rows:
             self._close()
-            self._text = []
+            self._text, self._line = [], self.getpos()[0]
             self.headings[-1] &= tag == "th"
             spans = dict(attrs)
             self._span = _count(spans.get("colspan")), _count(spans.get("rowspan"))
@@ -120,6 +126,7 @@ class _Cells(HTMLParser):
             if self._span[1] > 1:
                 self._spans[len(cells)] = self._span[1] - 1, text
             cells.append(text)
+            self.lines[-1].append(self._line)
 
     def _below(self) -> None:
         """Cells that reach down from above, where it is their turn."""
@@ -128,9 +135,8 @@ class _Cells(HTMLParser):
             count, text = left
             if count > 1:
                 self._spans[len(cells)] = count - 1, text
-                cells.append(text)
-                continue
             cells.append(text)
+            self.lines[-1].append(self.rows[-1][0])
 
 
 def _count(text: str | None) -> int:
@@ -145,11 +151,16 @@ def _html(lines: Sequence[str], at: int) -> Table | None:
     reader = _Cells()
     reader.feed("\n".join(span[: end + 1]))
     reader.finish()
-    rows = [TableRow(at + line, tuple(cells)) for line, cells in reader.rows if any(cells)]
+    rows = [
+        TableRow(at + line, tuple(cells), tuple(at + one for one in lines))
+        for (line, cells), lines in zip(reader.rows, reader.lines, strict=True)
+        if any(cells)
+    ]
     kinds = [
         kind for kind, (_, cells) in zip(reader.headings, reader.rows, strict=True) if any(cells)
     ]
-    return _table(rows, max(reader.depth, sum(1 for _ in takewhile(bool, kinds))))
+    headers = max(reader.depth, sum(1 for _ in takewhile(bool, kinds)))
+    return _table(rows, headers, at + end + 1)
 
 
 def _grid(lines: Sequence[str], at: int) -> Table | None:
@@ -158,10 +169,11 @@ def _grid(lines: Sequence[str], at: int) -> Table | None:
     rows: list[TableRow] = []
     held: list[tuple[str, ...]] = []
     headers = 1
-    first = at + 2
+    first, end = at + 2, at + 1
     for place in range(at + 1, min(len(lines), at + _LONGEST)):
         line = lines[place].rstrip()
         if _GRID.match(line):
+            end = place + 1
             if [n for n, letter in enumerate(line) if letter == "+"] != edges:
                 return None
             rows += [TableRow(first, _joined(held))] if held else []
@@ -173,7 +185,7 @@ def _grid(lines: Sequence[str], at: int) -> Table | None:
             held.append(tuple(line[a + 1 : b].strip() for a, b in pairwise(edges)))
         else:
             break
-    return _table(rows, headers)
+    return _table(rows, headers, end)
 
 
 def _simple(lines: Sequence[str], at: int) -> Table | None:
@@ -181,12 +193,13 @@ def _simple(lines: Sequence[str], at: int) -> Table | None:
     starts = [found.start() for found in re.finditer(r"=++", lines[at])]
     ends = [*starts[1:], None]
     rows: list[TableRow] = []
-    borders = headers = 0
+    borders = headers = end = 0
     for place in range(at + 1, min(len(lines), at + _LONGEST)):
         line = lines[place]
         if _SIMPLE.match(line):
             borders += 1
             headers = headers or len(rows)
+            end = place + 1
             if borders == 2:
                 break
         elif line.strip() and not re.fullmatch(r"[\s-]+", line):
@@ -196,14 +209,14 @@ def _simple(lines: Sequence[str], at: int) -> Table | None:
                 rows[-1] = TableRow(rows[-1].line, _joined([rows[-1].cells, cells]))
             else:
                 rows.append(TableRow(place + 1, cells))
-    return _table(rows, headers) if borders == 2 else None
+    return _table(rows, headers, end) if borders == 2 else None
 
 
 def _list_table(lines: Sequence[str], at: int) -> Table | None:
     """A list-table of reStructuredText or MyST: `* - ` begins a row, `- ` each further cell."""
     indent = lines[at].index("*")
     rows: list[tuple[int, list[str]]] = []
-    blank = 0
+    blank = end = 0
     for place in range(at, min(len(lines), at + _LONGEST)):
         line = lines[place]
         found, deep = _ITEM.match(line), len(line) - len(line.lstrip())
@@ -217,10 +230,11 @@ def _list_table(lines: Sequence[str], at: int) -> Table | None:
             rows[-1][1].append(line.strip()[1:].strip())
         else:
             break
-        blank = 0 if line.strip() else blank
+        if line.strip():
+            blank, end = 0, place + 1
     if len({len(cells) for _, cells in rows}) != 1 or len(rows[0][1]) < _FEWEST:
         return None
-    return _table([TableRow(line, tuple(cells)) for line, cells in rows])
+    return _table([TableRow(line, tuple(cells)) for line, cells in rows], 1, end)
 
 
 def _joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -234,7 +248,7 @@ def _latex(lines: Sequence[str], at: int) -> Table | None:
         return None
     rule = _above_rule(span[1:end], at + 2)
     rows = list(_latex_rows(span[1:end], at + 2, rule))
-    return _table(*_one_heading(rows, rule))
+    return _table(*_one_heading(rows, rule), at + end + 1)
 
 
 def _above_rule(lines: Sequence[str], first: int) -> int:

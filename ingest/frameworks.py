@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ..vocabulary.sizes import find_size
 from .fact import Fact
@@ -70,6 +71,12 @@ def frameworks_in(text: str) -> list[str]:
 def trainers_in(text: str) -> set[str]:
     """The frameworks that a text names, without parts that many of them use, in small letters."""
     return {name.lower() for name in frameworks_in(text)} - _NO_TRAINERS
+
+
+def heading_of(names: Iterable[str]) -> str:
+    """What a column of such names is: of frameworks, or of parts that many of them use."""
+    parts = all(name.lower() in _NO_TRAINERS for name in names)
+    return "Technique" if parts else "Framework"
 
 
 def model_apart(label: str) -> tuple[str, str | None]:

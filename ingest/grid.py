@@ -44,8 +44,9 @@ class Table:
     alignment: tuple[str, ...]
     rows: tuple[TableRow, ...]
     groups: tuple[str, ...] = ()
+    end_line: int = 0  # of the mark that closes it, in markups that have one
 
     @property
     def last_line(self) -> int:
         last = max((row.last_line for row in self.rows), default=0)
-        return max(last, self.separator_line or self.header.line)
+        return max(last, self.end_line, self.separator_line or self.header.line)

@@ -21,7 +21,10 @@ from .grid import Table, TableRow
 _NUMBER = re.compile(r"[~≈]?\d[\d.,]*\s?[\w%/]{0,8}")  # of a cell: a value with its unit
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
-_ALERT = re.compile(r"^\s{0,3}>\s?\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]", re.I)
+_ALERT = re.compile(
+    r"^\s{0,3}>\s?(?:\[!|[*_]{0,3})(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION|REMARK|INFO)(?:\]|[*_:]{1,3})",
+    re.I,
+)
 _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
 _HTML_HEADING = re.compile(r"\s*<h([1-6])(?:\s[^<>]*)?>(.*?)</h\1\s*>", re.I)
@@ -56,6 +59,11 @@ class TextLine:
 
 
 Block = Heading | TextLine | Table
+
+
+def is_quotation(text: str) -> bool:
+    """Whether a line is quoted by its mark; a note of the author in that form is given without."""
+    return bool(_QUOTE.match(text))
 
 
 def split_row(text: str) -> tuple[str, ...]:

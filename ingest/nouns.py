@@ -19,6 +19,12 @@ _NO_SERIES = (
     r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
 )
 _DIGIT = re.compile(r"\d")
+# `Storage of a micro-batch: 8 MB` says how much, not how many.
+_MEASURE = re.compile(
+    r"\s?(?:[KMGTP]i?B(?:/s|ps)?|bytes?|bits?|[mµun]s|secs?|seconds?|minutes?|hours?|[MGTP]FLOP\w*|%)(?!\w)",
+    re.I,
+)
+_NAME = re.compile(r"[A-Z]{2,4}-\d+")
 _SERIES_END = re.compile(_NO_SERIES)
 _CHINESE_IS = re.compile(r"(?<!\s)\s*+(?:设置为|设为|为|是)\s*+(?=\d)")
 _UP_TO = re.compile(
@@ -34,15 +40,30 @@ def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     text = re.sub(r"[*`]", "", text)
     if not text.isascii():
         text = re.sub(r" {2,}", " ", _CHINESE_IS.sub(" = ", translated(text)))
-    for field, pattern in noun_patterns():
-        for found in pattern.finditer(text):
-            if not _UP_TO.search(text, max(0, found.start("value") - 16), found.start("value")):
-                yield field, found.span(), found["value"].replace(",", "")
+    every = [
+        (field, found)
+        for field, pattern in noun_patterns()
+        for found in pattern.finditer(text)
+        if not (
+            _UP_TO.search(text, max(0, found.start("value") - 16), found.start("value"))
+            or is_measure(text, found.end("value"))
+        )
+    ]
+    # One alone with a hyphen may be the name of a variant: `DP-1`.
+    alone = len({field for field, _ in every}) == 1
+    for field, found in every:
+        if not (alone and _NAME.fullmatch(found[0])):
+            yield field, found.span(), found["value"].replace(",", "")
 
 
 def in_series(text: str, end: int) -> bool:
     """Whether the number that ends there is one of several."""
     return not _SERIES_END.match(text, end)
+
+
+def is_measure(text: str, end: int) -> bool:
+    """Whether a unit stands behind the number that ends there, so that it counts nothing."""
+    return bool(_MEASURE.match(text, end))
 
 
 def noun_samples() -> list[tuple[str, str, str]]:

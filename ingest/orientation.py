@@ -16,6 +16,7 @@ from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import Column, column_of, columns_of
 from ..vocabulary.sizes import find_size
 from .context import dtype_of
+from .frameworks import heading_of
 from .grid import Table, TableRow
 from .unfolded import settings_of
 
@@ -133,7 +134,7 @@ def _turned(table: Table) -> Table | None:
     if not runs:
         return None
     head = TableRow(table.header.line, header)
-    return Table(head, table.separator_line, ("none",) * len(header), runs)
+    return replace(table, header=head, alignment=("none",) * len(header), rows=runs, groups=())
 
 
 def _fewest(rows: Sequence[TableRow], width: int, corner: str) -> int:
@@ -183,6 +184,8 @@ def _names_of_runs(
         if len(named) > 1 and kinds and frozenset.intersection(*kinds):
             names = {n: tuple(found.get(kind, "") for kind in named)
                      for n, found in settings.items()}  # fmt: skip
+            parts = [found["Framework"] for found in settings.values() if "Framework" in found]
+            named = tuple(heading_of(parts) if one == "Framework" else one for one in named)
             if len({rest for _, rest in said.values()}) == 1:
                 return named, names
             return (*named, _REST), {n: (*one, said[n][1]) for n, one in names.items()}
@@ -206,7 +209,7 @@ def _run(
     line = table.header.line
     first = next((row.line for row in found if row), line)
     above = [line] * len(names) + [first] * len(group)
-    lines = (*above, *(row.line if row else line for row in found))
+    lines = (*above, *(row.line_of(place) if row else line for row in found))
     return TableRow(line, (*names, *group, *own), lines)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
-from .clauses import facts_by_subject, without_subjects
+from .clauses import facts_by_subject, without_clauses, without_subjects
 from .context import phrases_in, sizes_in
 from .context_lines import configuration, is_caption, tells_result
 from .fact import Fact
@@ -124,7 +124,9 @@ _NO_RUNS = re.compile(
 )
 _ONE_RUN = re.compile(
     r"\b(?:experiment|exp|run|trial|case|phase|stage|step|task|round|day|attempt|option|plan)\s?#?\d"
-    r"|\b(?:phase|option|plan|case)\s[A-Z]\b",
+    r"|\b(?:experiment|exp|run|trial|phase|option|plan|case)\s(?-i:[A-Z])\b(?!')"
+    r"|\b(?:another|others?|different|second|third)\s(?:\w+\s)?"
+    r"(?:experiments?|models?|runs?|trainings?|clusters?|machines?|set-?ups?)\b",
     re.I,
 )
 
@@ -233,7 +235,12 @@ def agreed(facts: Sequence[Fact]) -> list[Fact]:
 
 def lends_outside(heading: str) -> bool:
     """Whether what a section without tables says can hold for tables of others."""
-    return not (_NO_RUNS.search(heading) or _ONE_RUN.search(heading) or find_size(heading))
+    return not (_NO_RUNS.search(heading) or is_of_one(heading))
+
+
+def is_of_one(heading: str) -> bool:
+    """Whether a heading is that of one model or one run among others."""
+    return bool(_ONE_RUN.search(heading) or find_size(heading))
 
 
 def _is_part(name: str, longest: str) -> bool:
@@ -312,8 +319,15 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
             item = BULLET.match(one.text)
             said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
     text = " ".join(said).removeprefix("; ")
-    found = lead_facts(text, lead[-1].line) if text else []
-    found = without_subjects(found, facts_by_subject(text, lead[-1].line) if text else [])
+    if not text:
+        return []
+    line = lead[-1].line
+    bound = facts_by_subject(text, line)
+    fields = {one.field for one in bound}
+    # Beside what is of some rows stands what is of the others.
+    rest = lead_facts(without_clauses(text, bound), line) if bound else []
+    found = [one for one in rest if one.field in fields]
+    found += without_subjects(lead_facts(text, line), bound)
     found += _listed_techniques(text, found, lead)
     return [fact for fact in found if fact.field not in set_there]
 

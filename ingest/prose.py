@@ -70,10 +70,16 @@ _SEVERAL = re.compile(
     rf"(?<![\w.])(?!1\s)\d{{1,6}}\s?[x×]?\s*{_UNITS}(?!\w)|\b(?:multi|several)\b", re.I
 )
 _ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
-_SHORT = 24  # letters: what makes a count a limit stands right before it
+_SLICE = re.compile(r"-\d")  # `2x v5p-128` counts slices of many chips
+_SHORT, _LONG = 24, 80  # letters: what makes a count a limit stands right before it
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/]|\d\s(?:and|or|vs\.?|&))\s*$",
+    re.I,
+)
+_EACH_HAS = re.compile(
+    r"\b(?:each|every|per|a|one|the|single)\s(?:[\w-]+\s){0,2}(?:nodes?|hosts?|machines?|servers?|instances?)\s"
+    r"(?:(?:has|have|with|of|contains?|holds?|comes?|carries|is|equipped|containing|having)\s){1,3}$",
     re.I,
 )
 _COUNT = re.compile(
@@ -186,7 +192,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
     taken = {place for one in squares for place in range(*one.span())}
     for found in _COUNT.finditer(text):
         end = _end_of_devices(text, found.end())
-        if found.start() in taken:
+        if found.start() in taken or _SLICE.match(text, end):
             continue
         behind = text[end:]
         if end == found.end() or _is_limit(text, found.start()):
@@ -196,7 +202,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             counts = _of_machines(int(found["n"]), name)
             yield from (Fact(one, str(value), text.strip(), line, "line") for one, value in counts)
         elif not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            yield Fact("devices", found["n"], text.strip(), line, "line")
+            yield Fact("devices", found["n"], text.strip(), line, "line", only_named=_of(name))
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
@@ -213,9 +219,16 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         yield Fact("devices", found["n"], text.strip(), line, "line")
 
 
+def _of(name: str) -> str | None:
+    """The device that a count is of, as rows of several devices name theirs: `a100`."""
+    device = device_pattern().search(name)
+    return device["device"].lower() if device and device["device"].isalnum() else None
+
+
 def _is_limit(text: str, start: int) -> bool:
-    """Whether the words before a count make it a limit: `up to 64 GPUs`."""
-    return bool(_LIMIT.search(text[max(0, start - _SHORT) : start]))
+    """Whether the words before a count make it a limit, or that of one: `each node has 8 GPUs`."""
+    before = text[max(0, start - _LONG) : start]
+    return bool(_LIMIT.search(before[-_SHORT:]) or _EACH_HAS.search(before))
 
 
 def _is_square(text: str, found: re.Match[str]) -> bool:

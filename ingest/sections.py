@@ -10,7 +10,7 @@ from .fact import Fact
 from .grid import Table
 from .markdown import Heading, TextLine
 from .own_tool import tool_defined
-from .paragraphs import agreed
+from .paragraphs import agreed, lends_outside
 from .prose import unanimous
 from .statements import Statement, formula_statement, legend_in, statements_in
 
@@ -19,6 +19,7 @@ _GENERAL = re.compile(
     r"|配置|环境|硬件|模型|设置|参数",
     re.I,
 )
+_OTHER = "other"  # the scope of what can only contradict
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 
 
@@ -32,12 +33,14 @@ class Section:
     facts: list[Fact] = field(default_factory=list)
     prose: list[Fact] = field(default_factory=list)  # what its sentences say in passing
     said: list[Fact] = field(default_factory=list)  # what its paragraphs say of runs
+    others: list[Fact] = field(default_factory=list)  # of single tables: they can only contradict
     listed: list[Fact] = field(default_factory=list)  # settings that it lists
     # What sections without tables say of the tables to come; of a document what it opens with.
     opening: list[Fact] = field(default_factory=list)
     tail: list[Fact] = field(default_factory=list)  # settings listed below its last table
     batches: list[tuple[int, TextLine]] = field(default_factory=list)  # bare ones
     is_title: bool = False
+    apart: bool = False  # of one model or run: what it says is of the tables in it alone
     withdrawn: TextLine | None = None  # the line that takes back what it holds
     tables: list[FoundTable] = field(default_factory=list)
 
@@ -55,12 +58,22 @@ class Section:
         ]
         if self.heading is None or self.is_title:
             return [*opening, *facts]
-        return [*opening, *unanimous([*self.prose, *self.said]), *facts]
+        others = [replace(one, scope=_OTHER) for one in self.others]
+        said = [one for one in unanimous([*self.prose, *self.said, *others]) if one.scope != _OTHER]
+        return [*opening, *said, *facts]
 
-    def lent_outside(self) -> list[Fact]:
-        """What it says, without tables of its own, of those that follow it."""
-        facts = [*self.opening, *self.said, *self.listed]
-        return [replace(fact, scope="document") for fact in facts]
+    def close_into(self, above: Section) -> None:
+        """Give the section around it what outlives it: its tables, or what holds for others."""
+        if self.general and not self.tables:
+            above.facts += [replace(fact, scope="section") for fact in self.facts]
+        lends = self.heading is not None and lends_outside(self.heading.text)
+        if lends and not (self.tables or above.tables or self.aside):
+            # What a section without tables says holds for the tables that follow it.
+            facts = (*self.opening, *self.said, *self.listed)
+            above.opening += [replace(fact, scope="document") for fact in facts]
+        if len(self.tables) == 1:
+            self.tables[0].facts[:0] = unanimous(self.tail)
+        above.tables += self.tables
 
     def defines(self, line: TextLine, title: str | None) -> list[Fact]:
         """The framework that the opening of a document says it is of; a title has its name."""
@@ -89,6 +102,7 @@ class FoundTable:
     near: list[Fact] = field(default_factory=list)  # those of the text right above it
     withdrawn: TextLine | None = None  # the line by which its author takes it back
     continues: FoundTable | None = None
+    captioned: bool = False  # its caption stands above it
 
     # Batches stated above it that may be of a step or a micro-batch.
     batches: list[tuple[int, TextLine]] = field(default_factory=list)

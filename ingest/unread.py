@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..vocabulary.headings import Column, column_of
+from ..vocabulary.headings import Column, column_of, unread_results
+from .variables import variable_of
 
 _PART = re.compile(r"[A-Za-z]{1,20}")
 _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
@@ -46,6 +47,26 @@ _LETTERS = {"s": ("seq_len",), "b": _BATCH, "h": ("hidden", "heads"), "n": ("nod
 _SHAPE = ("size", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "params_b")
 
 
+_ID = re.compile(
+    r"\W*(?:#|no\.?|nr\.?|ids?|index|runs?|rows?|jobs?|seeds?|trials?|steps?|ranks?|epochs?|versions?|iter\w*|date"
+    r"|year|count|n)?\W*(?:ids?|no|number|index)?\W*",
+    re.I,
+)
+_WHOLE = re.compile(r"\d{1,3}(?:,\d{3}){1,2}|\d{1,7}")
+# What numbers of each field are found in training; a column of others is not of it.
+_RANGES = {
+    **dict.fromkeys(("tp", "pp", "cp", "ep", "vpp", "layers", "heads", "kv_heads"), (1, 512)),
+    **dict.fromkeys(("nodes", "devices", "dp", "dp_shard", "dp_replicate", "ranks"), (1, 200_000)),
+    **dict.fromkeys(("mbs", "grad_accum"), (1, 8192)),
+    "gbs": (1, 100_000),
+    "devices_per_node": (1, 16),
+    "seq_len": (128, 10_000_000),
+    "hidden": (128, 100_000),
+    "ffn_hidden": (128, 500_000),
+    "vocab": (1000, 2_000_000),
+}
+
+
 def spoken_of(
     headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
@@ -62,6 +83,38 @@ def spoken_of(
         if not sized and of_models:
             found |= set(_SHAPE)
     return frozenset(found)
+
+
+def may_be_of(
+    headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
+) -> frozenset[str]:
+    """The fields that columns of whole numbers may be whose headings tell us nothing at all.
+
+    A name of rows (`Run`, `#`) and numbers that count the rows are none.
+    """
+    found: set[str] = set()
+    for at, heading in enumerate(headings):
+        if (at < len(columns) and columns[at]) or _is_named(heading):
+            continue
+        said = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
+        if not said or not all(map(_WHOLE.fullmatch, said)):
+            continue
+        numbers = [int(cell.replace(",", "")) for cell in said]
+        if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            continue
+        found |= {
+            name
+            for name, (least, most) in _RANGES.items()
+            if all(least <= number <= most for number in numbers)
+        }
+    return frozenset(found)
+
+
+def _is_named(heading: str) -> bool:
+    """Whether a heading says that its numbers are no sizes of ours: results, names, variables."""
+    if _RESULT.search(heading) or _ID.fullmatch(heading) or variable_of(heading):
+        return True
+    return bool(unread_results([heading]))
 
 
 def _fields_in(heading: str) -> Iterator[str]:

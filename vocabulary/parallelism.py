@@ -9,7 +9,7 @@ from functools import lru_cache
 from .headings import column_of
 
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
-_SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})(?: ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
+_SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
     re.I,
@@ -19,7 +19,7 @@ _SHORT = {"z": "zero_stage"}  # in DeepSpeed's autotuner output
 # `TP8PP4DP1`, `tp8xpp4`
 _GLUED = re.compile(
     r"(?<![\w.-])(?:[a-z]{1,8}\d{1,4}_?){2,8}(?![\w-])|(?<![\w.-])(?:[A-Z]{2,4}\d{1,4}_?){2,8}(?![\w-])"
-    r"|(?<![\w.-])[A-Za-z]{2,4}\d{1,4}(?:[x×*·][A-Za-z]{2,4}\d{1,4}){1,7}(?![\w-])"
+    r"|(?<![\w.-])[A-Za-z]{2,4}\d{1,4}(?:[x×*·/-][A-Za-z]{2,4}\d{1,4}){1,7}(?![\w-])"
 )
 _PART = re.compile(r"([A-Za-wyz]{1,8})(\d{1,4})")
 _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
@@ -53,16 +53,26 @@ def sizes_in(text: str) -> dict[str, int]:
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
 
 
+def glued_in(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
+    """Field, place and value of each part of what is written as one word: `tp8-pp2-dp4`."""
+    for glued in _GLUED.finditer(text):
+        parts = [(_glued_field(one[1]), one[2]) for one in _PART.finditer(glued[0])]
+        if all(name for name, _ in parts) and len({name for name, _ in parts}) == len(parts):
+            yield from ((name, glued.span(), digits) for name, digits in parts if name)
+
+
+def _glued_field(word: str) -> str | None:
+    return _IN_GLUED.get(word) or _field_of(word.lower())
+
+
 def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     found = [
-        (_SHORT.get(word) or _field_of(word), digits)
-        for word, digits in _SIZE.findall(text)
-        if word.lower() not in _OPEN
+        (_SHORT.get(one[1]) or _field_of(one[1]), one[3])
+        for one in _sized(text)
+        if one[1].lower() not in _OPEN
     ]
     for glued in _GLUED.findall(text):
-        parts = [
-            (_IN_GLUED.get(w) or _field_of(w.lower()), digits) for w, digits in _PART.findall(glued)
-        ]
+        parts = [(_glued_field(word), digits) for word, digits in _PART.findall(glued)]
         found += parts if all(name for name, _ in parts) else []
     for name, digits in found:
         value = int(digits)
@@ -90,12 +100,25 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
         yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
     for batch in _BATCH.finditer(text):
         yield batch[0], batch[1], batch[2]
-    for found in _SIZE.finditer(text):
+    for found in _sized(text):
         # Only an isolated setting is one of the run: `(BS 8)`, `BS=8`, not `tokens/s/GPU bs 8`.
         around = text[: found.start()][-1:] + text[found.end() :][:1]
         apart = around == "()" or "=" in found[0] or ":" in found[0]
         if (apart or found[1].lower() not in _OPEN) and _field_of(found[1]):
-            yield found[0], found[1], found[2]
+            yield found[0], found[1], found[3]
+
+
+def _sized(text: str) -> list[re.Match[str]]:
+    """The words with a number; one alone with a hyphen may be the name of a variant: `DP-1`."""
+    found = list(_SIZE.finditer(text))
+    known = [one for one in found if _field_of(one[1])]
+    if len(known) > 1:
+        return found
+    return [one for one in found if one not in known or one[2] != "-" or _is_stage(one[1])]
+
+
+def _is_stage(word: str) -> bool:
+    return _field_of(word) == "zero_stage"
 
 
 @lru_cache(1 << 10)

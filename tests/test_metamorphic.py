@@ -1,0 +1,107 @@
+"""Documents that nobody tuned the reader to: changed so that their truth stays, none lies.
+
+Each value of a row may become empty; a finding of grade error may vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.pipeline import ingest
+from bench.project.after_ingest import after_ingest_into
+from bench.schema.opening import open_read
+from tests.metamorphic import CHANGES, changed
+from tests.metamorphic_rows import Run, runs_of, wrong
+from tests.metamorphic_tables import Lines, load, text_of
+from tests.truth_stored import Stored
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN = sorted((ROOT / "data" / "tables").glob("0*.md"))
+OTHERS = sorted((ROOT.parent / "shared" / "documents").glob("*__*.md"))
+A_DOCUMENT = 2  # kinds of change of each document of others; all of them in the slow test
+SEEDS = range(1, 4)
+
+
+@cache
+def _read(path: Path) -> tuple[str, list[Run]]:
+    """The text of a document and its rows, once for all changes."""
+    text = path.read_text("utf-8")
+    return text, runs_of(load(text))
+
+
+def _lies(path: Path, kind: str, seed: int) -> Iterator[str]:
+    text, before = _read(path)
+    lines = changed(path.name, text, kind, seed) if before else []
+    if lines and lines != load(text):
+        yield from (f"{path.name}: {one}" for one in wrong(before, runs_of(lines)))
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_rows_of_our_documents(kind: str) -> None:
+    assert not [one for path in OWN for one in _lies(path, kind, 0)][:20]
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: str(path.stem)[:40])
+def test_rows_of_other_documents(path: Path) -> None:
+    first = A_DOCUMENT * OTHERS.index(path)
+    kinds = [[*CHANGES][n % len(CHANGES)] for n in range(first, first + A_DOCUMENT)]
+    assert not [one for kind in kinds for one in _lies(path, kind, 0)][:20]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", CHANGES)
+def test_rows_of_every_document(kind: str, seed: int) -> None:
+    assert not [one for path in (*OWN, *OTHERS) for one in _lies(path, kind, seed)][:20]
+
+
+Findings = set[tuple[str, int]]  # rule and line of the document as it was
+
+
+def _errors(documents: Sequence[tuple[str, Lines]], folder: Path) -> dict[str, Findings]:
+    """The findings of grade error of documents, by name, all of them audited at once."""
+    paths = [folder / f"{name}.md" for name, _ in documents]
+    for path, (_, lines) in zip(paths, documents, strict=True):
+        path.write_text(text_of(lines), "utf-8")
+    db = folder / "changed.duckdb"
+    ingest(paths, db)
+    after_ingest_into(db, 60.0)
+    found = {}
+    with open_read(db) as warehouse:
+        uris = {Path(uri).name: uri for (uri,) in warehouse.rows("SELECT uri FROM sources")}
+        for path, (name, lines) in zip(paths, documents, strict=True):
+            stored = Stored(warehouse, uris[path.name])
+            found[name] = {
+                (rule, lines[line - 1].of or 0) for rule, told in stored.errors for line in told
+            }
+    return found
+
+
+def _new_errors(paths: Sequence[Path], kinds: Sequence[str], folder: Path) -> list[str]:
+    documents: list[tuple[str, Lines]] = []
+    for path in paths:
+        text, _ = _read(path)
+        documents.append((path.stem, load(text)))
+        documents += [(f"{path.stem}-{kind}", changed(path.name, text, kind, 0)) for kind in kinds]
+    found = _errors(documents, folder)
+    return [
+        f"{path.stem}, {kind}: {sorted(new)}"
+        for path in paths
+        for kind in kinds
+        if (new := found[f"{path.stem}-{kind}"] - found[path.stem])
+    ]
+
+
+def test_errors_of_our_documents(tmp_path: Path) -> None:
+    kinds = ("section_of_another_model", "quotation", "unknown_headings")
+    assert not _new_errors(OWN, kinds, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CHANGES)
+def test_errors_of_every_document(kind: str, tmp_path: Path) -> None:
+    assert not _new_errors([*OWN, *OTHERS], [kind], tmp_path)
