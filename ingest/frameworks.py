@@ -27,6 +27,7 @@ _OF_DOCUMENTS = frozenset(
         r"\w+",
         "performance summary benchmark benchmarks benchmarking result results report overview guide"
         " training numbers tutorial documentation docs table tables experiments readme study log"
+        " sweep sweeps ablation ablations runs matrix profile"
         " throughput scaling speed efficiency comparison notes pretraining release announcement"
         " pretrain finetune finetuning sft lora llm llms model models"
         " gpt gpt2 gpt3 bert llama llama2 llama3 qwen qwen2 qwen3 t5 mixtral mistral",

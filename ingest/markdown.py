@@ -21,6 +21,7 @@ from .grid import Table, TableRow
 _NUMBER = re.compile(r"[~≈]?\d[\d.,]*\s?[\w%/]{0,8}")  # of a cell: a value with its unit
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
+_NOTE = re.compile(r"^\s{0,3}\[\^[\w-]{1,40}\]:")  # `[^1]: ...`, of the place that it is marked at
 _ALERT = re.compile(
     r"^\s{0,3}>\s?(?:\[!|[*_]{0,3})(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION|REMARK|INFO)(?:\]|[*_:]{1,3})",
     re.I,
@@ -62,8 +63,11 @@ Block = Heading | TextLine | Table
 
 
 def is_quotation(text: str) -> bool:
-    """Whether a line is quoted by its mark; a note of the author in that form is given without."""
-    return bool(_QUOTE.match(text))
+    """Whether a line is quoted by its mark; a note of the author in that form is given without.
+
+    A footnote is of the place that it is marked at, as a quotation is of its author.
+    """
+    return bool(_QUOTE.match(text) or _NOTE.match(text))
 
 
 def split_row(text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Columns whose heading lists several settings: `DP/TP/PP` over `2/4/1`."""
+"""Columns whose heading lists several settings: `DP/TP/PP` over `2/4/1`; what is near them."""
 
 from pathlib import Path
 from typing import Any
@@ -97,3 +97,19 @@ def test_a_step_over_times(tmp_path: Path, heading: str, cell: str, seconds: flo
 def test_a_step_over_numbers_is_none(tmp_path: Path) -> None:
     text = "# Training\n\n| Model | GPUs | step | TFLOPs |\n|--|--|--|--|\n| 7B | 8 | 20 | 150 |\n"
     assert read(tmp_path, text, "SELECT 1 FROM measurements WHERE metric = 'step_time_s'") == []
+
+
+def test_a_footnote_is_of_the_place_that_it_is_marked_at(tmp_path: Path) -> None:
+    text = (
+        "# Training on 8 H100 GPUs\n\nThe workstation[^1] is cheap.\n\n"
+        "[^1]: It costs less than a single A6000.\n\n"
+        "| Model | GPUs | TFLOPs |\n|--|--|--|\n| 7B | 8 | 150 |\n"
+    )
+    assert read(tmp_path, text, "SELECT device FROM configurations") == [("H100",)]
+
+
+@pytest.mark.parametrize(("length", "tokens"), [("512", 524288), ("1024", 1048576), ("2048", 2048)])
+def test_a_length_below_a_unit(tmp_path: Path, length: str, tokens: int) -> None:
+    head = "# Training\n\n| Model | GPUs | Seq len (K) | TFLOPs |\n|--|--|--|--|\n"
+    text = f"{head}| 7B | 8 | {length} | 150 |\n"
+    assert read(tmp_path, text, "SELECT seq_len FROM configurations") == [(tokens,)]

@@ -78,7 +78,7 @@ _NEVER_ZERO = frozenset(
 
 
 _OF_HEADING = {1e3: "k", 1e6: "M"}  # `Seq len (K)` is read like `4K` in a cell
-_WRITTEN_OUT = 1000  # 2048 below `Seq len (K)` is already in units
+_WRITTEN_OUT = 1025  # `2048` under `Seq len (K)` is in tokens, 1024 still a million of them
 
 
 def measure(raw: str, column: Column) -> Cell:
