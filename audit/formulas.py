@@ -13,7 +13,7 @@ from ..schema.catalogue import formulas as described
 from .input import Reading, Row
 
 Shape = tuple[int, int, int]  # layers, hidden, heads
-_PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
+ONLY_PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
 _OF_PARAMETERS = ("F6", "F10")
 # Vocabularies if none is stated: GPT-2, BLOOM, Llama 1 and 2, Llama 3; Megatron's sample: 51200.
 _VOCABULARIES = (50257, 250680, 32000, 128256)
@@ -129,7 +129,7 @@ def values_of_run(row: Mapping[str, Any]) -> dict[str, float | None]:
 
 def flops(row: Row, reading: Reading, values: Values) -> float | None:
     """FLOP of one iteration by a reading; `values` are those of `values_of`."""
-    if reading.formula in _PLAIN and (row.swiglu or _odd_mlp(row)):
+    if reading.formula in ONLY_PLAIN and (row.swiglu or _odd_mlp(row)):
         return None
     factor = reading.factor
     if factor == 0:

@@ -10,16 +10,24 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hardware import device_of
 from .detect import detect, fits
-from .formulas import compute, divisor, flops, function, padded, values_of, values_of_run
+from .formulas import (
+    ONLY_PLAIN,
+    compute,
+    divisor,
+    flops,
+    function,
+    padded,
+    values_of,
+    values_of_run,
+)
 from .input import Reading
 from .load import load
 
 Row = Mapping[str, Any]
 MODEL, HARDWARE = "model", "hardware"
-_OF_RUNS = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F12")
+_OF_RUNS = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F12", "F13")
 _ON_HARDWARE = frozenset(("F1", "F2", "F3", "F4", "F6", "F9", "F12"))
-_ONLY_PLAIN = frozenset(("F1", "F2", "F3", "F7", "F9", "F10"))  # an MLP of 4h without gate
-_OF_LOGS = ("F2", "F7", "F8", "F3", "F9", "F12")
+_OF_LOGS = ("F2", "F7", "F8", "F3", "F9", "F12", "F13")
 _CLOSE = 0.03  # for logs: median time and median rate need not come from one step
 _QUERY = """SELECT c.*, t.value AS step_time_s, t.low AS step_time_low, t.high AS step_time_high,
         f.value AS tflops, f.scope AS tflops_scope, u.value AS mfu
@@ -190,7 +198,7 @@ def _flops(
     row: Row, formula: str, recompute: str | None, vocab: int | None = None
 ) -> tuple[float | None, str]:
     """FLOP of one step by a formula, or the reason for none."""
-    if formula in _ONLY_PLAIN and not row["plain_mlp"]:
+    if formula in ONLY_PLAIN and not row["plain_mlp"]:
         return None, f"{formula} holds for an MLP of 4h without gate only"
     if not row["dense"]:
         return None, "a mixture of experts: the experts a token takes are not stated"

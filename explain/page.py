@@ -38,7 +38,7 @@ _CONSTANTS = {
     "16": ("bits of a number format", "assumed where none is stated: fp16 or bf16"),
     "1024": ("TFLOPs in an Est. Aggr. PetaFLOPs", "as the documents define it (A1)"),
 }
-_WANTED = (MODEL, HARDWARE, "F8", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F9", "F10", "F12")
+_WANTED = (MODEL, HARDWARE, "F8", *(f"F{n}" for n in (1, 2, 3, 4, 5, 6, 7, 9, 10, 12, 13)))
 _SUGGESTED = """SELECT DISTINCT s.uri, f.line, f.rule, f.title, f.evidence, f.suggestion
     FROM findings f JOIN selected s USING (run_id)
     WHERE f.severity = 'error' AND contains(replace(f.suggestion, ',', ''), ?) ORDER BY ALL"""

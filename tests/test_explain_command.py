@@ -57,7 +57,7 @@ def test_a_formula_needs_no_warehouse(tmp_path: Path) -> None:
     done = quick(tmp_path, "explain", "r9")
     assert done.code == 0 and "R9 shifted-cells" in done.out and "threshold = no tol" in done.out
     told(quick(tmp_path, "explain", "r99"), 2, "no rule 'r99'", "R12b")
-    told(quick(tmp_path, "explain", "f77"), 2, "no formula 'F77'", "F12, P1, P1N, V1")
+    told(quick(tmp_path, "explain", "f77"), 2, "no formula 'F77'", "F13, P1, P1N, V1")
 
 
 def test_a_run_by_its_id_and_a_line_of_a_log(swept: Path) -> None:

@@ -201,8 +201,8 @@ def test_formulas_are_doubles_and_do_not_overflow(warehouse: Warehouse) -> None:
 
 def test_every_formula_says_what_it_is() -> None:
     assert [formula.name for formula in formulas()] == [
-        "A1", "A2", "D1", "F1", "F10", "F11", "F12", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9",
-        "P1", "P1N", "V1",
+        "A1", "A2", "D1", "F1", "F10", "F11", "F12", "F13", "F2", "F3", "F4", "F5", "F6", "F7",
+        "F8", "F9", "P1", "P1N", "V1",
     ]  # fmt: skip
     for formula in formulas():
         assert formula.macro == formula.name.lower()

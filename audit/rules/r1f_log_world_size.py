@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from ..finding import Finding, Place
-from ..formulas import compute, padded, values_of_run
+from ..formulas import ONLY_PLAIN, compute, padded, values_of_run
 from ..input import AuditInput
 from ..logs import Log, logs
 from ..rule import declared
@@ -51,8 +51,8 @@ def _world(data: AuditInput, log: Log) -> Iterator[Finding]:
         "factor": 4 if row["recompute"] == "full" else 3,
     }
     implied: dict[str, float] = {}
-    for formula in ("F2", "F7", "F8", "F3", "F9", "F12"):
-        if formula != "F8" and formula != "F12" and not row["plain_mlp"]:
+    for formula in ("F2", "F7", "F8", "F3", "F9", "F12", "F13"):
+        if formula in ONLY_PLAIN and not row["plain_mlp"]:
             continue
         found = [
             total / 1e12 / (step.time or 1) / (step.tflops or 1)
