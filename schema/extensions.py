@@ -60,7 +60,7 @@ def load(con: duckdb.DuckDBPyConnection, name: str) -> None:
         raise BenchError(
             f"a lake needs DuckDB's extension {name}",
             why=f"there is none for DuckDB {duckdb.__version__} here",
-            hint="pip install 'bench-warehouse[lake]', which brings DuckDB 1.5.5 along",
+            hint="pip install 'bench-warehouse[lake]', which includes DuckDB 1.5.5",
         ) from error
 
 

@@ -56,7 +56,7 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
         if _has_objects(con):
             raise Incompatible(
                 f"{path} is a DuckDB file, but no warehouse of bench",
-                why="it has tables or views of its own",
+                why="it has other tables or views",
                 hint="choose another --db PATH",
             ) from None
         return False
