@@ -190,16 +190,16 @@ def _rate(row: Row, name: str, required: Sequence[Demand], limits: Interval) -> 
     scale = best.point if best.powers[name] > 0 else 1 / best.point
     scale = min(max(scale, limits.low), limits.high)
     printed = row.printed[name]
-    unit, word = 100.0 if name in _PERCENT else 1.0, "%" if name in _PERCENT else ""
+    scale_of_cell, suffix = (100.0, "%") if name in _PERCENT else (1.0, "")
     if name == "step_time_s":
-        unit, word = as_in_cell(printed)
+        scale_of_cell, suffix = as_in_cell(printed)
     elif name.startswith("tokens_per_s"):
-        unit, word = in_thousands(printed)
-    text = number(unit * printed.value * scale, unit * printed.half)
+        scale_of_cell, suffix = in_thousands(printed)
+    text = number(scale_of_cell * printed.value * scale, scale_of_cell * printed.half)
     rough = best.rough * printed.value * scale > 4 * printed.half
     return Fix(
         _CELLS.get(name, name),
-        f"{'about ' if rough else ''}{text}{word}",
+        f"{'about ' if rough else ''}{text}{suffix}",
     )
 
 

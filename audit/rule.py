@@ -125,8 +125,8 @@ def declared(module: str) -> Rule:
 def rule_of(read: Mapping[str, Any]) -> Rule:
     """A rule with its templates and samples, without its checks."""
     templates = {
-        name: Template(**{key: text for key, text in words.items() if key != "if"})
-        for name, words in read["templates"].items()
+        name: Template(**{key: text for key, text in template.items() if key != "if"})
+        for name, template in read["templates"].items()
     }
     samples = [Sample(**one) for one in read.get("sample", ())]
     known = {name: read[name] for name in _DECLARED if name in read}

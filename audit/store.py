@@ -90,8 +90,8 @@ def stored_findings(
     current = {uri for (uri,) in warehouse.rows(_CURRENT, version)}
     wanted, found = set(uris), []
     chosen = {**version, "uris": sorted(wanted), "severity": severity}
-    for _, _, rules, *words, closed, cells in warehouse.rows(_STORED, chosen) if current else ():
-        severe, confidence, title, evidence, suggestion = words
+    for _, _, rules, *texts, closed, cells in warehouse.rows(_STORED, chosen) if current else ():
+        severe, confidence, title, evidence, suggestion = texts
         places = tuple(Place(**one) for one in cells)
         found.append(
             Finding(

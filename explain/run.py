@@ -257,7 +257,7 @@ _AROUND = {
 _OTHERWISE = {
     "contradicts": "not used: the source states another",
     "outvoted": "not used: another annotation has precedence",
-    "superseded": "not used: its author says otherwise since",
+    "superseded": "not used: superseded by a later one of its author",
     "withdrawn": "not used: it was withdrawn",
 }
 

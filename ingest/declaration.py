@@ -25,7 +25,7 @@ KINDS = frozenset({
     "failure", "cause", "stop", "end", "timers", "memory", "env", "command", "noise",
     "measurement",
 })  # fmt: skip
-WORDS = frozenset({
+KEYS = frozenset({
     "title", "url", "reads", "like", "framework", "hint", "pattern", "anchor", "pair", "form",
     "assign", "separator", "unterminated", "unmarked", "nested_key", "ends", "groups", "keys",
     "requires", "losses", "set", "opens", "closes", "within", "scope", "quiet", "starts_run",
@@ -33,7 +33,7 @@ WORDS = frozenset({
     "refines", "sample",
 })  # fmt: skip
 # Earlier names of keys, which users' own formats may have; accepted for one version.
-FORMER_WORDS = {
+FORMER_KEYS = {
     "leads": "precedes_step", "alone": "exclusive", "planned": "progress_bar",
     "doubled": "nested_key", "bare": "unmarked", "open_end": "unterminated",
 }  # fmt: skip
@@ -43,10 +43,10 @@ INHERITED = (
     "groups", "keys", "losses",
 )  # fmt: skip
 NEEDED = ("title", "url", "reads", "hint", "sample")
-FIELD_WORDS = frozenset({
+FIELD_KEYS = frozenset({
     "column", "type", "shift", "unit", "add", "memory",
 })  # fmt: skip
-SAMPLE_WORDS = frozenset({
+SAMPLE_KEYS = frozenset({
     "line", "source", "row",
 })  # fmt: skip
 
@@ -56,12 +56,12 @@ Toml = Mapping[str, object]
 def parse(file: Traversable, *folders: Traversable) -> Toml:
     """The declaration in a file; an unknown, missing or misused key is an error."""
     toml = loads(file)
-    only(file, "the file", toml, WORDS)
+    only(file, "the file", toml, KEYS)
     if "like" in toml:
         toml = _inherit(file, toml, folders)
-    for word in NEEDED:
-        if not toml.get(word):
-            raise broken(file, f"`{word}` is missing")
+    for key in NEEDED:
+        if not toml.get(key):
+            raise broken(file, f"`{key}` is missing")
     if toml["reads"] not in KINDS:
         raise broken(file, f"`reads` is {toml['reads']!r}", f"one of {', '.join(sorted(KINDS))}")
     if ("pattern" in toml) == ("anchor" in toml):
@@ -77,7 +77,7 @@ def loads(file: Traversable) -> Toml:
         raise broken(file, "it is no TOML", str(error)) from error
     except OSError as error:
         raise broken(file, "it cannot be read", error.strerror or str(error)) from error
-    return {FORMER_WORDS.get(word, word): value for word, value in toml.items()}
+    return {FORMER_KEYS.get(key, key): value for key, value in toml.items()}
 
 
 def _inherit(file: Traversable, toml: Toml, folders: Sequence[Traversable]) -> Toml:
@@ -89,13 +89,13 @@ def _inherit(file: Traversable, toml: Toml, folders: Sequence[Traversable]) -> T
     if other is None:
         raise broken(file, f"`like` names no other format: {toml['like']}")
     base = loads(other)
-    merged: dict[str, object] = {word: base[word] for word in INHERITED if word in base}
-    for word, value in toml.items():
-        below = merged.get(word)
+    merged: dict[str, object] = {key: base[key] for key in INHERITED if key in base}
+    for key, value in toml.items():
+        below = merged.get(key)
         if isinstance(value, Mapping) and isinstance(below, Mapping):
-            merged[word] = {**below, **value}
+            merged[key] = {**below, **value}
         else:
-            merged[word] = value
+            merged[key] = value
     return merged
 
 
@@ -106,26 +106,26 @@ def broken(
     return BenchError(f"format file {file.name}: {what}", why=why, where=str(file), hint=hint)
 
 
-def only(file: Traversable, place: str, words: object, known: frozenset[str]) -> None:
+def only(file: Traversable, place: str, keys: object, known: frozenset[str]) -> None:
     """Raises an error for a table with an unknown key."""
-    if not isinstance(words, Mapping):
+    if not isinstance(keys, Mapping):
         raise broken(file, f"{place} is no table")
-    for word in words:
-        if word not in known:
-            raise broken(file, f"{place} has the unknown word `{word}`", ", ".join(sorted(known)))
+    for key in keys:
+        if key not in known:
+            raise broken(file, f"{place} has the unknown key `{key}`", ", ".join(sorted(known)))
 
 
 def reader(file: Traversable, toml: Toml) -> Reader:
     """The reader that the declaration describes."""
-    word = "pattern" if "pattern" in toml else "anchor"
-    pattern = _regex(file, word, toml[word])
+    key = "pattern" if "pattern" in toml else "anchor"
+    pattern = _regex(file, key, toml[key])
     groups = _fields(file, "groups", toml)
     for name in groups.keys() - pattern.groupindex.keys():
-        raise broken(file, f"`{word}` has no group `{name}`")
+        raise broken(file, f"`{key}` has no group `{name}`")
     groups = {
         name: _in_own_column(name, groups.get(name, Field(None))) for name in pattern.groupindex
     }
-    if word == "pattern":
+    if key == "pattern":
         _refuse(file, toml, ("keys", "requires", "losses", "assign", "pair", "form"), "anchor")
         return Pattern(pattern, groups)
     if "pair" in toml:
@@ -152,8 +152,8 @@ def reader(file: Traversable, toml: Toml) -> Reader:
     )
 
 
-def _refuse(file: Traversable, toml: Toml, words: tuple[str, ...], other: str) -> None:
-    for name in words:
+def _refuse(file: Traversable, toml: Toml, keys: tuple[str, ...], other: str) -> None:
+    for name in keys:
         if name in toml:
             raise broken(file, f"`{name}` goes with `{other}`, not here")
 
@@ -172,26 +172,26 @@ def _nested_keys(file: Traversable, toml: Toml) -> dict[str, str]:
     return {str(key): str(value) for key, value in nested.items()}
 
 
-def _regex(file: Traversable, word: str, text: object) -> re.Pattern[str]:
+def _regex(file: Traversable, key: str, text: object) -> re.Pattern[str]:
     try:
         return re.compile(str(text))
     except re.error as error:
-        raise broken(file, f"`{word}` is no regular expression", str(error)) from error
+        raise broken(file, f"`{key}` is no regular expression", str(error)) from error
 
 
 def _in_own_column(name: str, spec: Field) -> Field:
     return spec if spec.column else replace(spec, column=name)
 
 
-def _fields(file: Traversable, word: str, toml: Toml) -> dict[str, Field]:
-    declared = toml.get(word, {})
+def _fields(file: Traversable, key: str, toml: Toml) -> dict[str, Field]:
+    declared = toml.get(key, {})
     if not isinstance(declared, Mapping):
-        raise broken(file, f"`{word}` is no table")
-    return {name: _field(file, f"`{word}.{name}`", spec) for name, spec in declared.items()}
+        raise broken(file, f"`{key}` is no table")
+    return {name: _field(file, f"`{key}.{name}`", spec) for name, spec in declared.items()}
 
 
 def _field(file: Traversable, place: str, spec: Toml) -> Field:
-    only(file, place, spec, FIELD_WORDS)
+    only(file, place, spec, FIELD_KEYS)
     sql_type = str(spec.get("type", "varchar"))
     if sql_type not in CASTS:
         raise broken(file, f"{place} has the unknown type `{sql_type}`", ", ".join(sorted(CASTS)))
@@ -203,8 +203,8 @@ def _field(file: Traversable, place: str, spec: Toml) -> Field:
     add = spec.get("add", 0)
     if not isinstance(add, int) or (add and sql_type not in ("integer", "bigint")):
         raise broken(file, f"{place}: `add` is a whole number, for whole numbers")
-    words = ("column", "unit", "memory")
-    column, unit, memory = (str(spec[word]) if word in spec else None for word in words)
+    keys = ("column", "unit", "memory")
+    column, unit, memory = (str(spec[key]) if key in spec else None for key in keys)
     return Field(column, sql_type, shift, unit, add, memory)
 
 
@@ -214,7 +214,7 @@ def _losses(file: Traversable, toml: Toml) -> Losses | None:
     declared = toml["losses"]
     only(file, "`losses`", declared, frozenset(("after", "main", "named")))
     assert isinstance(declared, Mapping)
-    after, main = (declared.get(word, []) for word in ("after", "main"))
+    after, main = (declared.get(key, []) for key in ("after", "main"))
     named = str(declared["named"]) if "named" in declared else None
     return Losses(texts(file, "losses.after", after), texts(file, "losses.main", main), named)
 

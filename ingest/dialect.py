@@ -16,7 +16,7 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from ..schema.shapes import shapes
 from ..vocabulary.kept import cached
-from .declaration import SAMPLE_WORDS, Reader, Toml, broken, loads, only, parse, reader, texts
+from .declaration import SAMPLE_KEYS, Reader, Toml, broken, loads, only, parse, reader, texts
 from .hostile import LONGEST, slow_pattern
 from .lines import peel
 from .readers import Pairs, Pattern
@@ -145,8 +145,8 @@ def _samples(file: Traversable, toml: Toml) -> tuple[Sample, ...]:
     if not isinstance(samples, list):
         raise broken(file, "`sample` is no list: write [[sample]]")
     for number, sample in enumerate(samples, 1):
-        only(file, f"sample {number}", sample, SAMPLE_WORDS)
-        if not sample.keys() >= SAMPLE_WORDS:
+        only(file, f"sample {number}", sample, SAMPLE_KEYS)
+        if not sample.keys() >= SAMPLE_KEYS:
             raise broken(file, f"sample {number} lacks one of line, source, row")
     return tuple(Sample(sample["line"], sample["source"], sample["row"]) for sample in samples)
 

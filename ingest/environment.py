@@ -128,17 +128,17 @@ def of_command(text: str) -> Iterator[tuple[str, str, str]]:
         yield CONTAINER, image, "launcher"
 
 
-def _image(words: Sequence[str]) -> str | None:
+def _image(arguments: Sequence[str]) -> str | None:
     """The container image that the command starts."""
     program = ""
-    for word, following in pairwise([*words, ""]):
-        name = word.rsplit("/", 1)[-1]
+    for argument, following in pairwise([*arguments, ""]):
+        name = argument.rsplit("/", 1)[-1]
         if name in (*_FILES, *_IMAGES):
             program = name
-        elif word.startswith("--container-image"):
-            return (word.partition("=")[2] or following).strip("\"'") or None
-        elif (program in _FILES and word.endswith((".sif", ".simg"))) or (
-            program in _IMAGES and IMAGE.fullmatch(word)
+        elif argument.startswith("--container-image"):
+            return (argument.partition("=")[2] or following).strip("\"'") or None
+        elif (program in _FILES and argument.endswith((".sif", ".simg"))) or (
+            program in _IMAGES and IMAGE.fullmatch(argument)
         ):
-            return word
+            return argument
     return None

@@ -216,8 +216,8 @@ class Header:
 
     def framework(self) -> str | None:
         """The framework with its version, where a header line states it."""
-        words = [self.stated.get(word) for word in ("framework", "version")]
-        text = " ".join(str(word) for word in words if word is not None)
+        parts = [self.stated.get(key) for key in ("framework", "version")]
+        text = " ".join(str(part) for part in parts if part is not None)
         return text or None
 
 

@@ -28,11 +28,11 @@ class Footnotes:
         self._legends: Mapping[str, Statement] = {one.subject or "": one for one in legends}
 
     def flags(self, marks: Iterable[str]) -> set[str]:
-        """What marks say of a number: estimated, doubtful, or unexplained."""
+        """The flags of a number by its marks: estimated, doubtful, or unexplained."""
         return {flag for mark in marks for flag in self._flags(mark)}
 
     def failure(self, mark: str) -> tuple[str, Statement] | None:
-        """The failure that a mark's legend tells of (hang, oom, fail), and the legend."""
+        """The failure stated in a mark's legend (hang, oom, fail), and the legend."""
         legend = self._legends.get(mark)
         if legend is None:
             return None
@@ -68,13 +68,15 @@ def status_of(
     """The status of a row; a failure in the notes does not undo a measured speed.
 
     `unread`: the table has a result that its heading does not name well enough; `measured`: it has
-    numbers of its own under headings of no result that we know.
+    numbers under headings of unknown results.
     """
-    told = [(name, cell, kind) for name, cell in by_name.items() if (kind := _told(name, cell))]
-    cells = [item for item in told if item[0] != "notes"]
+    failures = [
+        (name, cell, kind) for name, cell in by_name.items() if (kind := _failure(name, cell))
+    ]
+    cells = [item for item in failures if item[0] != "notes"]
     speed = any(result.metric != "memory" for result in results)
-    if cells or (told and not speed):
-        _, cell, kind = (cells or told)[0]
+    if cells or (failures and not speed):
+        _, cell, kind = (cells or failures)[0]
         return Status(kind, cell.raw)
     if results or any(cell.invalid for cell in by_name.values()):
         return Status("ok")
@@ -84,8 +86,8 @@ def status_of(
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
     if unread:
         return Status("not_run", "its result column is not read")
-    if said := _said_of_results(by_name, columns):
-        return Status("not_run", said)
+    if remark := _remark_on_results(by_name, columns):
+        return Status("not_run", remark)
     if any(column and column.role in ("result", "remark") for column in columns):
         return Status("not_run", "no measured cell")
     if measured:
@@ -96,7 +98,7 @@ def status_of(
 def flags_of(
     cells: Sequence[Cell], columns: Sequence[Column | None], footnotes: Footnotes
 ) -> list[str]:
-    """What else is to be known of a row: risks, marks, damage."""
+    """The flags of a row: risks, marks, damage."""
     marks = [mark for cell in cells for mark in cell.marks]
     flags = footnotes.flags(marks)
     flags |= {f"{failed[0]}_noted" for mark in marks if (failed := footnotes.failure(mark))}
@@ -114,20 +116,20 @@ def flags_of(
     return sorted(flags)
 
 
-def _said_of_results(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
-    """The words that stand where a result was to stand."""
+def _remark_on_results(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
+    """The remark in place of a result."""
     names = (column.name for column in columns if column and column.role == "result")
     cells = (by_name.get(name) for name in names)
     return next((cell.raw for cell in cells if cell and cell.kind == "words"), None)
 
 
 def rough(raw: str) -> set[str]:
-    """`estimated`, where a cell itself says that its number is one."""
+    """`estimated`, if the cell states that of its number."""
     return {"estimated"} if _ROUGH.search(raw) else set()
 
 
-def _told(name: str, cell: Cell) -> str | None:
-    """The failure that the words of a cell tell of."""
+def _failure(name: str, cell: Cell) -> str | None:
+    """The failure stated in a cell."""
     if name == "size" or cell.kind not in ("failure", "number", "text", "settings"):
         return None
     return failure_of((cell.text or "") if cell.kind == "number" else cell.raw)

@@ -71,7 +71,7 @@ class TerminationTracker:
             return status
         decisive = record.fields.get("scheduler") is True
         if self.failure is None or self._gives_way(status, refines, decisive):
-            generic, weak = (record.fields.get(word) is True for word in ("generic", "weak"))
+            generic, weak = (record.fields.get(key) is True for key in ("generic", "weak"))
             self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
         elif self.failure.generic and self._is_its_exception(status, record):
             self.failure = replace(self.failure, reason=text[:REASON_LENGTH], weak=True)

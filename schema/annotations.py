@@ -108,7 +108,7 @@ def _is_to_choose(outcome: str, origin: str) -> bool:
 def _fields_of_ranks() -> list[str]:
     """The fields that the log of any rank states for the whole job.
 
-    The length of the training says nothing of its set-up, and not every rank prints a yes or no.
+    The length of the training is no part of the set-up, and not every rank prints booleans.
     """
     return [
         field.name

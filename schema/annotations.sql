@@ -16,7 +16,7 @@ WITH annotated AS (
     FROM companions c JOIN sources s USING (source_id)
     JOIN raw.facts f ON f.load_id = s.load_id AND f.scope = 'column'
     UNION ALL BY NAME
-    -- The log of another rank is read as a run of its own, which is hidden: its header states this run too.
+    -- The log of another rank is stored as a separate, hidden run: its header is also about this run.
     SELECT c.run_id, o.field, o.value, c.uri AS file, o.first_line AS line, 'another rank of the job' AS reason,
         'bundle' AS origin, 99 AS position
     FROM companions c JOIN sources s USING (source_id)

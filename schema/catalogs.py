@@ -142,11 +142,11 @@ class Postgres:
     """A PostgreSQL database by its connection string; the password is in ~/.pgpass or
     PGPASSWORD."""
 
-    words: str
+    conninfo: str
 
     @property
     def address(self) -> str:
-        return f"postgres:{self.words}"
+        return f"postgres:{self.conninfo}"
 
     @property
     def scanner(self) -> str | None:
@@ -178,8 +178,8 @@ class Postgres:
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:  # Any: rows of any query
         connect = _psycopg().connect
-        with translated_errors(self.words), connect(self.words, connect_timeout=10) as con:
-            _reached.add(self.words)
+        with translated_errors(self.conninfo), connect(self.conninfo, connect_timeout=10) as con:
+            _reached.add(self.conninfo)
             yield con
 
 

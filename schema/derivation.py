@@ -1,7 +1,7 @@
 """Derivations in the heads of SQL files: the edges of the graph of metrics.
 
-A head has one line for each way to make its value: the first whose condition holds is used, and the
-last where none does. `bench explain` follows them, so the arithmetic is in SQL alone, with its
+A head has one line for each way to make its value: the first with a true condition is used, else
+the last. `bench explain` follows them, so the arithmetic is in SQL alone, with its
 description next to it.
 
     -- from: tokens_per_s / devices | unit tokens/s of a device

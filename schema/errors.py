@@ -35,7 +35,7 @@ def _indented(text: str) -> str:
 
 
 class Locked(BenchError):
-    """Another process holds the warehouse."""
+    """Another process has locked the warehouse."""
 
     exit_code = LOCKED
 

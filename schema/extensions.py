@@ -60,7 +60,7 @@ def load(con: duckdb.DuckDBPyConnection, name: str) -> None:
         raise BenchError(
             f"a lake needs DuckDB's extension {name}",
             why=f"there is none for DuckDB {duckdb.__version__} here",
-            hint="pip install 'bench-warehouse[lake]', which brings DuckDB 1.5.5 along",
+            hint="pip install 'bench-warehouse[lake]', which includes DuckDB 1.5.5",
         ) from error
 
 
@@ -77,15 +77,15 @@ def _use_environment(con: duckdb.DuckDBPyConnection) -> None:
     """S3 keys by the environment variables of AWS's tools; else secrets kept by DuckDB."""
     variable = os.environ.get
     url = urlsplit(variable("AWS_ENDPOINT_URL_S3") or variable("AWS_ENDPOINT_URL") or "")
-    words = {
+    settings = {
         "KEY_ID": variable("AWS_ACCESS_KEY_ID"), "SECRET": variable("AWS_SECRET_ACCESS_KEY"),
         "SESSION_TOKEN": variable("AWS_SESSION_TOKEN"),
         "REGION": variable("AWS_REGION") or variable("AWS_DEFAULT_REGION"),
         "ENDPOINT": url.netloc or None, "URL_STYLE": "path" if url.netloc else None,
         "USE_SSL": "false" if url.scheme == "http" else None,
     }  # fmt: skip
-    if words["KEY_ID"]:
-        options = ", ".join(f"{name} '{quoted(word)}'" for name, word in words.items() if word)
+    if settings["KEY_ID"]:
+        options = ", ".join(f"{name} '{quoted(text)}'" for name, text in settings.items() if text)
         try:
             con.execute(f"CREATE SECRET bench_s3 (TYPE s3, {options})")
         except duckdb.Error:  # its message repeats the statement

@@ -83,7 +83,7 @@ def _annotated(slot: re.Match[str]) -> str:
 
 
 def _stated(field: Field) -> str:
-    value = f"u.said['{field.name}']"
+    value = f"u.annotated['{field.name}']"
     return value if field.type == "VARCHAR" else f"try_cast({value} AS {field.type})"
 
 

@@ -99,7 +99,7 @@ def remove_orphans(con: duckdb.DuckDBPyConnection, call: str, data: str, notify:
     if not data.startswith(S3):
         return sum(map(_removed, own))
     if own and others:
-        notify(f"so do {len(own):,} of its own that no snapshot names: move the others elsewhere")
+        notify(f"so do {len(own):,} of this lake that no snapshot names: move the others elsewhere")
         return 0
     return len(con.execute(f"CALL {call}").fetchall()) if own else 0
 
@@ -107,7 +107,7 @@ def remove_orphans(con: duckdb.DuckDBPyConnection, call: str, data: str, notify:
 def notify_unmarked(data: str, address: str, notify: Notify) -> None:
     """Explain why the orphans of a folder are not removed, and what enables it."""
     note = Path(data) / _MARK
-    notify(f"files in {data} that no snapshot names stay: the folder does not say whose they are; "
+    notify(f"files in {data} that no snapshot names stay: the folder does not state their lake; "
          f"if no other lake keeps its rows there, write '{address}' into {note}")  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> b
         if _has_objects(con):
             raise Incompatible(
                 f"{path} is a DuckDB file, but no warehouse of bench",
-                why="it has tables or views of its own",
+                why="it has other tables or views",
                 hint="choose another --db PATH",
             ) from None
         return False
@@ -136,14 +136,14 @@ def _rebuild_views(con: duckdb.DuckDBPyConnection) -> None:
     made = [name for text in views for name in _MADE.findall(text)]
     before, _ = _applied(con).get(VIEWS, ("", ""))
     # The file's creator wrote these names: anything else would be a statement of theirs.
-    for kind, word in _DROPPED.findall(before):
-        if (kind, word) not in made:
-            con.execute(f"DROP {kind} IF EXISTS {word}")
+    for kind, name in _DROPPED.findall(before):
+        if (kind, name) not in made:
+            con.execute(f"DROP {kind} IF EXISTS {name}")
     for text in views:
         con.execute(text)
     con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
     con.execute("DELETE FROM raw.applied WHERE number = ?", [VIEWS])
-    names = ",".join(f"{kind} {word}" for kind, word in made)
+    names = ",".join(f"{kind} {name}" for kind, name in made)
     con.execute(_NOTE, [VIEWS, names, f"{_release()} {views_digest()}", now_utc()])
 
 

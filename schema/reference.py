@@ -19,7 +19,7 @@ columns and their units stay; columns may be added. Any DuckDB reads it, without
 
     duckdb bench.duckdb "SELECT size, count(*) FROM configurations GROUP BY ALL"
 
-DuckDB 1.5 and 2.x both open the file. Schema `raw` holds the tables behind the views, every
+DuckDB 1.5 and 2.x both open the file. Schema `raw` has the tables behind the views, every
 generation of every file with its `load_id`; it is not public. Views show the newest generation of
 each file that is not hidden. What a source does not state is NULL; ids are hashes of content.
 
@@ -51,7 +51,7 @@ def _views(warehouse: Warehouse) -> Iterator[str]:
     yield "## Views\n"
     for view, columns in public_columns(warehouse).items():
         yield f"### {view}\n\n{_sentence(notes.get(view, ''))}\n"
-        yield "| column | type | holds |\n|---|---|---|"
+        yield "| column | type | meaning |\n|---|---|---|"
         for column, kind in columns:
             note = column_note(view, column).replace("|", "\\|")
             yield f"| `{column}` | {kind} | {note} |"
@@ -59,7 +59,7 @@ def _views(warehouse: Warehouse) -> Iterator[str]:
 
 
 def _metrics() -> Iterator[str]:
-    yield "## Metrics\n\n| metric | holds | unit | from | a run's column | made of |"
+    yield "## Metrics\n\n| metric | meaning | unit | from | a run's column | made of |"
     yield "|---|---|---|---|---|---|"
     for metric in metrics():
         ways = "; else ".join(dict.fromkeys(map(_way, metric.made.ways)))

@@ -154,7 +154,7 @@ def _folders(uris: list[str]) -> list[PurePosixPath]:
 def of_one_job(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
     """Files of ranks that print no steps, and the run of the one file that does: source, run, rule.
 
-    Logs with a failure stay runs of their own, as do ranks that all print steps.
+    Logs with a failure stay separate runs, as do ranks that all print steps.
     """
     jobs: dict[str, list[tuple[str, str, str, bool]]] = defaultdict(list)
     # Looking for runs with steps reads all steps: few warehouses have such files.

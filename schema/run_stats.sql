@@ -4,32 +4,32 @@
 -- evaluating and saving into the next interval (Megatron-DeepSpeed, and Megatron-LM until its lines
 -- print the date), such an interval is left out too. The exclusions never leave a run without intervals.
 -- For a run whose batch changes, as it does in a ramp-up, the intervals of the batch that most of its
--- iterations have count, of two the larger: times of one batch say nothing about another.
+-- iterations have count, of two the larger: times do not compare between batches.
 -- No window over all intervals of a run, and no materialization of them: it would need memory for each.
 INSERT INTO raw.run_stats
-WITH asked AS (
+WITH requested AS (
     SELECT unnest($load_ids) AS load_id
-), held AS (
+), load_parts AS (
     -- For a log that was read as it grew, the rows of all its parts count as those of the load.
-    SELECT load_id AS part_id, load_id FROM asked
+    SELECT load_id AS part_id, load_id FROM requested
     UNION ALL
-    SELECT p.part_id, n.load_id FROM asked a JOIN raw.parts n ON n.load_id = a.load_id
+    SELECT p.part_id, n.load_id FROM requested a JOIN raw.parts n ON n.load_id = a.load_id
     JOIN raw.parts p ON p.chain_id = n.chain_id AND p.number <= n.number
 ), logged AS NOT MATERIALIZED (
     SELECT h.load_id, run_id, segment, iteration, coalesce(interval_length, 1) AS length, line, printed_at,
         step_time_s, samples_per_s, tokens_per_s, tokens_per_s_per_device, tflops, gbs, mfu, hfu,
         coalesce(seq_len, consumed_tokens / nullif(consumed_samples, 0)) AS seq_len
-    FROM raw.iterations i JOIN held h ON h.part_id = i.load_id
+    FROM raw.iterations i JOIN load_parts h ON h.part_id = i.load_id
     ANTI JOIN superseded_steps d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 ), suspects AS (
     -- The runs that may log an iteration more than once: all others count up, line by line.
     SELECT run_id FROM (
         SELECT run_id, count(*) - count(interval_length) AS first_ones, min(interval_length) AS least
-        FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held) GROUP BY run_id, segment)
+        FROM raw.iterations WHERE load_id IN (SELECT part_id FROM load_parts) GROUP BY run_id, segment)
     GROUP BY run_id HAVING count(*) > 1 OR max(first_ones) > 1 OR min(least) < 1
 ), repeated AS (
     SELECT run_id, iteration FROM raw.iterations SEMI JOIN suspects USING (run_id)
-    WHERE load_id IN (SELECT part_id FROM held)
+    WHERE load_id IN (SELECT part_id FROM load_parts)
     GROUP BY run_id, iteration HAVING count(*) > 1
 ), kept AS NOT MATERIALIZED (
     FROM logged ANTI JOIN repeated USING (run_id, iteration)
@@ -37,17 +37,17 @@ WITH asked AS (
     FROM logged SEMI JOIN repeated USING (run_id, iteration)
     QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC, step_time_s) = 1
 ), pauses AS (
-    SELECT run_id, line FROM raw.evaluations JOIN held ON part_id = evaluations.load_id
-    UNION SELECT run_id, line FROM raw.events JOIN held ON part_id = events.load_id
+    SELECT run_id, line FROM raw.evaluations JOIN load_parts ON part_id = evaluations.load_id
+    UNION SELECT run_id, line FROM raw.events JOIN load_parts ON part_id = events.load_id
     WHERE kind = 'save'
 ), counting AS (
     -- The runs whose intervals include events between two lines.
-    SELECT run_id FROM raw.runs WHERE load_id IN (SELECT part_id FROM held)
+    SELECT run_id FROM raw.runs WHERE load_id IN (SELECT part_id FROM load_parts)
         AND (framework LIKE 'Megatron-DeepSpeed%' OR (framework LIKE 'Megatron-LM%'
             AND run_id NOT IN (SELECT run_id FROM kept WHERE printed_at IS NOT NULL)))
 ), starts AS (
     SELECT run_id, segment, min_by(iteration, (line, iteration)) AS first_logged,
-        run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NOT NULL AND load_id IN (SELECT part_id FROM held)) AS stated
+        run_id IN (SELECT run_id FROM raw.runs WHERE seq_len IS NOT NULL AND load_id IN (SELECT part_id FROM load_parts)) AS stated
     FROM kept GROUP BY run_id, segment
 ), next_lines AS (
     -- For each pause the next line of a step; a pause on the line of a step itself is in no interval.
@@ -80,7 +80,7 @@ WITH asked AS (
     FROM kinds k LEFT JOIN batches b USING (run_id)
 ), long AS (
     -- Runs whose values would fill the memory: their quantiles are computed from distinct values.
-    SELECT run_id FROM raw.iterations WHERE load_id IN (SELECT part_id FROM held) GROUP BY run_id HAVING count(*) > $long
+    SELECT run_id FROM raw.iterations WHERE load_id IN (SELECT part_id FROM load_parts) GROUP BY run_id HAVING count(*) > $long
 ), used AS NOT MATERIALIZED (
     SELECT load_id, run_id, iteration, length, CAST(gbs AS DOUBLE) AS gbs, seq_len,
         CASE WHEN isfinite(step_time_s) THEN step_time_s END AS step_time_s,
@@ -113,7 +113,7 @@ WITH asked AS (
         high := max(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu')),
         deviation := stddev_samp(COLUMNS('_s$|device$|tflops|gbs|seq_len|[mh]fu')))
     FROM in_order GROUP BY load_id, run_id
-), told AS (
+), by_metric AS (
     UNPIVOT wide ON * EXCLUDE (load_id, run_id) INTO NAME metric VALUE s
 ), of_long_runs AS NOT MATERIALIZED (
     -- Values are grouped if they have five digits in common.
@@ -150,7 +150,7 @@ SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_it
         || 'a repeated iteration counts once; of several batch sizes that of most iterations'
         || coalesce('; those from ' || d.iteration || ' on are done again by a later run', ''),
     greatest($rule_version, 3), d.iteration
-FROM told t LEFT JOIN superseded_steps d ON d.run_id = t.run_id
+FROM by_metric t LEFT JOIN superseded_steps d ON d.run_id = t.run_id
 LEFT JOIN of_long l ON l.load_id = t.load_id AND l.run_id = t.run_id AND l.metric = t.metric
 -- Values that the lines themselves mark as no step time, or no rate of the job, are dropped.
 ANTI JOIN raw.quantities q ON q.load_id = t.load_id AND q.run_id = t.run_id AND q.metric = t.metric AND NOT q.used

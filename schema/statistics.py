@@ -17,4 +17,4 @@ def judged_intervals() -> str:
     statistics use its lowest grade, its `least`.
     """
     text = sql_file("run_stats")
-    return text[text.index("WITH asked") : text.index("), long AS")] + _JUDGED
+    return text[text.index("WITH requested") : text.index("), long AS")] + _JUDGED

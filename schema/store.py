@@ -58,7 +58,7 @@ class _Batch:
 
 
 def store(warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps = _NONE) -> set[str]:
-    """Store whole files in one transaction; returns the uris of those whose plan no longer holds.
+    """Store whole files in one transaction; returns the uris of those with a stale plan.
 
     The ledger is read again inside the transaction: bytes stored meanwhile by another process are
     skipped, so nothing is doubled. The others have to be planned and read again. `stamps` are the

@@ -1,4 +1,4 @@
-"""What schedulers say of jobs, and what it tells of logs that do not say how they ended."""
+"""Accounting files of schedulers, and the endings of logs that do not state one."""
 
 from datetime import datetime
 from pathlib import Path
@@ -88,7 +88,7 @@ Job Statistical Information
 """
 
 
-def told(text: str) -> tuple[str | None, list[tuple[str, str, str | None, int]]]:
+def jobs_of(text: str) -> tuple[str | None, list[tuple[str, str, str | None, int]]]:
     form, jobs = read_jobs(text)
     return form, [(job.job_id, job.state, job.status, job.line) for job in jobs]
 
@@ -119,7 +119,7 @@ def told(text: str) -> tuple[str | None, list[tuple[str, str, str | None, int]]]
     ],
 )  # fmt: skip
 def test_jobs(text: str, form: str | None, jobs: list[tuple[str, str, str | None, int]]) -> None:
-    assert told(text) == (form, jobs)
+    assert jobs_of(text) == (form, jobs)
 
 
 def test_all_that_is_told_of_a_job() -> None:

@@ -29,7 +29,7 @@ def test_the_dense_peak_needs_no_word(tmp_path: Path) -> None:
     assert peaks(tmp_path, 989.4 * 4 / 3) == [], "TFLOPs that count recompute, beside a model's MFU"
 
 
-def test_the_sparse_peak_is_told(tmp_path: Path) -> None:
+def test_the_sparse_peak_is_reported(tmp_path: Path) -> None:
     [told] = peaks(tmp_path, 1979)
     assert (told.severity, told.confidence) == ("warning", "high")
     assert "sparse peak" in told.message and "twice the dense peak of H100 in bf16" in told.evidence
@@ -57,7 +57,7 @@ def test_the_peak_of_another_device(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "heading", ["% of peak", "Peak %", "Percentage of theoretical peak FLOP/s", "Percent of peak"]
 )
-def test_a_percentage_of_the_peak_is_read_and_told(tmp_path: Path, heading: str) -> None:
+def test_a_percentage_of_the_peak_is_read_and_reported(tmp_path: Path, heading: str) -> None:
     [told] = peaks(tmp_path, 989.4, heading)
     assert told.severity == "note" and "the dense peak of H100 in bf16" in told.evidence
     [told] = peaks(tmp_path, 989.4, heading, "# 7B")

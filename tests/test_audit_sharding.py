@@ -51,7 +51,7 @@ def test_many_labels_off_alike_are_another_kind_of_model(tmp_path: Path) -> None
     assert [(one["severity"], one["line"]) for one in found] == [("warning", 5)]
 
 
-def test_dp_and_tp_divide_the_devices_where_pp_is_not_told(tmp_path: Path) -> None:
+def test_dp_and_tp_divide_the_devices_where_pp_is_not_stated(tmp_path: Path) -> None:
     head = "| GPUs | DP | TP | GBS | Step time (s) |\n|--|--|--|--|--|\n"
     rows = ((16, 2, 8), (32, 4, 8), (64, 4, 8), (64, 16, 8))
     text = head + "".join(f"| {w} | {dp} | {tp} | 512 | {99 / w:.2f} |\n" for w, dp, tp in rows)

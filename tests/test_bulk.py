@@ -275,7 +275,7 @@ def test_prefixes_tell_no_digits_but_years() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_mask_tells_who_reads_none_of_its_lines(seed: int) -> None:
-    """Formats that tell digits apart are tried only where one of the lines may be theirs."""
+    """Formats that distinguish digits are tried only where one of the lines may be theirs."""
     chance = random.Random(seed)
     sighted = [dialect for dialect in dialects() if not is_digit_blind(dialect)]
     lines = [peel(with_digits(chance, line) if seed else line)[1] for line in SAMPLES]

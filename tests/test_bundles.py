@@ -1,4 +1,4 @@
-"""A job's folder is a bundle: a companion belongs to a run surely, or to none, and that is told."""
+"""A job's folder is a bundle: a companion belongs to a certain run, or to none, with a report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def log(layers: int = 24, step_ms: float = 100.0) -> str:
     return head + "".join(iteration(number, step_ms) for number in range(1, 6))
 
 
-def asked(place: Path, query: str, *paths: str) -> list[dict[str, Any]]:
+def selected(place: Path, query: str, *paths: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(
         quick(place, "sql", query, *paths, "--format", "json").out
     )
@@ -50,22 +50,23 @@ def test_what_a_script_states_belongs_to_the_run_beside_it(folder: Path) -> None
     done = quick(folder, "ingest", "a")
     assert done.code == 0
     assert "a/ds.json:2 states gbs = 16, but the source states 8: 8 is used" in done.err
-    [row] = asked(folder, "SELECT nodes, zero_stage, gbs, gbs_logged, told FROM configurations")
+    [row] = selected(folder, "SELECT nodes, zero_stage, gbs, gbs_logged, told FROM configurations")
     assert row == {"nodes": 4, "zero_stage": 1, "gbs": 8, "gbs_logged": 8.0, "told": None}
-    flags = asked(folder, "SELECT name, value, line, file FROM env_flags")
+    flags = selected(folder, "SELECT name, value, line, file FROM env_flags")
     assert flags == [{"name": "NCCL_DEBUG", "value": "INFO", "line": 4, "file": "a/job.sh"}]
-    versions = asked(folder, "SELECT value, line, file FROM facts WHERE field = 'torch_version'")
+    versions = selected(folder, "SELECT value, line, file FROM facts WHERE field = 'torch_version'")
     assert versions == [{"value": "2.3.0", "line": 1, "file": "a/requirements.txt"}]
     shown = quick(folder, "show", "a/train.log:1").out
     assert "a/job.sh:2" in shown and "its job script" in shown and "not used: the source" in shown
     tree = quick(folder, "explain", "a/train.log:1.nodes").out
     assert "nodes = 4  <- job:2 '#SBATCH --nodes=4'  [by its job script]" in tree
-    everything = str(asked(folder, "SELECT * FROM facts")) + str(asked(folder, "FROM env_flags"))
+    facts, flags = selected(folder, "SELECT * FROM facts"), selected(folder, "FROM env_flags")
+    everything = str(facts) + str(flags)
     assert "hf_abcdef" not in everything
     [row] = json.loads(quick(folder, "runs", "a", "--format", "json").out)
     assert row["nodes"] == 4, "and in memory"
     assert quick(folder, "ingest", "-q", "a").code == 0
-    assert len(asked(folder, "FROM companions")) == 3
+    assert len(selected(folder, "FROM companions")) == 3
 
 
 def test_a_companion_that_has_changed_is_read_again(folder: Path) -> None:
@@ -73,18 +74,18 @@ def test_a_companion_that_has_changed_is_read_again(folder: Path) -> None:
     quick(folder, "ingest", "-q", "a")
     files(folder, a__job_DOT_sh=SCRIPT.format("").replace("=4", "=2"))
     quick(folder, "ingest", "-q", "a")
-    assert asked(folder, "SELECT nodes FROM configurations") == [{"nodes": 2}]
+    assert selected(folder, "SELECT nodes FROM configurations") == [{"nodes": 2}]
     (folder / "a" / "job.sh").write_text("nothing\n")
     quick(folder, "ingest", "-q", "a")
-    assert asked(folder, "SELECT nodes FROM configurations") == [{"nodes": None}]
+    assert selected(folder, "SELECT nodes FROM configurations") == [{"nodes": None}]
 
 
-def test_a_script_of_another_run_is_left_and_told(folder: Path) -> None:
+def test_a_script_of_another_run_is_left_out_and_reported(folder: Path) -> None:
     files(folder, a__job_DOT_sh=SCRIPT.format(""), a__train_DOT_log=log(layers=48))
     done = quick(folder, "ingest", "a")
     why = "a/job.sh: not used: contradicts the log in layers; probably of another run"
     assert why in done.err
-    assert asked(folder, "SELECT nodes FROM configurations") == [{"nodes": None}]
+    assert selected(folder, "SELECT nodes FROM configurations") == [{"nodes": None}]
 
 
 def test_one_script_and_many_logs_go_together_by_name_alone(folder: Path) -> None:
@@ -96,7 +97,7 @@ def test_one_script_and_many_logs_go_together_by_name_alone(folder: Path) -> Non
     (folder / "b" / "y.log").write_text(log(step_ms=103.0))
     done = quick(folder, "ingest", ".")
     assert "b/job.sh: not used: ambiguous: 2 logs in its directory" in done.err
-    found = asked(folder, "SELECT uri, nodes FROM configurations WHERE nodes IS NOT NULL")
+    found = selected(folder, "SELECT uri, nodes FROM configurations WHERE nodes IS NOT NULL")
     assert found == [{"uri": "a/gpt-81.out", "nodes": 4}]
 
 
@@ -114,7 +115,7 @@ def test_folders_of_weights_and_biases_and_of_hydra(folder: Path) -> None:
     (folder / "h" / "train.log").write_text(log(step_ms=102.0))
     quick(folder, "ingest", "-q", ".")
     query = "SELECT uri, device, devices_per_node, nodes FROM configurations ORDER BY uri"
-    assert asked(folder, query) == [
+    assert selected(folder, query) == [
         {"uri": "h/train.log", "device": None, "devices_per_node": None, "nodes": 2},
         {"uri": "v/train.log", "device": "NVIDIA H100 80GB HBM3", "devices_per_node": 4,
          "nodes": None},
@@ -134,14 +135,14 @@ def test_the_output_that_weights_and_biases_kept_of_a_log_is_no_second_run(folde
         path.write_text(text)
     for _ in range(2):
         quick(folder, "ingest", "-q", ".")
-        assert asked(folder, "SELECT uri, hidden FROM configurations ORDER BY uri") == [
+        assert selected(folder, "SELECT uri, hidden FROM configurations ORDER BY uri") == [
             {"uri": "job/logs/slurm-77.out", "hidden": 64},
             {"uri": "job/repeat/train.log", "hidden": None},
             {"uri": "other/wandb/run-2-b/files/output.log", "hidden": None},
         ]
     (own / "output.log").write_text(log(step_ms=102.0))
     quick(folder, "ingest", "-q", ".")
-    assert len(asked(folder, "FROM runs")) == 4, "other times are another run"
+    assert len(selected(folder, "FROM runs")) == 4, "other times are another run"
 
 
 def made(*logs: str, **names: Any) -> tuple[list[Log], list[Companion]]:
@@ -150,9 +151,9 @@ def made(*logs: str, **names: Any) -> tuple[list[Log], list[Companion]]:
                  frozenset(names.get("numbers", {}).get(path.name, ())),
                  frozenset(names.get("named", {}).get(path.name, ())), 1)
              for path in paths]  # fmt: skip
-    beside = [Companion(name, (PurePosixPath(name),), kind, tuple(outputs), frozenset(options))
+    sidecars = [Companion(name, (PurePosixPath(name),), kind, tuple(outputs), frozenset(options))
               for name, kind, outputs, options in names["companions"]]  # fmt: skip
-    return found, beside
+    return found, sidecars
 
 
 @pytest.mark.parametrize(
@@ -181,11 +182,11 @@ def test_what_links_a_companion(
     more: dict[str, Any],
     expected: dict[str, tuple[str, str] | None],
 ) -> None:
-    printed, beside = made(*logs, companions=companions, **more)
-    found = links(beside, printed)
+    printed, sidecars = made(*logs, companions=companions, **more)
+    found = links(sidecars, printed)
     linked = {one: (run.removeprefix("run of "), why) for one, run, why in found if run}
     assert linked == {name: link for name, link in expected.items() if link}
-    assert {one for one, _, _ in found} == {one[0] for one in companions}, "each is told of"
+    assert {one for one, _, _ in found} == {one[0] for one in companions}, "each is reported"
 
 
 def test_a_log_whose_runs_differ_is_nobodys() -> None:

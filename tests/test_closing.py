@@ -20,9 +20,9 @@ def steps(**columns: object) -> FirstSteps:
     """A step a time of `TIMES`; a column is a number, or computed from the time of its step."""
     first = FirstSteps()
     for number, seconds in enumerate(TIMES, 1):
-        told = {name: value(seconds, number) if callable(value) else value
+        fields = {name: value(seconds, number) if callable(value) else value
                 for name, value in columns.items()}  # fmt: skip
-        first.add(1, number, told)
+        first.add(1, number, fields)
     return first
 
 
@@ -64,7 +64,7 @@ def rate(per_step: float):  # type: ignore[no-untyped-def]
         ({"step_time_s": time, "samples_per_s": rate(32 / 12.6)}, [None, None]),
         # Off by less than two, a time is not to blame: it would be of half a step.
         ({"step_time_s": time, "samples_per_s": rate(22)}, ["step", None]),
-        # What scatters about no factor is a mean of its own, and tells nothing.
+        # A rate that scatters about no factor is another mean, and shows nothing.
         ({"step_time_s": time, "samples_per_s": lambda _, n: 2.0**n}, ["step", "job"]),
     ],
 )  # fmt: skip
@@ -80,11 +80,11 @@ def test_counts_that_were_rounded_are_no_batch() -> None:
     assert all(one.is_used for one in quantities(first, Sizes()))
 
 
-def test_consumed_samples_tell_the_batch() -> None:
+def test_consumed_samples_give_the_batch() -> None:
     first = steps(step_time_s=time, samples_per_s=rate(8), consumed_samples=lambda _, n: 8 * n)
-    told = {one.column: one for one in quantities(first, Sizes(gbs=64))}
-    assert told["samples_per_s"].is_used
-    assert told["samples_per_s"].residual == pytest.approx(0)
+    found = {one.column: one for one in quantities(first, Sizes(gbs=64))}
+    assert found["samples_per_s"].is_used
+    assert found["samples_per_s"].residual == pytest.approx(0)
 
 
 LINE = (
@@ -101,9 +101,9 @@ def stored(folder: Path, *, share: float) -> list[tuple[object, ...]]:
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "run.log"], folder)
         query = "SELECT metric FROM run_stats WHERE contains(metric, '_s') ORDER BY 1"
-        told = warehouse.rows(query)
-        said = warehouse.rows("SELECT message FROM warnings WHERE code = 'does_not_close'")
-        return told + said
+        metrics = warehouse.rows(query)
+        messages = warehouse.rows("SELECT message FROM warnings WHERE code = 'does_not_close'")
+        return metrics + messages
 
 
 def test_what_does_not_close_is_no_part_of_statistics(tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob(NAME))
 
 
-def test_a_lost_scheduler_is_told(tmp_path: Path) -> None:
+def test_a_lost_scheduler_is_reported(tmp_path: Path) -> None:
     folder(tmp_path / "logs", logs=60, tables=0, iterations=2500)
     program = "from tests.clusters import running; import pathlib, sys\n"
     program += (

@@ -56,7 +56,7 @@ def test_jobs_read_and_end(slurm: dict[str, str], tmp_path: Path) -> None:
     assert left.stdout == ""
 
 
-def test_a_refused_job_is_told(slurm: dict[str, str], tmp_path: Path) -> None:
+def test_a_refused_job_is_reported(slurm: dict[str, str], tmp_path: Path) -> None:
     folder(tmp_path / "logs")
     env = {**slurm, "DASK_JOBQUEUE__SLURM__QUEUE": "nowhere"}
     done = bench(tmp_path, "ingest", "logs", "--cluster", "slurm", env=env, timeout=120)

@@ -115,7 +115,7 @@ def test_a_new_file_is_a_new_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('title = "t"', 'tilte = "t"', "unknown word `tilte`"),
+        ('title = "t"', 'tilte = "t"', "unknown key `tilte`"),
         ('reads = "iteration"', 'reads = "iterations"', "`reads` is 'iterations'"),
         ('url = "https://example.org"', "", "`url` is missing"),
         ("(?P<iteration>", "(?P<iteration", "no regular expression"),

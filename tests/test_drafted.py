@@ -32,23 +32,23 @@ def stored(folder: Path, text: str) -> tuple[list[tuple[object, ...]], list[str]
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "run.log"], folder)
         query = "SELECT iteration, round(step_time_s, 3), loss FROM iterations ORDER BY line"
-        said = warehouse.rows("SELECT message FROM warnings WHERE code = 'drafted_format'")
-        return warehouse.rows(query), [message for (message,) in said]
+        messages = warehouse.rows("SELECT message FROM warnings WHERE code = 'drafted_format'")
+        return warehouse.rows(query), [message for (message,) in messages]
 
 
 def test_clocks_prove_the_time_of_a_step(tmp_path: Path) -> None:
-    found, [said] = stored(tmp_path, HOROVOD)
+    found, [message] = stored(tmp_path, HOROVOD)
     assert found[0] == (1040, 0.592, 11.174)
     assert [step for step, _, _ in found] == [1040, 1050, 1060, 1070, 1080]
-    assert said.endswith("drafted from its names and numbers (clock = step time)")
+    assert message.endswith("drafted from its names and numbers (clock = step time)")
 
 
 def test_one_batch_in_steps_of_other_times_proves_them(tmp_path: Path) -> None:
     lines = [f"[train] step {n} | nll {3 - n / 9:.4f} | {1000 * s:.1f} ms/step | "
              f"{65536 / s:.0f} tokens/s" for n, s in enumerate(SECONDS)]  # fmt: skip
-    found, [said] = stored(tmp_path, "\n".join(lines))
+    found, [message] = stored(tmp_path, "\n".join(lines))
     assert [(step, time) for step, time, _ in found] == list(enumerate(SECONDS))
-    assert "tokens/s x step time is the same in every step" in said
+    assert "tokens/s x step time is the same in every step" in message
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which files are read, under which names, and what is told of the others."""
+"""Which files are read, under which names, and what is reported of the others."""
 
 import os
 from pathlib import Path
@@ -118,7 +118,7 @@ def test_files_and_folders_without_permission(tmp_path: Path, db: Path) -> None:
     assert sorted(uri for uri, _ in summary.failed) == ["logs/closed", "logs/run000.log"]
 
 
-def test_a_file_that_vanishes_is_told(tmp_path: Path, db: Path) -> None:
+def test_a_file_that_vanishes_is_reported(tmp_path: Path, db: Path) -> None:
     files = folder(tmp_path / "logs")
 
     def vanish(uri: str) -> None:
@@ -130,7 +130,7 @@ def test_a_file_that_vanishes_is_told(tmp_path: Path, db: Path) -> None:
 
 
 def test_pages_of_bench_site_are_no_source(tmp_path: Path, db: Path) -> None:
-    """What lies beside them is: people publish from docs/."""
+    """Other files of the folder are: people publish from docs/."""
     files = folder(tmp_path / "logs")
     table = "<table><tr><th>Nodes</th><th>Sec/it</th></tr><tr><td>8</td><td>1.5</td></tr></table>"
     (files / "public" / "runs").mkdir(parents=True)

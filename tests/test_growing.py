@@ -131,8 +131,8 @@ def test_runs_that_were_over_before_the_log_grew_stay_as_they_are(
         ingest([file], db, live=True)
     assert count(db, "raw.parts") > 1
     assert count(db, "configurations", "gbs_logged = 8") == 3
-    told = "SELECT n, max FROM run_stats WHERE metric = 'step_time_s' ORDER BY max"
-    assert rows(db, told) == [(38, 0.1), (38, 0.2), (38, 0.3)]
+    query = "SELECT n, max FROM run_stats WHERE metric = 'step_time_s' ORDER BY max"
+    assert rows(db, query) == [(38, 0.1), (38, 0.2), (38, 0.3)]
     (tmp_path / "whole").mkdir()
     assert shown(db) == whole(file.read_bytes(), "run.log", tmp_path / "whole")
 
@@ -216,7 +216,7 @@ def test_another_process_that_was_faster_is_not_overtaken(file: Path, db: Path) 
     assert count(db, "runs") == 1
 
 
-def test_what_a_second_reading_warns_of_is_told(file: Path, db: Path) -> None:
+def test_what_a_second_reading_warns_of_is_reported(file: Path, db: Path) -> None:
     file.write_text(log(30))
     ingest([file], db, live=True)
     file.write_text(log(35))
@@ -256,5 +256,5 @@ def test_a_log_that_others_keep_storing_is_told_by_its_name(
         with file.open("a") as stream:
             stream.write(iteration(len(file.read_text().splitlines()) + 1))
 
-    told = [("run.log", "another process keeps storing it; try again")]
-    assert ingest([file], db, live=True, progress=lately).failed == told
+    failures = [("run.log", "another process keeps storing it; try again")]
+    assert ingest([file], db, live=True, progress=lately).failed == failures

@@ -112,18 +112,18 @@ def test_too_little_memory_is_given_more(tmp_path: Path, monkeypatch: pytest.Mon
     ingest(files, tmp_path / "plenty.duckdb")
     monkeypatch.setattr(store, "_MANY", 10)
     monkeypatch.setattr(store, "_MEMORY_MB", 1)
-    asked: list[bool] = []
+    requests: list[bool] = []
     once = store._store
 
     def counted(
         warehouse: Warehouse, loads: Sequence[Load], stamps: Stamps, *, bounded: bool
     ) -> set[str]:
-        asked.append(bounded)
+        requests.append(bounded)
         return once(warehouse, loads, stamps, bounded=bounded)
 
     monkeypatch.setattr(store, "_store", counted)
     ingest(files, tmp_path / "little.duckdb")
-    assert asked == [True, False]
+    assert requests == [True, False]
     assert everything(tmp_path / "little.duckdb") == everything(tmp_path / "plenty.duckdb")
 
 
@@ -137,7 +137,7 @@ def test_what_is_put_away_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
         })  # fmt: skip
     tables.add({"timers": pa.table({"iteration": [99]})})  # columns left out are NULL
     assert tables.rows == 121 and tables.has_rows("timers") and not tables.has_rows("memory")
-    for _ in range(2):  # as often as it is asked for
+    for _ in range(2):  # as often as it is requested
         found = {name: t if isinstance(t, pa.Table) else t.read_all()
                  for name, t in tables.sources()}  # fmt: skip
         lines = [n for i in range(40) for n in (i, None)]

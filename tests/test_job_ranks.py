@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.making import iteration
-from tests.test_bundles import ARGUMENTS, asked
+from tests.test_bundles import ARGUMENTS, selected
 
 WORLD = "using world size: 8, data-parallel-size: 1, tensor-model-parallel size: 2, "
 WORLD += "pipeline-model-parallel size: 4 \n"
@@ -33,11 +33,11 @@ def write(place: Path, name: str, rank: int, text: str) -> str:
 def test_the_ranks_of_a_job_are_one_run(tmp_path: Path, name: str, last: int) -> None:
     first = write(tmp_path, name, 0, STATES)
     steps = write(tmp_path, name, last, STEPS + DONE)
-    (run,) = asked(tmp_path, RUNS, ".")
+    (run,) = selected(tmp_path, RUNS, ".")
     assert run == {"uri": steps, "status": "ok", "layers": 24, "tp": 2, "pp": 4, "ranks": 8}
-    (flag,) = asked(tmp_path, "SELECT name, value, file FROM env_flags", ".")
+    (flag,) = selected(tmp_path, "SELECT name, value, file FROM env_flags", ".")
     assert flag == {"name": "NCCL_DEBUG", "value": "WARN", "file": first}
-    (link,) = asked(tmp_path, "SELECT uri, rule FROM companions", ".")
+    (link,) = selected(tmp_path, "SELECT uri, rule FROM companions", ".")
     assert link == {"uri": first, "rule": "ranks of one job"}
 
 
@@ -45,7 +45,7 @@ def test_what_tells_of_a_failure_stays(tmp_path: Path) -> None:
     name, last = NAMES[0]
     write(tmp_path, name, 0, STATES + "RuntimeError: CUDA out of memory. Tried to allocate 2 MiB\n")
     write(tmp_path, name, last, STEPS)
-    assert [run["status"] for run in asked(tmp_path, RUNS, ".")] == ["oom", "ended"]
+    assert [run["status"] for run in selected(tmp_path, RUNS, ".")] == ["oom", "ended"]
 
 
 def test_ranks_that_all_print_steps_and_other_jobs_stay(tmp_path: Path) -> None:
@@ -54,4 +54,4 @@ def test_ranks_that_all_print_steps_and_other_jobs_stay(tmp_path: Path) -> None:
     write(tmp_path, name, 1, STEPS + DONE)
     write(tmp_path, name, last, STEPS.replace("100.0", "101.0") + DONE)
     write(tmp_path, name.replace("476", "477"), 0, STATES.replace("WARN", "INFO"))
-    assert len(asked(tmp_path, RUNS, ".")) == 4
+    assert len(selected(tmp_path, RUNS, ".")) == 4

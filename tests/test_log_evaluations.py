@@ -16,9 +16,9 @@ END = "{'train_runtime': 6.0, 'train_samples_per_second': 4.0, 'train_loss': 2.0
 
 
 def test_an_evaluation_behind_losses_of_other_steps_keeps_its_own() -> None:
-    """ms-swift: losses wait for the bar, the evaluation tells its step."""
-    told = "{'eval_loss': 1.5, 'epoch': 0.5, 'global_step/max_steps': '50/90'}"
-    log = read(SWIFT.format(loss=2.0, n=5), SWIFT.format(loss=1.9, n=50), told)
+    """ms-swift: losses wait for the bar, the evaluation prints its step."""
+    evaluation = "{'eval_loss': 1.5, 'epoch': 0.5, 'global_step/max_steps': '50/90'}"
+    log = read(SWIFT.format(loss=2.0, n=5), SWIFT.format(loss=1.9, n=50), evaluation)
     assert [(row["iteration"], row["value"]) for row in rows(log, "evaluations")] == [(50, 1.5)]
     assert [row["train_iters"] for row in rows(log, "runs")] == [90]
 
@@ -31,7 +31,7 @@ def test_an_evaluation_before_the_first_step_is_of_the_model_as_it_was_made() ->
 
 
 def test_as_many_losses_as_steps_are_those_of_the_steps() -> None:
-    """Epochs of 0.0 tell nothing; a training that is over and printed a line a step does."""
+    """Epochs of 0.0 give no steps; a finished training that printed a line a step does."""
     losses = [LOSS.format(loss=4.0 - n / 2, lr=f"{n}e-06") for n in range(1, 5)]
     bars = [BAR.format(share=25 * n, n=n) for n in (1, 2, 3, 4)]
     log = read(*bars, *losses, END)
@@ -42,19 +42,19 @@ def test_as_many_losses_as_steps_are_those_of_the_steps() -> None:
     assert not any("loss" in row for row in rows(missing)), "a line is missing, but which?"
 
 
-def test_a_summary_tells_the_steps_of_losses_without_bars() -> None:
+def test_a_summary_gives_the_steps_of_losses_without_bars() -> None:
     """240 steps of 3 epochs, a line in 10: 60.1 seconds at 3.993 steps a second."""
     loss = "{{'loss': {n}.0, 'learning_rate': 1e-05, 'epoch': {epoch}}}"
-    told = [loss.format(n=n, epoch=round(n / 80, 2)) for n in range(10, 241, 10)]
+    printed = [loss.format(n=n, epoch=round(n / 80, 2)) for n in range(10, 241, 10)]
     end = (
         "{{'train_runtime': 60.1, 'train_steps_per_second': {rate}, 'train_loss': 1, 'epoch': 3.0}}"
     )
-    log = read(*told, end.format(rate=3.993))
+    log = read(*printed, end.format(rate=3.993))
     assert [(r["iteration"], r["loss"]) for r in rows(log)] == [(n, n) for n in range(10, 241, 10)]
     assert rows(log)[0]["more"] == {"epoch": "0.12", "step": "10, derived from the epoch"}
     output = "TrainOutput(global_step=240, training_loss=1, metrics={'train_runtime': 60.0})"
-    assert rows(read(*told, end.format(rate=4.0), output)) == rows(log)
-    assert not rows(read(*told, end.format(rate=4.0))), "238 to 243 steps"
+    assert rows(read(*printed, end.format(rate=4.0), output)) == rows(log)
+    assert not rows(read(*printed, end.format(rate=4.0))), "238 to 243 steps"
 
 
 def test_a_rate_that_says_too_little_is_no_time() -> None:
@@ -74,7 +74,7 @@ def test_tflops_that_no_device_reaches_are_no_part_of_statistics() -> None:
     """Megatron-Bridge 0.1 printed 59892.5 TFLOP/s of a device."""
     first = FirstSteps()
     first.add(1, 10, {"step_time_s": 4.65, "tflops": 59892.5})
-    (told,) = left_out(quantities(first, Sizes()))
-    assert told.startswith("TFLOP/s is left out of statistics")
+    (sentence,) = left_out(quantities(first, Sizes()))
+    assert sentence.startswith("TFLOP/s is left out of statistics")
     first.add(1, 10, {"tflops": 938.0})
     assert not list(left_out(quantities(first, Sizes())))

@@ -149,7 +149,7 @@ def test_nanotrons_configuration_states_shape_and_layout() -> None:
 
 
 def test_the_parallel_groups_of_nemo_are_its_layout() -> None:
-    told = "i.finetune/0 [default0]:[NeMo I 2025-03-07 22:33:57 megatron_init:426] "
+    prefix = "i.finetune/0 [default0]:[NeMo I 2025-03-07 22:33:57 megatron_init:426] "
     lines = ["Rank 0 has data parallel group : [0, 4]", "Rank 0 has context parallel group: [0]",
              "Rank 0 has tensor model parallel group: [0, 1]",
              "All tensor model parallel group ranks: [[0, 1], [2, 3], [4, 5], [6, 7]]",
@@ -157,7 +157,7 @@ def test_the_parallel_groups_of_nemo_are_its_layout() -> None:
     step = (
         "Training epoch 0, iteration 0/99 | lr: 1e-07 | global_batch_size: 128 | global_step: 0 | "
     )
-    log = read(*(told + one for one in lines), step + "reduced_train_loss: 12.14")
+    log = read(*(prefix + one for one in lines), step + "reduced_train_loss: 12.14")
     (topology,) = rows(log, "topology")
     assert [topology[name] for name in ("ranks", "dp", "cp", "tp", "pp")] == [8, 2, 1, 2, 2]
 

@@ -83,6 +83,6 @@ def test_levanter_rounds_steps_from_1000_on() -> None:
     steps = ["998it", "999it", "1.00kit", "1.00kit", "1.01kit", "12.3kit"]
     line = "Progress on:train {}/20.0kit rate:1.25it/s remaining:47:36 elapsed:16:00 postfix:loss=3"
     found = rows(read("\n".join(line.format(step) for step in steps)), "iterations")
-    told = [(row["iteration"], row["segment"], row.get("more")) for row in found]
-    assert [one[:2] for one in told] == [(n, 1) for n in (998, 999, 1000, 1010, 12300)]
-    assert [one[2] is None for one in told] == [True, True, False, False, False]
+    printed = [(row["iteration"], row["segment"], row.get("more")) for row in found]
+    assert [one[:2] for one in printed] == [(n, 1) for n in (998, 999, 1000, 1010, 12300)]
+    assert [one[2] is None for one in printed] == [True, True, False, False, False]

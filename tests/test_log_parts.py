@@ -62,7 +62,7 @@ def test_an_engine_that_starts_again_does_its_steps_again() -> None:
     assert [(r["iteration"], r["segment"]) for r in rows(log)] == [(10, 1), (10, 2)]
 
 
-def test_a_bar_before_a_traceback_on_its_line_is_the_step_already_told() -> None:
+def test_a_bar_before_a_traceback_on_its_line_repeats_the_step() -> None:
     """tqdm draws the bar again when the program fails: the line holds both, the bar first."""
     bar = "  0%|          | {n}/1218 [00:22<3:39:21, 10.82s/it]"
     start = ["***** Running training *****", "  Total optimization steps = 1,218"]
@@ -180,7 +180,7 @@ def test_losses_beside_their_bars() -> None:
     assert [row.get("loss") for row in found if row.get("loss")] == [285.0, 290.0]
 
 
-def test_losses_without_any_step_are_told() -> None:
+def test_losses_without_any_step_are_reported() -> None:
     log = read(LOSS.format(loss=2.3, epoch=0.01) + LOSS.format(loss=2.2, epoch=0.02))
     assert not rows(log, "iterations")
     assert [row["code"] for row in rows(log, "warnings")] == ["no_step"]

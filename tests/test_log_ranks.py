@@ -29,16 +29,16 @@ FRONT = {
 
 def lines(front: str, ranks: int = 4, steps: int = 6, shuffled: bool = False) -> str:
     """What the ranks print; they run apart by up to one step where `shuffled`."""
-    told = [
+    printed = [
         (step + (rank / ranks if shuffled else 0), rank, step)
         for step in range(1, steps + 1) for rank in range(ranks)
     ]  # fmt: skip
     if shuffled:
         jitter = random.Random(4)
-        told = [(at + jitter.random() / 2, rank, step) for at, rank, step in told]
+        printed = [(at + jitter.random() / 2, rank, step) for at, rank, step in printed]
     return "\n".join(
         front.format(rank=rank) + iteration(step, 100.0 + rank + step / 10, steps)
-        for _, rank, step in sorted(told)
+        for _, rank, step in sorted(printed)
     )
 
 
@@ -129,14 +129,14 @@ def test_what_tells_processes_apart(prefixes: tuple[str, ...], prefix: str) -> N
 
 
 def test_what_ranks_repeat_of_an_evaluation_counts_once() -> None:
-    told = (
+    template = (
         '{rank}: :::MLLOG {{"namespace": "", "time_ms": 171486142795{rank}, "event_type": '
         '"POINT_IN_TIME", "key": "eval_accuracy", "value": {value}, "metadata": '
         '{{"samples_count": {samples}}}}}'
     )
     places = [(2.7, 24576), (2.7, 49152), (2.6, 73728)]
     text = "\n".join(
-        told.format(rank=rank, value=value, samples=samples)
+        template.format(rank=rank, value=value, samples=samples)
         for value, samples in places for rank in range(4)
     )  # fmt: skip
     log = read(f"0: {iteration(1)}\n{text}\n")

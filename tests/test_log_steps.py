@@ -120,7 +120,7 @@ def test_the_beginning_of_a_broken_line_counts_as_read() -> None:
     assert (log.lines_read, log.lines_unread, log.lines_measuring) == (1, 2, 1)
 
 
-def test_a_line_cut_off_at_the_end_is_told() -> None:
+def test_a_line_cut_off_at_the_end_is_reported() -> None:
     log = read(line(10), line(20)[:150])
     assert [row["code"] for row in rows(log, "warnings")] == ["truncated_line"]
 
@@ -237,8 +237,8 @@ def test_a_unit_error_is_told_where_the_run_is_shown(tmp_path: Path) -> None:
     steps = [f"steps: {n} loss: 1.9 iter time (s): 580.5 samples/sec: 0.441" for n in (10, 20)]
     (tmp_path / "a.log").write_text("\n".join([header, *steps]) + "\n")
     done = quick(tmp_path, "show", "a.log:1", "a.log", "--format", "csv")
-    told = [row.split(",")[:3] for row in done.out.splitlines() if row.startswith("corrected")]
-    assert told == [["corrected", "samples_per_s", "median 441"],
+    corrected = [row.split(",")[:3] for row in done.out.splitlines() if row.startswith("corrected")]
+    assert corrected == [["corrected", "samples_per_s", "median 441"],
                     ["corrected", "step_time_s", "median 0.5805"]]  # fmt: skip
 
 
@@ -277,13 +277,13 @@ def used(unit: str, size: int) -> float:
     return time.process_time() - begun
 
 
-def test_glued_lines_are_read_or_told() -> None:
-    """Many processes without line ends between them: what is too much to tell apart is said."""
-    for count, told in ((200, False), (2000, True)):
+def test_glued_lines_are_read_or_reported() -> None:
+    """Many processes without line ends between them: too many on a line are a warning."""
+    for count, crowded in ((200, False), (2000, True)):
         found = read("".join(line(number).strip("\n") for number in range(1, count + 1)))
         codes = [row["code"] for row in found.rows.by_table.get("warnings", [])]
-        assert ("crowded_line" in codes) == told
-        assert told or [n for n, *_ in numbers(found)] == list(range(1, count + 1))
+        assert ("crowded_line" in codes) == crowded
+        assert crowded or [n for n, *_ in numbers(found)] == list(range(1, count + 1))
 
 
 def test_bars_that_begin_again_each_epoch_go_on() -> None:

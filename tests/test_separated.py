@@ -81,7 +81,7 @@ def test_settings_in_quotes() -> None:
     assert rows.by_table["measurements"][0]["marks"] == ["^"]
 
 
-def test_rows_of_another_length_are_told() -> None:
+def test_rows_of_another_length_are_reported() -> None:
     rows = read("Nodes,GBS,TFLOPs,Notes\n4,512,10\n4,512\n4,512,10,a,b\n4,512,10,a\n")
     assert [warning["line"] for warning in rows.by_table["warnings"]] == [2, 3, 4]
     assert [run["flags"] for run in rows.by_table["runs"]] == [[], ["ragged"], ["ragged"], []]

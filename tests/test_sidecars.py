@@ -1,4 +1,4 @@
-"""Files beside a log: what each says of its run, with the line, and nothing that is not sure."""
+"""Sidecars of a log: what each states about its run, with the line, and nothing uncertain."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def columns(found: Sidecar) -> dict[str, tuple[str, int]]:
     }
 
 
-def said(found: Sidecar, scope: str) -> dict[str, str]:
+def values_of(found: Sidecar, scope: str) -> dict[str, str]:
     return {one.name: one.value for one in found.stated.every() if one.scope == scope}
 
 
@@ -73,9 +73,9 @@ def test_a_job_script_states_what_is_sure() -> None:
         "procs_per_node": ("4", 35), "tp": ("4", 35),
     }, "no branch, loop, default of the caller, comment, text for another file"  # fmt: skip
     env = {"NCCL_DEBUG": "INFO", "LD_PRELOAD": "libtcmalloc.so", "OMP_NUM_THREADS": "4"}
-    assert said(found, "env") == env
+    assert values_of(found, "env") == env
     job = {"job_name": "gpt2-perf", "time_limit": "00:10:00", "output": "logs/main_log.txt"}
-    assert said(found, "job") == job
+    assert values_of(found, "job") == job
     everything = " ".join(one.value for one in found.stated.every())
     assert "abcdef" not in everything and "[redacted]" in everything
 
@@ -102,17 +102,17 @@ def test_directives_of_other_schedulers() -> None:
     assert columns(found) == {
         "nodes": ("13824", 2), "procs_per_node": ("4", 6), "ranks": ("55296", 8),
     }  # fmt: skip
-    assert said(found, "scheduler")["freq"] == "2200"
-    assert said(found, "env") == {"UTOFU_SWAP_PROTECT": "1"}
+    assert values_of(found, "scheduler")["freq"] == "2200"
+    assert values_of(found, "env") == {"UTOFU_SWAP_PROTECT": "1"}
     found = read("a.pbs", PBS)
     assert columns(found) == {
         "nodes": ("4", 3), "procs_per_node": ("8", 3), "devices_per_node": ("4", 3),
         "ranks": ("32", 5),
     }  # fmt: skip
-    assert said(found, "job") == {"job_name": "sweep", "time_limit": "01:00:00"}
+    assert values_of(found, "job") == {"job_name": "sweep", "time_limit": "01:00:00"}
 
 
-def test_two_values_are_none_and_are_told() -> None:
+def test_two_values_are_none_and_are_reported() -> None:
     text = "#!/bin/sh\n#SBATCH --nodes=4\nsrun python a.py --nnodes 8 --num-layers 2\n"
     found = read("a.sh", text + "srun python b.py --num-layers 4\n")
     assert columns(found) == {}
@@ -128,7 +128,7 @@ def test_a_configuration_of_deepspeed() -> None:
     )
     found = read("ds_config.json", text)
     assert columns(found) == {"gbs": ("512", 1), "dtype": ("bf16", 3), "zero_stage": ("1", 4)}
-    assert said(found, "deepspeed")["zero_optimization.overlap_comm"] == "true"
+    assert values_of(found, "deepspeed")["zero_optimization.overlap_comm"] == "true"
     assert read_sidecar("other.json", '{"a": 1}') is None
     assert read_sidecar("list.json", "[1, 2]") is None
 
@@ -139,8 +139,8 @@ def test_what_weights_and_biases_writes() -> None:
     text += "_wandb:\n  value:\n    python_version: 3.11.7\n"
     found = read("wandb/run-1/files/config.yaml", text)
     assert columns(found) == {"layers": ("24", 5), "dtype": ("fp16", 7)}
-    assert said(found, "version") == {"python_version": "3.11.7"}
-    assert said(found, "wandb")["api_key"] == "[redacted]"
+    assert values_of(found, "version") == {"python_version": "3.11.7"}
+    assert values_of(found, "wandb")["api_key"] == "[redacted]"
     text = (
         '{"gpu": "NVIDIA A100-SXM4-80GB",\n"gpu_count": 8, "host": "n1", "python": "3.11.7",\n'
         '"args": ["--tensor-model-parallel-size", "4", "--bf16"], "git": {"commit": "0123abc"}}'
@@ -150,7 +150,7 @@ def test_what_weights_and_biases_writes() -> None:
         "device": ("NVIDIA A100-SXM4-80GB", 1), "devices_per_node": ("8", 2),
         "tp": ("4", 3), "dtype": ("bf16", 3),
     }  # fmt: skip
-    assert said(found, "version") == {"hosts": "n1", "python_version": "3.11.7",
+    assert values_of(found, "version") == {"hosts": "n1", "python_version": "3.11.7",
                                       "commit": "0123abc"}  # fmt: skip
 
 
@@ -168,13 +168,13 @@ def test_lists_of_packages_and_of_the_environment() -> None:
     text = (
         "torch==2.3.0+cu121\nflash_attn==2.5.8\nnumpy==1.26\nmamba>=2\nnvidia-nccl-cu12==2.20.5\n"
     )
-    assert said(read("requirements.txt", text), "version") == {
+    assert values_of(read("requirements.txt", text), "version") == {
         "torch_version": "2.3.0+cu121", "flash_attn_version": "2.5.8", "nccl_version": "2.20.5",
     }  # fmt: skip
     text = "HOME=/root\nA=1\nNCCL_DEBUG=INFO\nSLURM_NNODES=4\nSLURM_JOB_ID=77\nNCCL_TOKEN=x123456\n"
     found = read("env.txt", text)
-    assert columns(found) == {"nodes": ("4", 4)} and said(found, "job")["job_id"] == "77"
-    assert said(found, "env") == {"NCCL_DEBUG": "INFO", "NCCL_TOKEN": "[redacted]"}
+    assert columns(found) == {"nodes": ("4", 4)} and values_of(found, "job")["job_id"] == "77"
+    assert values_of(found, "env") == {"NCCL_DEBUG": "INFO", "NCCL_TOKEN": "[redacted]"}
     assert read_sidecar("env.txt", "one line of prose\n") is None
     assert read_sidecar("notes.txt", text) is None
 

@@ -46,10 +46,10 @@ def ledger_of(log: Path) -> Ledger:
 def read_in(log: Path) -> tuple[int, int, int]:
     """Reads the log in; gives how many files were known, new or changed, and losses of 9."""
     db = log.with_name("bench.duckdb")
-    told = ingest([log], db)
+    summary = ingest([log], db)
     with open_read(db) as warehouse:
         [(nines,)] = warehouse.rows("SELECT count(*) FROM iterations WHERE loss = 9")
-    return told.known, len(told.uris) - told.known, nines
+    return summary.known, len(summary.uris) - summary.known, nines
 
 
 @pytest.fixture
@@ -142,17 +142,17 @@ def test_known_files_are_told_in_their_order_among_new_ones(log: Path) -> None:
     for name in names[1::2]:
         settle(log.with_name(name))
         ingest([log.with_name(name)], log.with_name("bench.duckdb"))
-    heard: list[str] = []
-    told = ingest([log.parent], log.with_name("bench.duckdb"), progress=heard.append)
-    assert (told.known, told.new) == (3, 4)
-    assert told.uris == heard == [*names, "run.log"]
-    again = ingest([log.parent], log.with_name("bench.duckdb"), progress=heard.append)
-    assert (again.known, again.uris, heard) == (7, told.uris, 2 * told.uris)
+    reported: list[str] = []
+    summary = ingest([log.parent], log.with_name("bench.duckdb"), progress=reported.append)
+    assert (summary.known, summary.new) == (3, 4)
+    assert summary.uris == reported == [*names, "run.log"]
+    again = ingest([log.parent], log.with_name("bench.duckdb"), progress=reported.append)
+    assert (again.known, again.uris, reported) == (7, summary.uris, 2 * summary.uris)
 
 
 def test_a_known_file_that_is_gone_or_unreadable_is_no_known_one(log: Path) -> None:
     read_in(log)
     log.unlink()
     log.symlink_to(log)
-    told = ingest([log.parent], log.with_name("bench.duckdb"))
-    assert (told.known, told.uris, len(told.failed)) == (0, [], 1)
+    summary = ingest([log.parent], log.with_name("bench.duckdb"))
+    assert (summary.known, summary.uris, len(summary.failed)) == (0, [], 1)

@@ -14,6 +14,6 @@ WITH computed AS (
 SELECT run_id, coalesce(c.value, m.value) AS value, CASE WHEN c.value IS NULL THEN m.low ELSE c.low END AS low,
     CASE WHEN c.value IS NULL THEN m.high ELSE c.high END AS high,
     CASE WHEN c.value IS NULL THEN 'printed' ELSE 'computed' END AS from_where, peak_tflops, peak_name, peak_assumed
--- Shares of one peak compare; programs print shares of peaks of their own.
+-- Shares of one peak compare; programs print shares of different peaks.
 FROM computed c
 FULL JOIN (SELECT run_id, value, low, high FROM measured WHERE metric = 'mfu' AND value BETWEEN 0 AND 1) m USING (run_id);

@@ -1,5 +1,5 @@
--- What the public names show: rows of the newest generation of each file that is not hidden.
--- A line `-- view.column: text` tells what a column holds that no table has.
+-- The rows of the public views: those of the newest generation of each file that is not hidden.
+-- A line `-- view.column: text` describes a column that no table has.
 
 -- current_uris: the newest load of each file that is not hidden.
 CREATE OR REPLACE VIEW current_uris AS
@@ -10,10 +10,10 @@ QUALIFY row_number() OVER (PARTITION BY uri ORDER BY generation DESC, loaded_at 
 
 -- current_loads: the loads behind them, each once; of a log that grew also the parts that it was read in.
 -- current_loads.load_id: the load, or the part, as the rows have it
--- current_loads.uri: the file; the first by name of those that hold these bytes
+-- current_loads.uri: the file; the first by name of those with these bytes
 -- current_loads.shown_by: the load; of a part the newest one, which shows it
 CREATE OR REPLACE VIEW current_loads AS
--- Nearly every view reads this one, a page some hundred times where none is stored: it reads the other once.
+-- Nearly every view reads this one, a page some hundred times if no view is stored: it reads current_uris once.
 SELECT load_id, min(uri) AS uri, min(shown_by) AS shown_by
 FROM (
     SELECT u.uri, u.load_id AS shown_by, unnest(list_prepend(u.load_id, coalesce(r.parts, []))) AS load_id
@@ -31,10 +31,10 @@ CREATE OR REPLACE VIEW hidden_runs AS
 SELECT id AS run_id FROM raw.hidden WHERE scope = 'run'
 GROUP BY id HAVING max_by(hidden, hidden_at);
 
--- superseded_steps: iterations of logs that a later run does again, from a checkpoint before them: they do not count.
+-- superseded_steps: iterations of logs that a later run repeats from a checkpoint before them: they do not count.
 -- superseded_steps.run_id: the run
--- superseded_steps.iteration: the first of its iterations that are done again
--- superseded_steps.superseded_by: the run that goes on from the checkpoint before it
+-- superseded_steps.iteration: the first of its repeated iterations
+-- superseded_steps.superseded_by: the run that continues from the checkpoint before it
 CREATE OR REPLACE VIEW superseded_steps AS
 SELECT run_id, iteration, again AS superseded_by FROM (
     SELECT * FROM raw.redone QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY found_at DESC, iteration) = 1)
@@ -58,19 +58,19 @@ SELECT load_id, audit_id FROM raw.audits
 QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1;
 
 -- merges: whose warehouses and records were merged in.
--- merges.group_name: what stands in front of the names of its sources
+-- merges.group_name: the prefix of the names of its sources
 CREATE OR REPLACE VIEW merges AS SELECT * FROM raw.merges;
 
 -- redone: the name of superseded_steps in earlier versions.
--- redone.again: the run that goes on from the checkpoint before it
+-- redone.again: the run that continues from the checkpoint before it
 CREATE OR REPLACE VIEW redone AS SELECT run_id, iteration, superseded_by AS again FROM superseded_steps;
 
 -- loads: the ledger, every generation of every file.
 CREATE OR REPLACE VIEW loads AS SELECT * FROM raw.loads;
 
--- sources: the files, one row each; bytes that also lie at other paths are one source with several uris.
--- sources.uri: the file; the first by name of those that hold these bytes
--- sources.uris: every file that holds these bytes
+-- sources: the files, one row each; the same bytes at several paths are one source with several uris.
+-- sources.uri: the file; the first by name of those with these bytes
+-- sources.uris: every file with these bytes
 CREATE OR REPLACE VIEW sources AS
 SELECT u.uri, u.uris, u.generation, u.sha256, u.parser_version, s.*
 FROM raw.sources s

@@ -1,6 +1,6 @@
--- Jobs of schedulers, and what they say of runs whose logs do not tell how they ended.
+-- Jobs of schedulers, and the endings of runs by their jobs, where their logs do not state one.
 
--- jobs: what accounting files (sacct, scontrol, qstat, tracejob, pjstat) say of jobs.
+-- jobs: the jobs in accounting files (sacct, scontrol, qstat, tracejob, pjstat).
 -- jobs.uri: the file
 CREATE OR REPLACE VIEW jobs AS
 SELECT l.uri, j.* EXCLUDE (load_id) FROM raw.jobs j JOIN current_loads l USING (load_id);
@@ -20,11 +20,11 @@ WITH vague AS (
     FROM raw.runs r JOIN current_loads l USING (load_id)
     WHERE r.origin = 'log' AND r.status IN ('ended', 'running', 'cancelled')
 ), linked AS (
-    SELECT v.load_id, v.run_id, v.status AS told, j.*
+    SELECT v.load_id, v.run_id, v.status AS logged_status, j.*
     FROM (SELECT * EXCLUDE (job_ids), unnest(job_ids) AS job_id FROM vague) v JOIN jobs j USING (job_id)
     UNION BY NAME
-    -- The name of a file counts where the accounting lies in its folder or above.
-    SELECT v.load_id, v.run_id, v.status AS told, j.*
+    -- The name of a file counts if the accounting file is in its folder or above.
+    SELECT v.load_id, v.run_id, v.status AS logged_status, j.*
     FROM vague v JOIN jobs j ON j.job_id = v.named AND starts_with(v.uri, regexp_replace(j.uri, '[^/]*$', ''))
 ), chosen AS (
     SELECT * FROM linked WHERE status IS NOT NULL
@@ -42,9 +42,9 @@ FROM (SELECT *, coalesce(status IN ('timeout', 'cancelled') AND ended > (
         SELECT last_at + to_seconds(greatest(10 * every_s, 300)) FROM steps WHERE steps.run_id = chosen.run_id
     ), false) AS silent FROM chosen) c
 LEFT JOIN steps s USING (run_id)
-WHERE c.told IN ('ended', 'running') OR c.status IN ('timeout', 'oom') OR silent;
+WHERE c.logged_status IN ('ended', 'running') OR c.status IN ('timeout', 'oom') OR silent;
 
--- judged_runs: runs of every load, with the status that their jobs give those whose logs do not tell.
+-- judged_runs: runs of every load; without an ending in the log, with the status of their job.
 -- judged_runs.load_id: the load it belongs to
 CREATE OR REPLACE VIEW judged_runs AS
 SELECT r.* REPLACE (coalesce(e.status, r.status) AS status, coalesce(e.reason, r.status_reason) AS status_reason)

@@ -6,7 +6,7 @@ CREATE OR REPLACE VIEW tables AS
 SELECT t.* EXCLUDE (load_id), l.uri FROM raw.tables t JOIN current_loads l USING (load_id);
 
 -- cells: every cell of the published tables, surplus ones too.
--- cells.kind: number, label, text, missing, failure, symbolic, range, pair, flag, settings, words (a remark in a number's place), misfit
+-- cells.kind: number, label, text, missing, failure, symbolic, range, pair, flag, settings, words (a remark in place of a number), misfit
 CREATE OR REPLACE VIEW cells AS
 SELECT c.* EXCLUDE (load_id) FROM raw.cells c SEMI JOIN current_loads USING (load_id);
 
@@ -15,20 +15,20 @@ SELECT c.* EXCLUDE (load_id) FROM raw.cells c SEMI JOIN current_loads USING (loa
 CREATE OR REPLACE VIEW statements AS
 SELECT l.uri, s.* EXCLUDE (load_id) FROM raw.statements s JOIN current_loads l USING (load_id);
 
--- warnings: what was odd when a file was read.
+-- warnings: irregularities in a file, found while it was read.
 -- warnings.uri: the file
 CREATE OR REPLACE VIEW warnings AS
 SELECT l.uri, w.* EXCLUDE (load_id) FROM raw.warnings w JOIN current_loads l USING (load_id);
 
--- runs: runs of logs, rows of published tables, log lines quoted; as stated, NULL where nothing is.
+-- runs: runs of logs, rows of published tables, quoted log lines; as stated, else NULL.
 -- runs.uri: the log or document
 CREATE OR REPLACE VIEW runs AS
 SELECT l.uri, r.* EXCLUDE (load_id) FROM judged_runs r JOIN current_loads l USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = r.run_id;
 
--- brought_statements: what records and merged warehouses bring of statements about runs. A record that gives way to another one, or to
--- the source itself in a warehouse of several groups, still states what it states: of the run that shows in its place.
--- brought_statements.run_id: the run that shows
+-- brought_statements: statements about runs in records and merged warehouses. Those of a record that is replaced by another one, or by
+-- the source itself in a warehouse of several groups, still count, for the run that is shown in its place.
+-- brought_statements.run_id: the run that is shown
 -- brought_statements.origin: bundle (a sidecar file that the record has read), record
 -- brought_statements.outcome: counts, withdrawn
 -- brought_statements.how: stated, user, withdrawn
@@ -58,22 +58,22 @@ SELECT f.* FROM (
 ) f
 ANTI JOIN hidden_runs h ON h.run_id = f.run_id;
 
--- annotations: what is stated of runs outside of their sources, field by field: by users and by sidecar files of the job.
+-- annotations: statements about runs outside of their sources, field by field: by users and by sidecar files of the job.
 -- annotations.run_id: the run
 -- annotations.file: the file that states it; --set: the command line
 -- annotations.line: its line, from 1
 -- annotations.field: the column it states, or boundary
 -- annotations.value: as text
 -- annotations.reason: why
--- annotations.author: who says so
+-- annotations.author: its author
 -- annotations.stated_on: when
 -- annotations.origin: facts.toml, set (`bench ingest --set`), bundle (a sidecar file), path (a pattern of bench.toml), record
--- annotations.outcome: counts, agrees (the source says so too), contradicts (the source says otherwise, and counts), outvoted (a stronger annotation counts), superseded (its author says otherwise since), withdrawn (it was taken back)
--- annotations.stated: what counts in its place, as text; NULL where it counts
--- annotations.known_since: from when it is known; NULL: from when it was read in
--- annotations.withdrawn_on: when it was taken back or superseded; NULL: it stands
+-- annotations.outcome: counts, agrees (the source states the same), contradicts (the source states another value, which counts), outvoted (a stronger annotation counts), superseded (by a later one of its author), withdrawn
+-- annotations.stated: the value that counts instead, as text; NULL where it counts
+-- annotations.known_since: from when it is known; NULL: from its first ingest
+-- annotations.withdrawn_on: when it was withdrawn or superseded; NULL: it is in force
 CREATE OR REPLACE VIEW annotations AS
-WITH brought AS (
+WITH imported AS (
     FROM brought_statements
 ), newest AS (
     SELECT f.run_id, f.field, f.value, f.file, f.line, f.raw AS reason, f.author, f.stated_on, f.source_kind AS origin,
@@ -81,10 +81,10 @@ WITH brought AS (
     FROM raw.facts f SEMI JOIN newest_fact_set s ON s.set_id = f.load_id
     ANTI JOIN hidden_runs h ON h.run_id = f.run_id
 ), standing AS (
-    -- A record brings the annotations that counted where it was made, unless one takes them back; those made here go before.
-    FROM brought f
+    -- The annotations in force at the origin of a record, unless withdrawn; those of this warehouse have precedence.
+    FROM imported f
     ANTI JOIN newest n ON n.run_id = f.run_id AND n.field = f.field AND n.outcome = 'counts'
-    ANTI JOIN (FROM brought WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
+    ANTI JOIN (FROM imported WHERE outcome = 'withdrawn') w ON w.run_id = f.run_id AND w.field = f.field AND w.value = f.value
     WHERE f.outcome = 'counts'
 ), newer AS (
     SELECT o.run_id, o.field, o.value, o.author, o.stated_on, max_by(n.value, n.stated_on) AS stated,
@@ -96,7 +96,7 @@ WITH brought AS (
 )
 SELECT * FROM newest
 UNION ALL BY NAME
-SELECT * EXCLUDE (how) FROM brought WHERE outcome = 'withdrawn'
+SELECT * EXCLUDE (how) FROM imported WHERE outcome = 'withdrawn'
 UNION ALL BY NAME
 SELECT s.* EXCLUDE (how) REPLACE ('superseded' AS outcome, n.superseded_on AS withdrawn_on), n.stated
 FROM standing s JOIN newer n USING (run_id, field, value, author, stated_on)
@@ -107,11 +107,11 @@ QUALIFY row_number() OVER (PARTITION BY f.run_id, f.field ORDER BY f.how DESC, f
 -- beside: the name of annotations in earlier versions.
 CREATE OR REPLACE VIEW beside AS SELECT * FROM annotations;
 
--- user_facts: what users state of runs: in facts.toml, with --set, by patterns of paths; the newest set, and what records carry.
+-- user_facts: statements of users about runs: in facts.toml, with --set, by patterns of paths; the newest set, and those in records.
 CREATE OR REPLACE VIEW user_facts AS SELECT * FROM annotations WHERE origin <> 'bundle';
 
--- companions: files beside logs, each with the runs that it belongs to; event files and W&B's output that repeat a log's steps too,
--- and files of other ranks of a job, which print no steps.
+-- companions: sidecar files of logs, each with its runs; also event files and W&B's output that repeat a log's steps, and logs of
+-- other ranks of a job, which print no steps.
 -- companions.source_id: the file, as one of the sources
 -- companions.run_id: the run; NULL: none
 -- companions.rule: why it belongs to the run, or to none
@@ -126,8 +126,8 @@ LEFT JOIN (
 ) k ON k.source_id = s.source_id
 WHERE s.kind = 'companion' OR k.rule IN ('same steps', 'ranks of one job');
 
--- facts: what sources and their sidecar files state about runs and tables outside of cells; with how = 'user', what users state where they are silent.
--- facts.how: stated, user, derived (from lines of steps, where nothing states it)
+-- facts: statements of sources and their sidecar files about runs and tables, outside of cells; with how = 'user', of users where those have none.
+-- facts.how: stated, user, derived (from lines of steps, where it is not stated)
 -- facts.file: the companion that states it; NULL: the source itself
 -- Hidden runs are left out of all parts at once: with an anti join in a part, DuckDB 1.5 waits for itself from 120,000 rows on.
 CREATE OR REPLACE VIEW facts AS
@@ -147,7 +147,7 @@ SELECT f.* FROM (
     LEFT JOIN superseded_steps d ON d.run_id = s.run_id
     WHERE s.metric = 'seq_len' AND s.min = s.max AND s.min = floor(s.min) AND s.redone_from IS NOT DISTINCT FROM d.iteration
     UNION ALL BY NAME
-    -- No line: it does not stand in the source.
+    -- No line: it is not in the source.
     SELECT run_id, field, value,
         concat_ws(', ', CASE WHEN origin NOT IN ('set', 'record') THEN file || ':' || line END, reason, nullif(author, ''),
             stated_on::VARCHAR) AS raw,
@@ -177,7 +177,7 @@ ANTI JOIN own ON own.run_id = c.run_id AND own.name = e.name
 WHERE c.rule = 'ranks of one job'
 QUALIFY row_number() OVER (PARTITION BY c.run_id, e.name ORDER BY c.uri, e.line DESC) = 1
 UNION ALL BY NAME
--- Of a scheduler's settings those that change the speed: names and limits of jobs would tell like runs apart.
+-- Of a scheduler's settings only those that change the speed: names and limits of jobs would distinguish equal runs.
 SELECT f.run_id, f.field AS name, f.value, f.scope AS kind, f.line, f.file
 FROM facts f ANTI JOIN own ON own.run_id = f.run_id AND own.name = f.field
 WHERE f.file IS NOT NULL AND (f.scope IN ('env', 'launcher')
@@ -190,14 +190,14 @@ CREATE OR REPLACE VIEW measurements AS
 SELECT m.* EXCLUDE (load_id) FROM raw.measurements m SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = m.run_id;
 
--- iterations: one row a logged interval of a log, those done twice too.
+-- iterations: one row a logged interval of a log, repeated ones too.
 CREATE OR REPLACE VIEW iterations AS
 SELECT i.* EXCLUDE (load_id, loss_name)
     REPLACE (coalesce(losses, CASE WHEN loss_name IS NOT NULL THEN MAP {loss_name: loss} END) AS losses)
 FROM raw.iterations i SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = i.run_id;
 
--- effective_steps: the intervals of a log that count: of an iteration done again, in the run or in one that goes on from it, the later one alone.
+-- effective_steps: the intervals of a log that count: of a repeated iteration, in the run or in its continuation, only the later one.
 CREATE OR REPLACE VIEW effective_steps AS
 SELECT i.* FROM iterations i ANTI JOIN superseded_steps d ON d.run_id = i.run_id AND d.iteration <= i.iteration
 QUALIFY row_number() OVER (PARTITION BY run_id, iteration ORDER BY segment DESC, line DESC) = 1;
@@ -232,12 +232,12 @@ ANTI JOIN hidden_runs h ON h.run_id = r.run_id
 LEFT JOIN superseded_steps d ON d.run_id = r.run_id
 WHERE r.redone_from IS NOT DISTINCT FROM d.iteration;
 
--- quantities: what the steps of a log say of their own times and rates: which scope each has, and by which equation.
+-- quantities: times and rates of a log's steps, each with its scope and the equation that shows it.
 CREATE OR REPLACE VIEW quantities AS
 SELECT q.* EXCLUDE (load_id) FROM raw.quantities q SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = q.run_id;
 
--- findings: what the audit says of documents, a row for each doubted cell; of each the newest audit.
+-- findings: findings of the audit in documents, one row for each doubted cell; of each document the newest audit.
 CREATE OR REPLACE VIEW findings AS
 SELECT f.* EXCLUDE (load_id) FROM raw.findings f SEMI JOIN current_loads USING (load_id)
 SEMI JOIN newest_audits a ON a.load_id = f.load_id AND a.audit_id = f.audit_id

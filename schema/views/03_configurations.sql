@@ -30,9 +30,9 @@ CREATE OR REPLACE MACRO per(a, b) AS
 
 -- configurations: runs with topology, and with what the source leaves to convention or arithmetic filled in.
 -- configurations.uri: the log or document
--- configurations.params_b: parameters in 1e9, as stated, else as the label says
--- configurations.told: columns that a user tells where the source is silent; NULL: none
--- configurations.seq_len: sequence length in tokens, as stated, else the one that all lines of a log's steps print or multiply out to
+-- configurations.params_b: parameters in 1e9, as stated, else by the label
+-- configurations.told: columns with a value by annotations of users, where the source states none; NULL: none
+-- configurations.seq_len: sequence length in tokens, as stated, else the same on all lines of a log's steps, printed or computed
 -- configurations.seq_len_derived: whether the sequence length comes from those lines
 -- configurations.product: DP x TP x PP x CP
 -- configurations.gbs: global batch size of the intervals that count, as logged, else as stated, in sequences
@@ -46,14 +46,14 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row and no device is a machine of several (DGX, HGX)
 -- configurations.vocab_used: vocabulary in tokens, as stated, also if rounded, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
--- configurations.dense: whether nothing says that the model is a mixture of experts (F5 holds for dense models alone)
--- configurations.plain_mlp: whether formulas for an MLP of 4h without gate hold (F1 to F7, P1)
+-- configurations.dense: whether no source states a mixture of experts (F5 is valid for dense models only)
+-- configurations.plain_mlp: whether formulas for an MLP of 4h without gate are valid (F1 to F7, P1)
 -- configurations.world_size: processes: ranks, else devices, else nodes x processes a node, else the product
 -- configurations.tokens_per_step: global batch size (logged, stated, MBS x GA x DP, or a batch a device x GA x devices) x sequence length, in tokens
 -- configurations.params_computed: parameters by P1
 -- configurations.params_without_embedding: parameters by P1N
 -- configurations.size: size label: as stated, else three digits of the parameters
--- How `bench explain` says that these columns are made: see schema/derivation.py.
+-- Derivations of these columns in `bench explain`: see schema/derivation.py.
 -- nodes from: stated | when nodes_stated IS NOT NULL OR nodes IS NULL
 -- nodes from: devices / devices_per_node
 -- devices from: stated | when devices_stated IS NOT NULL OR devices IS NULL
@@ -85,12 +85,12 @@ CREATE OR REPLACE MACRO per(a, b) AS
 CREATE OR REPLACE VIEW configurations AS
 WITH around AS (
     -- Joined to the ids alone: each join of a run's seventy columns would cost as much as all of these.
-    SELECT r.load_id, r.run_id, l.uri, u.said, u.told, g.median AS gbs_logged, q.median AS seq_len_logged
+    SELECT r.load_id, r.run_id, l.uri, u.annotated, u.told, g.median AS gbs_logged, q.median AS seq_len_logged
     FROM raw.runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN (
-        SELECT run_id, map(list(field), list(value)) AS said, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
+        SELECT run_id, map(list(field), list(value)) AS annotated, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
         FROM annotations WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
     LEFT JOIN superseded_steps d ON d.run_id = r.run_id
@@ -100,25 +100,25 @@ WITH around AS (
     LEFT JOIN raw.run_stats q ON q.load_id = l.shown_by AND q.run_id = r.run_id AND q.metric = 'seq_len'
         AND q.redone_from IS NOT DISTINCT FROM d.iteration AND q.min = q.max AND q.min = floor(q.min)
 ), stated AS (
-    -- What an annotation states, of users or of sidecar files, counts where the source is silent.
+    -- Annotations by users and sidecar files count where the source states nothing.
     SELECT u.uri, r.* EXCLUDE (load_id) REPLACE (
             {{annotated runs as r, but params_b, seq_len}}
-            coalesce(r.params_b, label_params_b(r.model), try_cast(u.said['params_b'] AS DOUBLE), label_params_b(u.said['model']))
+            coalesce(r.params_b, label_params_b(r.model), try_cast(u.annotated['params_b'] AS DOUBLE), label_params_b(u.annotated['model']))
                 AS params_b,
-            coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER), try_cast(u.seq_len_logged AS INTEGER)) AS seq_len),
+            coalesce(r.seq_len, try_cast(u.annotated['seq_len'] AS INTEGER), try_cast(u.seq_len_logged AS INTEGER)) AS seq_len),
         t.* EXCLUDE (load_id, run_id) REPLACE (
             {{annotated topology as t, but gbs}}
-            coalesce(try_cast(u.gbs_logged AS INTEGER), t.gbs, try_cast(u.said['gbs'] AS INTEGER)) AS gbs),
+            coalesce(try_cast(u.gbs_logged AS INTEGER), t.gbs, try_cast(u.annotated['gbs'] AS INTEGER)) AS gbs),
         u.told,
         t.gbs AS gbs_stated, u.gbs_logged,
-        u.seq_len_logged IS NOT NULL AND coalesce(r.seq_len, try_cast(u.said['seq_len'] AS INTEGER)) IS NULL AS seq_len_derived
+        u.seq_len_logged IS NOT NULL AND coalesce(r.seq_len, try_cast(u.annotated['seq_len'] AS INTEGER)) IS NULL AS seq_len_derived
     FROM judged_runs r
     JOIN around u ON u.load_id = r.load_id AND u.run_id = r.run_id
     LEFT JOIN raw.topology t ON t.load_id = r.load_id AND t.run_id = r.run_id
 ), multiplied AS (
     SELECT *, try_cast(dp::HUGEINT * tp * pp * coalesce(cp, 1) AS BIGINT) AS product FROM stated
 ), implied AS (
-    -- Processes a node, where nothing states them: what most rows of the table multiply out to.
+    -- Processes per node where no source states them: by the products of most rows of the table.
     SELECT table_id, product // nullif(nodes, 0) AS implied_per_node
     FROM multiplied
     WHERE product % nullif(nodes, 0) = 0 AND product > 0

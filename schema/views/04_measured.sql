@@ -5,12 +5,12 @@
 -- measured.high: upper end: what the printed digits allow; of a log the largest interval
 -- measured.n: iterations behind the number; 1 for a cell
 -- measured.basis: cell or log
--- measured.scope: process, node, device, job; NULL: the source does not say
+-- measured.scope: process, node, device, job; NULL: not stated
 CREATE OR REPLACE VIEW measured AS
 SELECT run_id, metric, value, unit, low, high, 1::BIGINT AS n, 'cell' AS basis, flags, marks, scope, line
 FROM measurements
 WHERE value IS NULL OR isfinite(value)
--- Of two columns for one metric, the one that speaks of the smallest unit counts.
+-- Of two columns for one metric, the one of the smallest unit counts.
 QUALIFY row_number() OVER (PARTITION BY run_id, metric ORDER BY value IS NULL,
     list_position(['device', 'process', 'node', 'job'], coalesce(scope, 'process')), line, raw) = 1
 UNION ALL BY NAME

@@ -1,9 +1,9 @@
--- A run and its record are one run: the record gives way where the source itself is read, and of
--- two records of one run the first by name of its file shows. A run is told by the digest of its
--- source, which the fact `record_of` of a record holds, and by its id or, as ids hang on the path of
--- the source, by its line. An older state of a source gives way too: one that was read here before,
--- rows of a document that lies at the same place and still holds some of them, and a log of which a
--- longer state is here, told by its path and its first step.
+-- A run and its record are one run: the source itself replaces the record, and of two records of
+-- one run the first by file name is shown. A run is identified by the digest of its source, which is
+-- the fact `record_of` of a record, and by its id or, as ids depend on the path of the source, by
+-- its line. An older state of a source is replaced too: one that was read here before, rows of a
+-- document at the same path that still has some of them, and a log of which a longer state is here,
+-- identified by its path and its first step.
 CREATE OR REPLACE VIEW hidden_runs AS
 WITH records AS (
     SELECT f.run_id, f.value AS original, f.raw AS sha256, l.uri, s.value AS source,
@@ -30,7 +30,7 @@ WITH records AS (
 SELECT id AS run_id FROM raw.hidden WHERE scope = 'run'
 GROUP BY id HAVING max_by(hidden, hidden_at)
 UNION ALL
--- What repeats the steps of a log, or is of another rank of its job, is no run of its own.
+-- What repeats the steps of a log, or is of another rank of its job, is no separate run.
 SELECT r.run_id FROM raw.runs r SEMI JOIN (
     SELECT k.source_id FROM raw.links k SEMI JOIN (
         SELECT set_id FROM raw.link_sets
@@ -55,7 +55,7 @@ SEMI JOIN (
     JOIN raw.facts b ON b.load_id = l.load_id AND b.run_id = r.run_id AND b.scope = 'step'
 ) longer USING (source, first_step)
 UNION ALL
--- Before its first step a run is told by its id alone: nothing is lost with a state that measured nothing.
+-- Before its first step a run is identified by its id alone: a state without measurements is no loss.
 SELECT k.run_id FROM records k
 SEMI JOIN (
     SELECT original, source, bytes FROM records

@@ -1,7 +1,7 @@
--- regimes: the boundary that each row of a document with boundaries stands behind, and what is stated of it.
+-- regimes: the last boundary above each row of a document with boundaries, and its statement.
 -- regimes.run_id: the run
 -- regimes.regime: the line of the last boundary before it, as `since l.439`; before the first one `before l.267`
--- regimes.boundary: what the line, or the user, says has changed
+-- regimes.boundary: the change, as the line or the user states it
 CREATE OR REPLACE VIEW regimes AS
 WITH drawn AS (
     SELECT r.run_id, s.line, s.line < r.line AS behind, 'l.' || s.line AS place, s.raw AS text

@@ -1,11 +1,11 @@
--- continuations: runs of logs that go on from a checkpoint of another run of the folder: one training over several files, or starts.
+-- continuations: runs of logs that continue from a checkpoint of another run of the folder: one training in several files, or restarts.
 -- continuations.run_id: the run
 -- continuations.continues: the run before it
 -- continuations.iteration: its first one
 -- continuations.loaded: the iteration of the checkpoint
--- continuations.repeated: how many logged iterations of the run before it are done again
+-- continuations.repeated: how many logged iterations of the run before it are repeated
 CREATE OR REPLACE VIEW continuations AS
-WITH told AS (
+WITH load_events AS (
     SELECT e.run_id, e.iteration, e.line, regexp_extract(e.raw, '\S*/\S*') AS path, regexp_replace(r.uri, '[^/]*$', '') AS folder
     FROM events e JOIN runs r ON r.run_id = e.run_id WHERE e.kind = 'load' AND r.origin = 'log'
 ), spans AS (
@@ -13,10 +13,10 @@ WITH told AS (
         min(i.iteration) AS first, max(i.iteration) AS last, max(coalesce(i.interval_length, 1)) AS interval, min(i.line) AS first_line,
         [t.dp, t.tp, t.pp, t.cp, t.ep, t.mbs, t.gbs] AS layout
     FROM runs r JOIN iterations i ON i.run_id = r.run_id LEFT JOIN topology t ON t.run_id = r.run_id
-    WHERE r.origin = 'log' AND regexp_replace(r.uri, '[^/]*$', '') IN (SELECT folder FROM told) GROUP BY ALL
+    WHERE r.origin = 'log' AND regexp_replace(r.uri, '[^/]*$', '') IN (SELECT folder FROM load_events) GROUP BY ALL
 ), loads AS (
-    -- What is loaded above the first step; some trainers print no number.
-    SELECT run_id, max(t.iteration) AS loaded, list(nullif(t.path, '')) AS paths FROM told t JOIN spans s USING (run_id)
+    -- Checkpoints loaded above the first step; some trainers print no iteration.
+    SELECT run_id, max(t.iteration) AS loaded, list(nullif(t.path, '')) AS paths FROM load_events t JOIN spans s USING (run_id)
     WHERE t.line < s.first_line GROUP BY run_id
     HAVING count(DISTINCT t.iteration) <= 1 AND coalesce(loaded, 1) > 0
 ), saves AS (
@@ -38,8 +38,8 @@ WITH told AS (
     GROUP BY ALL
 ), chosen AS MATERIALIZED (
     SELECT * FROM pairs
-    -- Where several could be meant, the one that saved the checkpoint, of these one of the same path, else layout, else the
-    -- newest; without any sign none. Runs of a sweep save at the same iterations: of several one of another layout is no sign.
+    -- Of several candidates the one that saved the checkpoint, of these one of the same path, else layout, else the newest;
+    -- without any evidence none. Runs of a sweep save at the same iterations: of several, one of another layout is no evidence.
     QUALIFY (count(*) OVER (PARTITION BY run_id) = 1 OR saved AND count(*) FILTER (saved) OVER (PARTITION BY run_id) = 1
             OR (saved OR same_file OR date IS NOT NULL) AND (same_path OR same_layout OR same_file))
         AND row_number() OVER (PARTITION BY run_id ORDER BY saved DESC, same_path DESC, same_layout DESC, same_file DESC,

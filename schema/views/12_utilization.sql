@@ -1,7 +1,7 @@
 -- device_peaks: dense peaks of devices by number format (vocabulary/hardware.toml).
 -- device_peaks.place: order of trying: the first whose pattern a text has is the device
 -- device_peaks.name: the device
--- device_peaks.family: what its name says for sure
+-- device_peaks.family: the part of its name that is certain
 -- device_peaks.pattern: regular expression of its names
 -- device_peaks.dtype: number format
 -- device_peaks.tflops: dense peak of one device, in TFLOP/s
@@ -10,7 +10,7 @@ FROM (VALUES
 {{device peaks}}
 ) AS peaks (place, name, family, pattern, dtype, tflops);
 
--- utilization: model FLOP/s of one device, and the peaks that they are set against.
+-- utilization: model FLOP/s of one device, and the peaks to compare them with.
 -- utilization.flops_per_token: model FLOPs a token: F7 where the shape is known and the MLP plain, else F5
 -- utilization.tokens_per_s: tokens/s of the job; utilization.low and .high are its ends
 -- utilization.low: lower end of the tokens/s
@@ -24,7 +24,7 @@ FROM (VALUES
 -- utilization.by_label: whether the FLOPs are counted by a label or a rounded number of parameters
 -- utilization.of_peak: share of the peak that one token a second takes
 CREATE OR REPLACE VIEW utilization AS
--- Asked for four times, and bound once: its rows take longer to bind than to read.
+-- Used four times, and bound once: its rows take longer to bind than to read.
 WITH known AS MATERIALIZED (
     FROM device_peaks
 ), counted AS (
@@ -47,7 +47,7 @@ WITH known AS MATERIALIZED (
 )
 SELECT c.run_id, c.recompute, coalesce(from_shape, from_label) AS flops_per_token, t.value AS tokens_per_s, t.low, t.high,
     CASE WHEN p.family = 'A64FX' THEN c.nodes ELSE c.devices END AS peak_devices,
-    -- The processors of an A64FX train in any format; on other devices 32 bits would be a choice to tell.
+    -- The processors of an A64FX train in any format; on other devices 32 bits would be stated.
     CASE WHEN c.dtype IS NOT NULL THEN s.tflops WHEN p.family <> 'A64FX' THEN p.half END AS peak_tflops,
     n.name || ' ' || coalesce(c.dtype, 'fp16/bf16') AS peak_name,
     c.dtype IS NULL AS peak_assumed,

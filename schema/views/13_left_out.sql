@@ -1,6 +1,6 @@
 -- left_out: runs that are kept out of charts, rankings and computed cells, each with every reason.
 -- left_out.reason: withdrawn, misfit, ragged, topology, copy, peak, finding
--- left_out.detail: what does not fit
+-- left_out.detail: the values concerned
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
     SELECT run_id, uri, line, table_id, row_number, layers, hidden, nodes_stated, devices_stated, date, job_ids, flags,
@@ -8,7 +8,7 @@ WITH rows_of_tables AS (
     FROM configurations WHERE origin = 'row'
 ), copies AS (
     -- The same configuration with the same digits is one measurement; the best described row stays. But a table that
-    -- has a configuration three times repeats it: jobs may agree in the digits that are printed, unless they are one by name.
+    -- has a configuration three times repeats it: jobs may agree in the printed digits, unless they have one name.
     SELECT same[1] AS original,
         unnest(list_filter(same[2:], lambda s: NOT (s.table_id = same[1].table_id AND s.repeated))) AS copy
     FROM (

@@ -1,4 +1,4 @@
--- results: runs with their configuration, every metric, and why they are left out: one row a run, what pages and listings show.
+-- results: runs with their configuration, every metric, and why they are left out: one row a run, for pages and listings.
 -- results.usable: whether its measurements count: it ended well, or measured for some time before it did not
 -- results.settings: environment, launcher and clock settings, as one text
 -- results.epoch: the regime it was measured in
@@ -24,7 +24,7 @@ reasons AS (
 )
 SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     -- What a log measured before it was ended stands, and before it broke off if that was some time;
-    -- a cell beside a failure does not, nor what does not fit into memory.
+    -- a cell in a row with a failure does not, nor a run out of memory.
     c.status = 'ok' OR (c.origin = 'log' AND c.step_time_s IS NOT NULL AND c.status NOT IN ('nan', 'oom')
         AND (c.status NOT IN ('fail', 'hang') OR c.n >= 10)) AS usable,
     e.settings, h.regime AS epoch, r.left_out, r.left_out_detail,

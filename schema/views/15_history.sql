@@ -1,4 +1,4 @@
--- What git keeps of documents; of each document the history that was read last.
+-- The git history of documents; of each document the history that was read last.
 
 -- document_histories: the history that counts for each document.
 -- document_histories.history_id: one reading of a branch
@@ -24,23 +24,23 @@ SELECT r.*, c.commit_id, c.committed_at FROM raw.revisions r
 SEMI JOIN document_histories d ON d.history_id = r.history_id AND d.document_id = r.document_id
 JOIN raw.commits c ON c.history_id = r.history_id AND c.number = r.number;
 
--- row_versions: what a row of a document said, from which commit to which.
+-- row_versions: the content of a row of a document, from which commit to which.
 -- row_versions.uri: the document at that commit
 -- row_versions.commit_id: the commit, as git names it
 -- row_versions.valid_from: its committer's date, UTC
--- row_versions.valid_to: that of the next change of the row; NULL: it still says so
+-- row_versions.valid_to: that of the next change of the row; NULL: it is unchanged
 -- row_versions.until: the commit of that change
 -- row_versions.history_id: the history
 -- row_versions.document_id: the document, whatever it is called
--- row_versions.row_id: the row, whatever it says and wherever it stands
+-- row_versions.row_id: the row, in all its versions and places
 -- row_versions.number: the commit, by its place in the history
 -- row_versions.section: the headings above its table
 -- row_versions.message: first line of the commit's message
 -- row_versions.run_id: the run that this text gives
 -- row_versions.kind: added, changed, removed, returned (it was removed before)
 -- row_versions.line: its line at this commit, from 1; of a removed one the last
--- row_versions.settings: what configures it, by column
--- row_versions.printed: what was measured, as written
+-- row_versions.settings: its configuration, by column
+-- row_versions.printed: its results, as written
 -- row_versions.numbers: the same as numbers, in the unit of each
 -- row_versions.next_number: the next commit that changed the row; NULL: none did
 -- row_versions.authored_at: author's date, UTC
@@ -56,9 +56,9 @@ FROM (
 JOIN raw.commits c ON c.history_id = v.history_id AND c.number = v.number
 LEFT JOIN raw.commits e ON e.history_id = v.history_id AND e.number = v.next_number;
 
--- number_changes: what became of each number of a row between two of its versions.
+-- number_changes: the changes of each number of a row between two of its versions.
 -- number_changes.uri: the document as it is called now, or was when the row went
--- number_changes.line: where the row stands now, or stood last, from 1
+-- number_changes.line: the line of the row now, or its last one, from 1
 -- number_changes.name: the metric, or the heading of a column
 -- number_changes.old: as written before; NULL: it was not there
 -- number_changes.new: as written since; NULL: it is not there any more
@@ -67,12 +67,12 @@ LEFT JOIN raw.commits e ON e.history_id = v.history_id AND e.number = v.next_num
 -- number_changes.is_same_setting: whether the configuration of the row is the one before
 -- number_changes.history_id: the history
 -- number_changes.document_id: the document, whatever it is called
--- number_changes.row_id: the row, whatever it says and wherever it stands
+-- number_changes.row_id: the row, in all its versions and places
 -- number_changes.number: the commit, by its place in the history
 -- number_changes.section: the headings above its table
 -- number_changes.message: first line of the commit's message
 -- number_changes.kind: changed, or returned: it was removed before
--- number_changes.settings: what configures the row since
+-- number_changes.settings: the configuration of the row since
 -- number_changes.commit_id: the commit, as git names it
 -- number_changes.valid_from: its committer's date, UTC
 CREATE OR REPLACE VIEW number_changes AS
