@@ -14,8 +14,9 @@ from __future__ import annotations
 import random
 import statistics
 import sys
+import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,13 +99,16 @@ def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
     return [Fold(tuple(at), tuple(at)) for at in found.values()]
 
 
-def misses(settings: Sequence[Setting], beyond: Beyond) -> Iterator[Miss]:
-    """The errors for every run whose system has other runs."""
+def misses(
+    settings: Sequence[Setting], beyond: Beyond, of: frozenset[str] | None = None
+) -> Iterator[Miss]:
+    """The errors for every run whose system has other runs; `of`: only for these documents."""
     for fold in parts(settings, beyond):
         gone = set(fold.removed)
         kept = [one for at, one in enumerate(settings) if at not in gone]
         known = {one.system for one in kept}
         tested = [settings[at] for at in fold.tested if settings[at].system in known]
+        tested = [one for one in tested if of is None or Path(one.source[0]).name in of]
         if not tested:
             continue
         paces = [float(one.pace or 0) for one in kept]
@@ -144,40 +148,58 @@ def line(name: str, found: Sequence[Miss]) -> str:
         for name in ("model", "nearest", "flops")
     )
     covered = statistics.mean(one.covered for one in found)
-    documents = [[run.covered for run in found if run.document == of]
-                 for of in {run.document for run in found}]  # fmt: skip
-    each = statistics.mean(map(statistics.mean, documents))
+    each = statistics.mean(
+        statistics.mean(run.covered for run in of) for of in documents(found).values()
+    )
     width = statistics.median(one.width for one in found)
     return (f"| {name} | {len(found)} | {model:.1%} | {like:.1%} | {flops:.1%} | {covered:.2f} |"
             f" {each:.2f} | ±{width:.1%} |")  # fmt: skip
 
 
+HEAD = (
+    "| runs of | number | model | nearest | FLOPs | covered | by document | interval |\n"
+    "| :-- | --: | --: | --: | --: | --: | --: | --: |"
+)
+
+
 def main(folders: Sequence[Path], unseen: Sequence[Path] = ()) -> None:
-    """Print a table for each kind of held-out part."""
-    settings = settings_of([*folders, *unseen])
-    strange = {path.name for folder in unseen for path in folder.rglob("*")}
+    """Print a table for each kind of held-out part, then one for each folder of unseen documents,
+    each of which is read beside the known ones and without the other folders."""
+    settings = settings_of(folders)
     print(f"{len(settings)} configurations of {len({one.source[0] for one in settings})} documents")
     for name, beyond, target in LEFT_OUT:
         found = list(misses(settings, beyond))
         if not found:
             continue
-        print(f"\n{name} left out, target {target} and 0.85 to 0.97\n")
-        print("| runs of | number | model | nearest | FLOPs | covered | by document | interval |")
-        print("| :-- | --: | --: | --: | --: | --: | --: | --: |")
+        print(f"\n{name} left out, target {target} and 0.85 to 0.97\n\n{HEAD}")
         groups = {
             "all": found,
             "002, 003, 004": [one for one in found if one.document.startswith(SWEEPS)],
             "tuned on": [one for one in found if one.document.startswith(TUNED)],
             "not tuned on": [one for one in found if not one.document.startswith(TUNED)],
-            "unseen": [one for one in found if one.document in strange],
         }
-        groups |= {
-            name: [one for one in found if one.document == name]
-            for name in sorted({one.document for one in found})
-        }
-        for group, of in groups.items():
-            if of:
-                print(line(group[:60], of), flush=True)
+        show(groups | documents(found))
+    for folder in unseen:
+        both = settings_of([*folders, folder])
+        strange = frozenset(path.name for path in folder.rglob("*"))
+        for name, beyond, _ in (LEFT_OUT[0], LEFT_OUT[-1]):
+            found = list(misses(both, beyond, strange))
+            print(f"\n{name} left out, of {folder.name}\n\n{HEAD}")
+            show({"all": found} | documents(found))
+    print(f"\n{time.process_time():.0f} s of processor time")
+
+
+def documents(found: Sequence[Miss]) -> dict[str, list[Miss]]:
+    """The runs of each document."""
+    names = sorted({one.document for one in found})
+    return {name: [one for one in found if one.document == name] for name in names}
+
+
+def show(groups: Mapping[str, Sequence[Miss]]) -> None:
+    """Print a row for each group with runs."""
+    for group, of in groups.items():
+        if of:
+            print(line(group[:60], of), flush=True)
 
 
 if __name__ == "__main__":

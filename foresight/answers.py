@@ -17,6 +17,7 @@ from ..decide.rows import Decision, Row, with_dp
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
@@ -134,6 +135,7 @@ def predicted(
         "unused": len(predictor.left_out), "failures": predictor.failures,
         "cost_fronts": fronts, "front_models": False,
         "alike": alike, "blind": blind,
+        "start_change": None if every else _change(found[0]),
         **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
@@ -155,6 +157,19 @@ def _without(start: Start, alike: Sequence[Row]) -> tuple[Start, bool]:
     return replace(start, predictor=replace(predictor, jobs=jobs)), True
 
 
+def _change(row: Row) -> dict[str, Any] | None:
+    """The change of the rate of a device from the measured run that a prediction starts from; None
+    for the same configuration, or another model."""
+    base = row["base"]
+    before = base["tokens_per_s_per_device"]
+    same = split_of(base) == split_of(row) and all(base[of] == row[of] for of in ("gbs", "seq_len"))
+    if same or not before or base["size"] != row["size"]:
+        return None
+    each = [row[f"tokens_per_s_per_device{end}"] / before - 1 for end in ("", "_low", "_high")]
+    middle, low, high = (f"{one:+.1%}" for one in each)
+    return {"change": each[0], "text": f"{middle} ({low} to {high})"}
+
+
 def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> Start:
     """The base run, its neighbors and the predictor trained on all runs; raises BenchError if none
     can be a base, or train."""
@@ -171,6 +186,7 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
     size = model.get("params_b")
     near: Sequence[Row] = _near(rows, size) if size else rows
     base = base_of(_newest(near), request)
+    _refuse_format(base, request.get("dtype"))
     if shape := {name: request[name] for name in SHAPE if name in request}:
         _refuse_shape(size, shape)
         _near(rows, _size(changed(base, {**model, **shape})) or 1.0)
@@ -197,6 +213,17 @@ def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
         )  # fmt: skip
     limit = apart[id(nearest)] + math.log(_ALIKE)
     return [row for row in rows if apart[id(row)] <= limit]
+
+
+def _refuse_format(base: Row, dtype: str | None) -> None:
+    """Raises BenchError for a number format that a known device does not compute in."""
+    device = device_of(base["device"]) if base["device"] else None
+    if dtype and device and dtype not in device.peak:
+        raise BenchError(
+            f"no speed of {device.name} in {dtype} is known",
+            why=f"its data sheet has {', '.join(device.peak)}",
+            hint="--dtype with one of these, or --where device = ... for another device",
+        )
 
 
 def _refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:

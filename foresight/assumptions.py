@@ -25,11 +25,11 @@ def assumptions(row: Row, predictor: Predictor) -> list[str]:
     if row["zero_stage"] is None:
         found.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
     if row["recompute"] is None:
+        silent = f"which {row['base']['where']} does not state"
         found.append(
-            f"full recompute, as most runs of {row['base']['where']} and its source that do not"
-            " state it would not fit otherwise"
+            f"full recompute, {silent}: most such runs of its source would not fit otherwise"
             if row["recompute_inferred"]
-            else f"no recompute, as {row['base']['where']} states none"
+            else f"no recompute, {silent}"
         )
     if row["seq_len"] is None:
         found.append(f"attention over {USUAL_LENGTH:,.0f} tokens: no sequence length is known")

@@ -19,7 +19,7 @@ from .folds import Beyond, Reach, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
-_OTHERS = 20.0  # weight of all other sources, in runs of the own one
+_OTHERS = 40.0  # weight of all other sources, in runs of the own one
 _ROUNDING = 1e-9
 _UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents

@@ -158,11 +158,11 @@ def _why(row: Row) -> str:
     of = row["tells_of"]
     if row["again"]:
         apart = abs((row[SPEED] or 1.0) / (of[SPEED] or 1.0) - 1)
-        return f"noise: {apart:.1%} from {_split(of)}"
-    wins = f"{row['chance_of_best']:.0%} to beat the best"
+        return f"a repeat: only {apart:.1%} from {_split(of)}, within the noise"
+    wins = f"{row['chance_of_best']:.0%} chance to beat the best"
     if of is None or row["narrows_most"] < _INFORMATIVE:
-        return f"{wins}; tells little of others"
-    return f"{wins}; tells of {_split(of)}, whose deviation falls by {row['narrows_most']:.0%}"
+        return f"{wins}; narrows no other prediction"
+    return f"{wins}; narrows the prediction of {_split(of)} by {row['narrows_most']:.0%}"
 
 
 def _split(row: Row) -> str:

@@ -13,13 +13,15 @@ _MOST = 80.0  # GB of a device whose memory is not known
 
 def inferred(settings: Sequence[Setting]) -> frozenset[Hashable]:
     """The sources, each with its system, that recompute all activations without stating it: most
-    of their silent runs would not fit into a device otherwise.
+    of their runs would not fit into a device otherwise.
 
-    A source runs its sweep in one way, so that its small models tell nothing of their own.
+    A source runs its sweep in one way, so that its small models are no exception. One that states
+    it for some runs means something where it does not.
     """
+    stated = {place(one) for one in settings if one.recompute is not None}
     tight: dict[Hashable, list[bool]] = {}
     for one in settings:
-        if one.recompute is None:
+        if place(one) not in stated:
             tight.setdefault(place(one), []).append(_is_tight(one))
     return frozenset(key for key, of in tight.items() if 2 * sum(of) >= len(of))
 

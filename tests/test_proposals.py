@@ -40,7 +40,7 @@ def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
     assert [row["rank"] for row in made.rows] == [1, 2, 3]
     for row in made.rows:
         assert 0 <= row["chance_of_best"] <= 1 and 0 <= row["narrows"] <= 1
-        assert f"{row['chance_of_best']:.0%} to beat the best; tells" in row["why"]
+        assert f"{row['chance_of_best']:.0%} chance to beat the best; narrows" in row["why"]
     shapes = {(row["dp"], row["tp"], row["pp"], row["mbs"]) for row in made.rows}
     assert len(shapes) == 3 and (8, 4, 12, 2) not in shapes  # the best measured run
     text = as_plan([{**row, "iterations": 7} for row in made.rows], [], "proposals")

@@ -76,7 +76,8 @@ def test_each_size_beyond_the_measured_is_named(fitted: Posterior) -> None:
 )  # fmt: skip
 def test_what_no_run_has_is_named_and_wider(tmp_path: Path, asked: list[str], said: str) -> None:
     rows = [_row(20.0 + 4 / mbs + tp, mbs, tp) for mbs in (1, 2, 4, 8) for tp in (1, 2)]
-    table(tmp_path / "sweep.md", rows, "bf16")
+    path = table(tmp_path / "sweep.md", rows, "bf16")
+    path.write_text(path.read_text().replace("A100", "H100"))
     inside, row = _told(tmp_path, "--mbs", "2"), _told(tmp_path, "--mbs", "2", *asked)
     assert inside["beyond"] == "configuration" and inside["outside_text"] is None
     assert row["beyond"] == "range" and row["outside_text"] == said
@@ -86,6 +87,30 @@ def test_what_no_run_has_is_named_and_wider(tmp_path: Path, asked: list[str], sa
     assert f"Extrapolated: {said}." in text and "Beyond the measured" in text, text
     assert "errors on held-out sizes and settings" in text, text
     assert ("usual times for keys and values between CP ranks" in text) is ("--cp" in asked), text
+
+
+def test_a_format_that_a_device_has_not_is_refused(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(20.0 + mbs, mbs) for mbs in (1, 2, 4)], "bf16")
+    done = quick(tmp_path, "predict", "sweep.md", "--dtype", "fp8")
+    assert done.code == 2 and "no speed of A100 in fp8 is known" in done.err, done.text
+    assert "its data sheet has bf16, fp16, fp32" in done.err, done.text
+
+
+def test_shapes_beyond_the_measured_are_named(fitted: Posterior) -> None:
+    runs = [replace(run, shaped=True) for run in fitted.settings]
+    far = replace(runs[0], model="x", layers=400.0, hidden=65536.0, heads=512)
+    found = [size.name for size in reach(runs, far).outside]
+    assert {"layers", "hidden size"} <= set(found), found
+    guessed = {size.name for size in reach(runs, replace(far, shaped=False)).outside}
+    assert not {"layers", "hidden size"} & guessed, "of a usual model: nobody asked for them"
+
+
+def test_an_answer_is_compared_with_the_run_it_starts_from(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(20.0 + 4 / mbs, mbs) for mbs in (1, 2, 4, 8)])
+    words = ("predict", "sweep.md", "--format", "md")
+    other = quick(tmp_path, *words, "--mbs", "2", "--tp", "2").out
+    assert "the run it starts from (sweep:9:" in other and "%) a device." in other, other
+    assert "the run it starts from" not in quick(tmp_path, *words, "--mbs", "2").out
 
 
 def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def test_a_source_whose_runs_would_not_fit_recomputes(run: Setting) -> None:
     assert recomputed(settled(replace(silent, recompute="none"), full)) == 1.0
     assert recomputed(settled(replace(silent, system="other"), full)) == 1.0
     assert not inferred([silent, replace(silent, group="more"), tight]), "most fit"
+    stated = replace(tight, recompute="selective")
+    assert not inferred([tight, stated]), "where it is stated for some, silence means something"
 
 
 def test_near_sizes_of_a_source_share_what_the_terms_miss(run: Setting) -> None:
