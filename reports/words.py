@@ -65,7 +65,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
             f"{tokens(one.size)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
-        why = f"the sources state several: {stated}" if stated else "no source here states a budget"
+        why = f"{plan.lacking}: {stated}" if stated else "no source here states a budget"
         return Markdown(f"{why}; `--tokens` or `--steps` sets one")
     return Markdown(f"`{plan.origin}`")
 

@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from bench.decide.days import rates
+from bench.decide.rate_ranges import rates
 from bench.decide.spreads import Spread
 from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
