@@ -140,10 +140,10 @@ class Budget:
     def lacking(self) -> str:
         """Why days are of a unit: what the sources state, or do not."""
         if not self.others:
-            return "no source states one"
+            return "no source states a budget"
         if len(self.others) == 1:
-            return "the one stated is not for every model here"
-        return "the sources state several"
+            return "the budget stated is not for every model here"
+        return "the sources state several budgets"
 
     @property
     def _said_by(self) -> str:

@@ -1,4 +1,4 @@
-"""How far the rate of a run may be off: by its digits, its jobs, known repeats; at most the peak."""
+"""How far the rate of a run may be off: digits, jobs, known repeats; at most the peak."""
 
 from __future__ import annotations
 

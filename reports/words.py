@@ -66,7 +66,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
             for one in plan.others
         )
         why = f"{plan.lacking}: {stated}" if stated else "no source here states a budget"
-        return Markdown(f"{why}; `--tokens` or `--steps` sets one")
+        return Markdown(f"{why}; set one with `--tokens` or `--steps`")
     return Markdown(f"`{plan.origin}`")
 
 
@@ -91,8 +91,10 @@ def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
     if not processes:
         return Markdown("Device = GPU or accelerator, as the source counts them.")
     listed = ", ".join(markdown_text(name) for name in processes)
+    states = "states" if len(processes) == 1 else "state"
     return Markdown(
-        f"Device = one process in {listed}, which state no devices; GPU or accelerator elsewhere."
+        f"Device = one process in {listed}, which {states} no devices;"
+        " GPU or accelerator elsewhere."
     )
 
 
