@@ -31,7 +31,7 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "procs_per_node": lambda v: f"{counted(v, 'process', 'processes')} a node",
     **{name: partial("{}{}".format, name.upper()) for name in axes()},
     "mbs": "MBS {}".format, "gbs": "GBS {}".format, "seq_len": "seq {}".format,
-    "device_batch": lambda v: f"batch {number(v)} a device",
+    "device_batch": lambda v: f"batch {number(v)} per device",
     "zero_stage": "ZeRO-{}".format, "layers": "{} layers".format, "hidden": "hidden {}".format,
     "heads": "{} heads".format, "scaling": "{} scaling".format,
     "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
