@@ -12,7 +12,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .best import best
-from .budget import Budget, planned
+from .budget import Budget, by_model, planned
 from .compare import compare
 from .cost import ORDERED
 from .days import Plan, days
@@ -72,7 +72,8 @@ def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None
     plan = planned(warehouse, query)
     need = "tokens_per_s" if plan.tokens is not None else "steps_per_s"
     rows = on_nodes(chosen.eligible(need), query.nodes, query.extrapolate)
-    assumptions = Plan(plan, query.goodput, ramp, query.prices, ORDERED.get(query.by or "", "days"))
+    order, own = ORDERED.get(query.by or "", "days"), by_model(warehouse, query)
+    assumptions = Plan(plan, query.goodput, ramp, query.prices, order, own)
     return days(rows, assumptions, chosen.spreads, measured(warehouse))
 
 

@@ -137,10 +137,18 @@ class Budget:
         return Number("steps", self.steps, made, line=self._line)
 
     @property
+    def lacking(self) -> str:
+        """Why days are of a unit: what the sources state, or do not."""
+        if not self.others:
+            return "no source states a budget"
+        if len(self.others) == 1:
+            return "the budget stated is not for every model here"
+        return "the sources state several budgets"
+
+    @property
     def _said_by(self) -> str:
         if self.is_unit:
-            several = "the sources state several" if self.others else "no source states one"
-            return f"a unit, not a budget: {several}"
+            return f"a unit, not a budget: {self.lacking}"
         if self.origin == "stated":
             return "stated by the line"
         return f"as {'set in' if self.origin == IN_SETTINGS else 'asked for with'} {self.origin}"
@@ -182,13 +190,21 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
         return Budget(None, query.steps, None, "--steps")
     if own := _set_for(sizes, query.lengths):
         return own
-    found = [budget for plan in plans if (budget := _stated(plan, sizes))]
+    stated = [(plan, budget) for plan in plans if (budget := _stated(plan, sizes))]
+    covered = {size for plan, _ in stated for size in _planned_sizes(plan, sizes)}
     # Two documents with one plan agree; with two, no guess which is meant.
-    differ = {budget.tokens or 0: budget for budget in reversed(found)}
-    if len(differ) == 1:
-        return found[0]
+    differ = {budget.tokens or 0: budget for _, budget in reversed(stated)}
+    # Models of other documents have no plan: no days to train them.
+    if len(differ) == 1 and sizes <= covered:
+        return stated[0][1]
     others = tuple(differ[tokens] for tokens in sorted(differ))
     return Budget(UNIT, None, None, "unit", others=others)
+
+
+def _planned_sizes(plan: Mapping[str, Any], sizes: set[float]) -> set[float]:
+    """The sizes that a plan is for: the one it states, else those of its source."""
+    size = parse_size((plan["detail"] or {}).get("size") or "")
+    return {size} if size is not None else set(plan.get("sizes", sizes))
 
 
 def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | None:
@@ -209,19 +225,30 @@ def planned(warehouse: Warehouse, query: Query) -> Budget:
     return replace(found, tokens=UNIT_OF_TOYS) if sizes and max(sizes) < TOY else found
 
 
+def by_model(warehouse: Warehouse, query: Query) -> dict[float, Budget]:
+    """The budget of each model of the temporary table `selected`, by its size: as on its page."""
+    stated, sizes = plans(warehouse)
+    found = {}
+    for size in sizes:
+        here = [{**plan, "sizes": {size}} for plan in stated if size in plan["sizes"]]
+        one = budget(here, {size}, query)
+        found[size] = replace(one, tokens=UNIT_OF_TOYS) if one.is_unit and size < TOY else one
+    return found
+
+
 def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
     """What the selected sources state of the training's length, and the sizes selected."""
     stated = warehouse.dicts(
         """SELECT uri, line, value, unit, detail FROM statements
            WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line"""
     )
-    sizes = {
-        size
-        for (size,) in warehouse.rows(
-            "SELECT DISTINCT params_b FROM selected WHERE params_b IS NOT NULL"
-        )
-    }
-    return stated, sizes
+    by_source: dict[str, set[float]] = {}
+    for uri, size in warehouse.rows(
+        "SELECT DISTINCT uri, params_b FROM selected WHERE params_b IS NOT NULL"
+    ):
+        by_source.setdefault(uri, set()).add(size)
+    sizes = set[float]().union(*by_source.values())
+    return [{**plan, "sizes": by_source.get(plan["uri"], set())} for plan in stated], sizes
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:

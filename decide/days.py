@@ -7,13 +7,12 @@ goodput; device-hours = days x 24 x devices.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..vocabulary.format import difference, number, percent
+from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
-from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
 from .budget import SECONDS_A_DAY, Budget
@@ -24,22 +23,32 @@ from .goodput import Goodput
 from .jobs import by_configuration, unstated
 from .provenance import Derivation, Number, device_hours_of, given
 from .rampup import RampUp, Stage, forbids, schedule, spent
+from .rate_ranges import rates
 from .rows import Decision, Row, assumed_devices
 from .spreads import Spread, spread_of
-from .statistics import critical_difference, critical_number
+from .statistics import critical_number
 
 _GOODPUT = {"assumed": "assumed: nothing is lost", "--goodput": "as asked for with --goodput"}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained, the goodput asked for, a ramp-up of the batch."""
+    """What is trained, the goodput asked for, a ramp-up of the batch.
+
+    `by_model`: budgets of single models by their size, which go before that of all.
+    """
 
     budget: Budget
     goodput: float | None = None
     ramp: RampUp | None = None
     prices: Prices = NO_PRICES
     order: str = "days"  # cost, energy_kwh: what is least comes first
+    by_model: Mapping[float, Budget] = field(default_factory=dict)
+
+    def of(self, row: Row) -> Plan:
+        """The plan of the model of a row."""
+        own = self.by_model.get(row["params_b"])
+        return self if own is None or not own.speed(row) else replace(self, budget=own)
 
 
 def days(
@@ -50,11 +59,22 @@ def days(
     found = []
     for row in by_configuration(rows.kept):
         share = _goodput(row, plan.goodput, measured)
-        _add_days(row, plan, share, spread_of(row, spreads))
+        _add_days(row, plan.of(row), share, spread_of(row, spreads))
         add_costs(row, plan.prices)
         found.append(row)
     found, lacking = split(found, plan.order)
-    found.sort(key=lambda row: (row[plan.order], row["uri"], row["line"]))
+    budgets = {row["budget"]: row["size"] for row in reversed(found)}
+    several = len(budgets) > 1
+    # Days of other budgets compare by the same work.
+    found.sort(
+        key=lambda row: (
+            row[plan.order] / (row["budget_tokens"] or 1 if several else 1),
+            row["uri"],
+            row["line"],
+        )
+    )
+    if len(budgets) == 1:
+        plan = replace(plan, budget=next(iter(budgets)))
     for rank, row in enumerate(found, 1):
         row["rank"] = rank
     apart = far_apart(found)
@@ -62,15 +82,21 @@ def days(
         found,
         plan.order,
         spreads,
-        lambda row: (comparable(row, apart), row["goodput"], plan.budget.work(row)),
+        lambda row: (
+            comparable(row, apart),
+            row["goodput"],
+            row["budget"],
+            row["budget"].work(row),
+        ),
     )
     stages = schedule(found[0], plan.ramp) if plan.ramp and found else []
     facts: dict[str, Any] = {
         "plan": plan.budget,
+        "budgets": _stated(found) if several else [],
         "order": plan.order,
         **(costs := facts_of(found)),
         "tokens": sorted({row["budget_tokens"] for row in found if row["budget_tokens"]}),
-        "unequal": len({plan.budget.work(row) for row in found}) > 1,
+        "unequal": len({row["budget"].work(row) for row in found}) > 1,
         "ties": tied(found, plan.order, spreads),
         "boundary": of_other_regimes(rows),
         "fitted": any(row["basis"] == "fit" for row in found),
@@ -88,6 +114,12 @@ def days(
     return Decision("days", tuple(found), (*rows.left_out, *lacking), facts)
 
 
+def _stated(found: Sequence[Row]) -> list[tuple[str, Budget]]:
+    """The models that have a budget of their own, each with it."""
+    pairs = {(row["size"] or row["model"] or "", row["budget"]) for row in found}
+    return sorted((pair for pair in pairs if not pair[1].is_unit), key=lambda pair: pair[0])
+
+
 def _rampable(rows: Rows, plan: Plan) -> Rows:
     """The rows whose batch can ramp up so; the others are left out, and say why.
 
@@ -98,7 +130,9 @@ def _rampable(rows: Rows, plan: Plan) -> Rows:
         return rows
     fitting = [row for row in rows.kept if not forbids(row, ramp)]
     late = {
-        id(row): f"ramp-up: {why}" for row in fitting if (why := _too_long(row, ramp, plan.budget))
+        id(row): f"ramp-up: {why}"
+        for row in fitting
+        if (why := _too_long(row, ramp, plan.of(row).budget))
     }
     if late and len(late) == len(fitting):
         raise BenchError(
@@ -157,6 +191,7 @@ def _add_days(row: dict[str, Any], plan: Plan, goodput: Goodput, known: Spread |
         "days_low": lasting(high) if high else None,
         "days_high": lasting(low) if low else None,
         "range_from": source,
+        "budget": budget,
         "budget_tokens": tokens,
         "ramp_up_steps": round(steps) if plan.ramp else None,
         "ramp_up_days": extra / SECONDS_A_DAY / goodput.share if plan.ramp else None,
@@ -278,44 +313,3 @@ def _rate(row: Row, budget: Budget) -> float:
     speed = budget.speed(row)
     assert speed is not None
     return speed
-
-
-def rates(
-    row: Row, known: Spread | None, budget: Budget | None = None
-) -> tuple[float | None, float | None, str]:
-    """The range of tokens/s, of a `budget` of steps of steps/s, and what it comes from: known
-    repeats, else jobs or printed digits.
-
-    Of repeats: the 95% prediction interval of a new job about the median of those measured, by
-    Student's t (Hahn and Meeker, Statistical Intervals, 4.7, for means).
-    """
-    ends = ("", "_low", "_high")
-    speeds = [budget.speed(row, end) if budget else row[f"tokens_per_s{end}"] for end in ends]
-    rate, low, high = speeds
-    if row["basis"] == "fit":
-        return low, high, row["range_from"]
-    count = row["jobs"]
-    # Nothing was repeated: what a single run tells of its own variation is a lower bound.
-    if known is None or not known.deviation or not rate:
-        alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
-        return low, high, f"{count} jobs" if count > 1 else alone
-    about = 1 + critical_difference(known, count)
-    lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
-    basis = f"{count} jobs, repeats" if count > 1 else "repeats"
-    spread = f"±{percent(about - 1, 1)}" if about < 2 else f"{difference(about - 1)} each way"
-    # A spread known from few repeats may say what no device can do.
-    most = _at_peak(row, rate)
-    if most is not None and highest > most:
-        highest, spread = most, f"{spread}, at most the device's peak"
-    return lowest, highest, f"{basis} ({spread})"
-
-
-def _at_peak(row: Row, rate: float) -> float | None:
-    """The rate at 100% MFU; None where no MFU is known, or the printed one is impossible."""
-    mfu = row.get("mfu")
-    if not mfu or mfu > 1:
-        return None
-    known = device_of(row["device"]) if row.get("peak_assumed") and row["device"] else None
-    # The number format is not stated: the highest peak of the device is the limit.
-    higher = max(known.peak.values()) / row["peak_tflops"] if known and row["peak_tflops"] else 1.0
-    return rate / float(mfu) * max(higher, 1.0)

@@ -199,7 +199,8 @@ def _derived(
 ) -> Iterator[Match]:
     where = context.where(run.uri, run.row["line"])
     if metric is None or metric in names():
-        trees = [derive(run, context.budget, metric)] if metric else heads(run, context.budget)
+        budget = context.budget_of(run.row)
+        trees = [derive(run, budget, metric)] if metric else heads(run, budget)
         for node in trees:
             yield Match(f"{where}.{node.name}", "of this run", node)
     if metric is not None and _of_answers(metric):

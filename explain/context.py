@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..decide.budget import Budget, planned
+from ..decide.budget import Budget, by_model, planned
 from ..decide.query import EVERYTHING, Query
 from ..decide.selection import select
 from ..project.short import Names
@@ -29,6 +29,7 @@ class ExplainContext:
     budget: Budget
     names: Names
     model: str | None = None
+    by_model: Mapping[float, Budget] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def cached(self, name: str, make: Callable[[], T]) -> T:
@@ -37,6 +38,15 @@ class ExplainContext:
             self.kept[name] = make()
         found: T = self.kept[name]
         return found
+
+    def budget_of(self, row: Mapping[str, Any]) -> Budget:
+        """The budget of a run: that of its model, as on the page of that model."""
+        return self.by_model.get(row["params_b"], self.budget)
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """That of the runs selected, and those of single models."""
+        return tuple(dict.fromkeys((self.budget, *self.by_model.values())))
 
     def runs(self, condition: str = "true", *values: object) -> Iterator[RunContext]:
         """The selected runs that satisfy a trusted SQL condition."""
@@ -73,10 +83,10 @@ def explain_context(
 ) -> ExplainContext:
     """Select the runs and find their budget; sources lie below `root`."""
     select(warehouse, query)
-    budget = planned(warehouse, query)
+    budget, models = planned(warehouse, query), by_model(warehouse, query)
     # All runs of the model, whatever the query: a derivation may depend on any of them.
     if (query.where, query.document, query.since) != (None, None, None):
         select(warehouse, Query(model=query.model))
     materialize_if_cheap(warehouse, *OF_SOURCES)
     names = Names.of(warehouse)
-    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model)
+    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model, models)

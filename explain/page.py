@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
-from ..decide.budget import A_SECOND, SECONDS_A_DAY
+from ..decide.budget import A_SECOND, SECONDS_A_DAY, Budget
 from ..decide.ranking import ranking
 from ..decide.reduced import Reduced
 from ..reports.answers_of_page import implied_seconds
@@ -47,10 +47,12 @@ _SUGGESTED = """SELECT DISTINCT s.uri, f.line, f.rule, f.title, f.evidence, f.su
 def on_pages(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """All such numbers that print like `number`."""
     yield from counts(context, number)
-    yield from _budget(context, number)
-    yield from _reference(context, number)
-    yield from _repaired(context, number)
-    yield from _pooled(context, number)
+    for budget in context.budgets:
+        yield from _budget(context, budget, number)
+        yield from _reference(context, budget, number)
+        yield from _repaired(context, budget, number)
+        yield from _pooled(context, budget, number)
+    yield from _implied(context, number)
     yield from _peaks(context, number)
     yield from _sources(context, number)
     yield from _tables(context, number)
@@ -110,8 +112,8 @@ def _reduced(context: ExplainContext) -> Reduced:
     return context.cached("reduced", lambda: Reduced(context.warehouse))
 
 
-def _budget(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
-    plan = _budget_node(context)
+def _budget(context: ExplainContext, budget: Budget, number: PrintedNumber) -> Iterator[Match]:
+    plan = _budget_node(context, budget)
     for node in (plan, *plan.inputs):
         if not isinstance(node.value, int):
             continue
@@ -119,15 +121,15 @@ def _budget(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             yield Match("page", "the budget of the page", node)
 
 
-def _budget_node(context: ExplainContext) -> Node:
+def _budget_node(context: ExplainContext, budget: Budget) -> Node:
     # A budget refers to no column.
-    return of_number(context.budget.number, context.lines, lambda column: Node(column.name, None))
+    return of_number(budget.number, context.lines, lambda column: Node(column.name, None))
 
 
-def _reference(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _reference(context: ExplainContext, budget: Budget, number: PrintedNumber) -> Iterator[Match]:
     """Days at the reference step times of the page."""
-    steps = context.budget.steps
-    if steps is None or context.budget.tokens_per_step is None:
+    steps = budget.steps
+    if steps is None or budget.tokens_per_step is None:
         return
     stated = {
         row[0]
@@ -143,16 +145,16 @@ def _reference(context: ExplainContext, number: PrintedNumber) -> Iterator[Match
         days = steps * time / SECONDS_A_DAY
         if number.is_in(f"{days:,.2f}"):
             how = by_formula("D1", "steps x step_time_s / 86400")
-            inputs = (_budget_node(context), given)
+            inputs = (_budget_node(context, budget), given)
             node = Node("days", days, "days", how=how, inputs=inputs)
             yield Match("page", "days at a step time", node)
 
 
-def _repaired(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _repaired(context: ExplainContext, budget: Budget, number: PrintedNumber) -> Iterator[Match]:
     """Days of excluded rows, and step times of others derived from TFLOPs."""
     faster = statements("model")["faster"]
     for row in context.cached(
-        "faster", lambda: context.warehouse.dicts(faster, context.budget.parameters)
+        f"faster {budget.parameters}", lambda: context.warehouse.dicts(faster, budget.parameters)
     ):
         if number.is_in(days_words(row["days"])):
             note = f"as the audit suggests: {row['suggestion']}" if row["seconds"] else "as printed"
@@ -160,6 +162,10 @@ def _repaired(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]
             yield Match(
                 "page", "an excluded row", Node("days", row["days"], place=place, note=note)
             )
+
+
+def _implied(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+    """Step times that printed TFLOPs imply."""
     for run, seconds in context.cached(
         "implied", lambda: implied_seconds(context.warehouse)
     ).items():
@@ -171,10 +177,10 @@ def _repaired(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]
                 yield Match("page", "a step time that is not printed", node)
 
 
-def _pooled(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
+def _pooled(context: ExplainContext, budget: Budget, number: PrintedNumber) -> Iterator[Match]:
     """Device-days pooled over repeats."""
-    rows = _reduced(context).repeated(context.budget, number.limits())
-    for row in ranking(rows, context.budget, 0):
+    rows = _reduced(context).repeated(budget, number.limits())
+    for row in ranking(rows, budget, 0):
         if row["jobs"] > 1 and number.is_in(significant(row["device_days"], 3)):
             how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
             days = Node("days", row["days"], "days")

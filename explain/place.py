@@ -52,7 +52,7 @@ def matches(
         yield match
     if column is None:
         for run in context.runs("uri = ? AND line = ? AND origin <> 'log'", uri, line):
-            for node in heads(run, context.budget):
+            for node in heads(run, context.budget_of(run.row)):
                 found = True
                 yield Match(f"{context.where(uri, line)}.{node.name}", "of this run", node)
     for match in _headings(context, uri, line):
@@ -89,7 +89,7 @@ def _made_of(context: ExplainContext, uri: str, line: int, place: Place) -> Iter
     """The values computed from one cell of a row."""
     for run in context.runs("uri = ? AND line = ?", uri, line):
         for name in (name for name in names() if name not in STATED):
-            tree = derive(run, context.budget, name)
+            tree = derive(run, context.budget_of(run.row), name)
             if tree.how and any(node.place == place for node in tree.walk()):
                 yield Match(f"{context.where(uri, line)}.{name}", "made of it", tree)
 

@@ -28,8 +28,7 @@ _MORE = (
     ("device_days", f"{_DAYS.format('tokens_per_s')} * coalesce(devices, world_size)"),
     ("device_days", "$steps * step_time_s / 86400 * coalesce(devices, world_size)"),
 )
-_VALUES = """CREATE OR REPLACE TEMP TABLE explained AS
-    SELECT * FROM (
+_VALUES = """SELECT * FROM (
         SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected
     ) WHERE value IS NOT NULL"""
 
@@ -61,14 +60,17 @@ def _computed(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]
         return
     order = ("days", "device_days", *values())
     for run in context.runs("list_contains(?::VARCHAR[], run_id)", list(found)):
+        where = context.where(run.uri, run.row["line"])
         for name in sorted(found[run.run_id], key=order.index):
-            if not _prints(number, _texts(run.row, context.budget, name), run.row.get(name)):
-                continue
-            tree = derive(run, context.budget, name)
-            # Stated values were found as cells or lines already.
-            if tree.how is not None:
-                where = f"{context.where(run.uri, run.row['line'])}.{name}"
-                yield Match(where, "computed", tree)
+            # Pages of its model have its budget, pages of several models that of all.
+            for budget in dict.fromkeys((context.budget_of(run.row), context.budget)):
+                if not _prints(number, _texts(run.row, budget, name), run.row.get(name)):
+                    continue
+                tree = derive(run, budget, name)
+                # Stated values were found as cells or lines already.
+                if tree.how is not None:
+                    yield Match(f"{where}.{name}", "computed", tree)
+                break
 
 
 def _write_values(context: ExplainContext) -> None:
@@ -79,10 +81,14 @@ def _write_values(context: ExplainContext) -> None:
         columns |= dict.fromkeys(ends, metric.column)
     pairs = [*((name, column) for column, name in columns.items()), *_MORE]
     sums = ", ".join(f"({column})::DOUBLE" for _, column in pairs)
-    for name, value in context.budget.parameters.items():
-        sums = sums.replace(f"${name}", f"{'NULL' if value is None else repr(value)}::DOUBLE")
     names = ", ".join(f"'{name}'" for name, _ in pairs)
-    context.warehouse.rows(_VALUES.format(names=names, values=sums))
+    written = "CREATE OR REPLACE TEMP TABLE explained AS"
+    for budget in context.budgets:
+        of = sums
+        for name, value in budget.parameters.items():
+            of = of.replace(f"${name}", f"{'NULL' if value is None else repr(value)}::DOUBLE")
+        context.warehouse.rows(f"{written} {_VALUES.format(names=names, values=of)}")
+        written = "INSERT INTO explained"
 
 
 def _prints(number: PrintedNumber, shown: list[str], value: Any) -> bool:

@@ -49,7 +49,7 @@ class Names:
 
     def _words(self, uri: str) -> str:
         """What a numbered file is about: a number alone says nothing."""
-        stem = _stem(uri)
+        stem = re.sub(r"\.(?:md|log|txt|csv)\Z", "", _stem(uri))  # a record: 001_1.3b.md.json
         if stem.isdecimal():
             return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_")
         found = re.fullmatch(r"0\d{1,3}[_-](\w.*)", stem)

@@ -183,7 +183,7 @@ def configuration_words(row: Row) -> str:
     parts += [
         f"{name.upper()} {text_of(row[name])}" for name in ("mbs", "gbs") if row[name] is not None
     ]
-    parts += [f"batch {number(row['device_batch'])} a device"] if row["device_batch"] else []
+    parts += [f"batch {number(row['device_batch'])} per device"] if row["device_batch"] else []
     parts += [settings_words(row)] if row["settings"] else []
     return ", ".join(parts) or "configuration not stated"
 

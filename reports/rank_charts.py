@@ -21,7 +21,7 @@ def tflops(names: Names, answer: Answer) -> Picture:
 def mfu(names: Names, answer: Answer) -> Picture:
     """MFU, a bar per configuration: as printed, else by the known peak of the device."""
     assumed = any(row["mfu"] and row["peak_assumed"] for row in answer.rows)
-    head = "Model FLOPs utilization (MFU), %" + (" if it ran in 16 bits" if assumed else "")
+    head = "Model FLOPs utilization (MFU), %" + (" assuming 16 bits" if assumed else "")
     return _ranking(names, answer, "mfu", "%", head)
 
 

@@ -31,7 +31,7 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     "procs_per_node": lambda v: f"{counted(v, 'process', 'processes')} a node",
     **{name: partial("{}{}".format, name.upper()) for name in axes()},
     "mbs": "MBS {}".format, "gbs": "GBS {}".format, "seq_len": "seq {}".format,
-    "device_batch": lambda v: f"batch {number(v)} a device",
+    "device_batch": lambda v: f"batch {number(v)} per device",
     "zero_stage": "ZeRO-{}".format, "layers": "{} layers".format, "hidden": "hidden {}".format,
     "heads": "{} heads".format, "scaling": "{} scaling".format,
     "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
@@ -65,8 +65,8 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
             f"{tokens(one.size)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
-        why = f"the sources state several: {stated}" if stated else "no source here states a budget"
-        return Markdown(f"{why}; `--tokens` or `--steps` sets one")
+        why = f"{plan.lacking}: {stated}" if stated else "no source here states a budget"
+        return Markdown(f"{why}; set one with `--tokens` or `--steps`")
     return Markdown(f"`{plan.origin}`")
 
 
@@ -91,8 +91,10 @@ def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
     if not processes:
         return Markdown("Device = GPU or accelerator, as the source counts them.")
     listed = ", ".join(markdown_text(name) for name in processes)
+    states = "states" if len(processes) == 1 else "state"
     return Markdown(
-        f"Device = one process in {listed}, which state no devices; GPU or accelerator elsewhere."
+        f"Device = one process in {listed}, which {states} no devices;"
+        " GPU or accelerator elsewhere."
     )
 
 

@@ -63,7 +63,7 @@ def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Tab
         return Cell(one["of"][0][1], href=one["of"][0][0]) if one["of"] else Cell()
 
     columns = [
-        column("place", "Stands at", words, place),
+        column("place", "Where", words, place),
         column("severity", "Severity", words, lambda one: Cell(one["severity"]), kind="status"),
         column("title", "What", words, lambda one: Cell(line(one["title"])), wide=True),
         column("evidence", "Evidence", words,

@@ -146,9 +146,12 @@ class Content(Labels):
 
     def budget_of(self, rows: Sequence[Row]) -> Budget:
         """The training length of days on a page with these rows."""
-        uris = {row["uri"] for row in rows}
-        sizes = {row["params_b"] for row in rows if row["params_b"] is not None}
-        return budget([plan for plan in self.plans if plan["uri"] in uris], sizes, self.query)
+        by_source: dict[str, set[float]] = {row["uri"]: set() for row in rows}
+        for row in rows:
+            by_source[row["uri"]] |= {row["params_b"]} - {None}
+        here = [plan for plan in self.plans if plan["uri"] in by_source]
+        plans = [{**plan, "sizes": by_source[plan["uri"]]} for plan in here]
+        return budget(plans, set[float]().union(*by_source.values()), self.query)
 
     def plan_of(self, row: Row) -> Budget:
         """The training length of days on the pages of a run's model."""

@@ -119,7 +119,13 @@ def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
     ]
     systems = [Cell(line(system(one.ranked["system"]), 48), look="clip") for one in found]
     devices = [
-        _number(one.row, "device_count", lambda row: number(row["device_count"])) for one in found
+        _number(
+            one.row,
+            "device_count",
+            lambda row: number(row["device_count"]),
+            printed=one.row["devices"] is not None,
+        )
+        for one in found
     ]
     return [
         Column("model", "Model", models),
@@ -142,15 +148,30 @@ def _results(found: Sequence[_Best]) -> list[Column]:
          lambda row: days_words(row["days"]).removesuffix(" days")),
     ]  # fmt: skip
     columns = [
-        Column(key, title, [_number(one.ranked, key, text) for one in found], "number")
+        Column(
+            key,
+            title,
+            [_number(one.ranked, key, text, printed=_printed(one, key)) for one in found],
+            "number",
+        )
         for key, title, text in shown
     ]
     tokens = [Cell() if same else Cell(amount.removesuffix(" tokens")) for amount in amounts]
     return [*columns, Column("for", "for tokens", tokens)]
 
 
-def _number(row: Row, key: str, text: Callable[[Row], str]) -> Cell:
-    return Cell() if row[key] is None else Cell(row[key], text(row), look="computed")
+def _printed(one: _Best, key: str) -> bool:
+    """Whether a number stands in the source; of several jobs it is their median."""
+    if one.ranked["jobs"] > 1:
+        return False
+    if key == "step_time_s":
+        return bool(one.row["basis"] != "log")
+    return bool(one.row["rate_from"] == key or (key == "mfu" and one.row["mfu_from"] == "printed"))
+
+
+def _number(row: Row, key: str, text: Callable[[Row], str], printed: bool) -> Cell:
+    look = "" if printed else "computed"
+    return Cell() if row[key] is None else Cell(row[key], text(row), look=look)
 
 
 def newest_table(content: Content) -> Table:
@@ -210,7 +231,9 @@ def causes(content: Content) -> list[dict[str, Any]]:
                 "status": first["status"],
                 "reason": content.names.within(first["reason"] or "")
                 if first["cause"]
-                else "no reason is stated",
+                else "no reason stated"
+                if runs
+                else "no reason stated by the scheduler, and no log",
                 "href": content.line_href(first["uri"], first["line"]) if first["cause"] else None,
                 "runs": [(content.href(row["run"]), content.place(row)) for row in runs[:4]],
                 "more": max(len(runs) - 4, 0),

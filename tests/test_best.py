@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from bench.decide.days import rates
+from bench.decide.rate_ranges import rates
 from bench.decide.spreads import Spread
 from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
@@ -254,7 +254,7 @@ def test_what_no_device_can_do_is_not_ranked(folder: Path) -> None:
     assert left["a.md:6"] == "peak: needs 2732 TFLOP/s of each device, and A100 does at most 624"
     assert left["a.md:7"].startswith("no MFU"), "experts: how many a token takes is not known"
     said = quick(folder, "best", "a.md", "--by", "mfu").out
-    assert "87.8% if it ran in 16 bits, of 312 TFLOP/s" in said
+    assert "87.8% assuming 16 bits, of 312 TFLOP/s" in said
 
 
 def test_recipes_of_one_number_format_are_no_repeats(folder: Path) -> None:

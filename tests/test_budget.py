@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from bench.decide.budget import UNIT, budget
 from bench.decide.query import Query
 from bench.schema.errors import BenchError
 from bench.vocabulary.sizes import Length, parse_length
+from tests.program import quick
 
 
 def said(uri: str, tokens: float, **detail: str) -> dict[str, Any]:
@@ -40,6 +43,15 @@ def test_a_plan_of_another_size_is_none_of_this_model() -> None:
     found = budget(plans, {1.3}, Query())
     assert (found.tokens, found.uri) == (3 * 10**11, "b.md")
     assert budget(plans[:1], {1.3}, Query()).tokens == UNIT
+
+
+def test_a_plan_of_one_document_is_none_of_models_of_others() -> None:
+    plan = {**said("a.md", 3e11), "sizes": {1.3}}
+    assert budget([plan], {1.3}, Query()).tokens == 3 * 10**11
+    found = budget([plan], {1.3, 7.0}, Query())
+    assert found.is_unit and [one.uri for one in found.others] == ["a.md"]
+    both = [plan, {**said("b.md", 3e11), "sizes": {7.0}}]
+    assert budget(both, {1.3, 7.0}, Query()).tokens == 3 * 10**11
 
 
 def test_the_user_has_the_last_word() -> None:
@@ -82,3 +94,20 @@ def test_a_budget_of_settings_is_for_its_model_alone() -> None:
 )
 def test_lengths_as_people_write_them(text: str, length: Length | None) -> None:
     assert parse_length(text) == length
+
+
+def test_each_model_has_its_own_budget_and_explain_the_same(swept: Path) -> None:
+    """Without --model: that of one document is not for the models of others."""
+    done = quick(swept, "days")
+    assert done.out.startswith("Fastest per token: ") and "per 100B tokens" in done.out
+    assert "Each model has its own budget: 1.3B 379.6B tokens (stated in 1.3b_ben" in done.out
+    rows = json.loads(quick(swept, "days", "--format", "json").out)
+    found = {row["size"]: row["budget_tokens"] for row in rows if row["rank"]}
+    assert found["1.3B"] == 362_000 * 1024 * 1024 and found["124M"] == found["181B"] == UNIT
+    speeds = [row["tokens_per_s"] for row in rows if row["rank"]]
+    assert speeds == sorted(speeds, reverse=True)
+    for row in (next(row for row in rows if row["size"] == size) for size in ("1.3B", "124M")):
+        place = Path(row["where"].rpartition(":")[0]).stem + ":" + row["where"].rpartition(":")[2]
+        said = quick(swept, "explain", f"{place}.days", "--format", "json").out
+        tree = json.loads(said)["matches"][0]["tree"]
+        assert tree["value"] == pytest.approx(row["days"])

@@ -151,7 +151,7 @@ def test_weak_scaling_is_labelled_by_its_batch_a_device(folder: Path) -> None:
     (folder / "a.md").write_text("\n".join(["# A100 80GB", "", head, "|---" * 10 + "|", *rows, ""]))
     assert quick(folder, "chart", "efficiency", "a.md", "-o", "a.svg").code == 0
     drawn = (folder / "a.svg").read_text()
-    assert "batch 4 a device" in drawn and "batch 6 a device" in drawn and "GBS" not in drawn
+    assert "batch 4 per device" in drawn and "batch 6 per device" in drawn and "GBS" not in drawn
 
 
 MESSAGES = {

@@ -49,7 +49,7 @@ def test_days_and_comparisons_take_it(sweep: str, folder: Path) -> None:
 def test_one_batch_a_device_is_weak_scaling(sweep: str, folder: Path) -> None:
     said = quick(folder, "report", "scaling", sweep).out
     assert (
-        "weak-scaling efficiency on" in said and ": 8B on " in said and "batch 4 a device" in said
+        "weak-scaling efficiency on" in said and ": 8B on " in said and "batch 4 per device" in said
     )
 
 

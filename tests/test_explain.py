@@ -108,7 +108,7 @@ def tree(here: ExplainContext, place: str, metric: str) -> Node:
     name, line = place.split(":")
     uri = source_named(here.warehouse, name)
     [run] = here.runs("uri = ? AND line = ?", uri, int(line))
-    return derive(run, here.budget, metric)
+    return derive(run, here.budget_of(run.row), metric)
 
 
 def rests_on_sources(node: Node) -> bool:

@@ -77,7 +77,7 @@ def test_paths_need_no_warehouse(root: Path, folder: Path) -> None:
     done = quick(folder, "explain", "25.4", "README.md")
     assert done.code == 0 and "README:44.days" in done.out
     assert "D1: Days to train a budget of tokens" in done.out
-    assert "a unit, not a budget: no source states one" in done.out
+    assert "a unit, not a budget: no source states a budget" in done.out
 
 
 def test_a_budget_that_is_asked_for(swept: Path) -> None:

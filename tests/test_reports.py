@@ -105,7 +105,7 @@ def test_days_of_the_fastest(swept: Path) -> None:
     assert value(first["Device-days"]) == round(days * 8)
     text = page(swept, "--model", "1.3B")
     assert "Fastest, V100-32GB: **96.4 days** on 8 devices, 45,590 tokens/s, MFU 35.6%" in text
-    assert "if it ran in 16 bits: 23 s/it, DP8 x TP1 x PP1" in text
+    assert "assuming 16 bits: 23 s/it, DP8 x TP1 x PP1" in text
     assert "the same speed: DP4 x TP1 x PP2, MBS 1, tr3m-1B3:45)" in text
     assert first["Source"] == "tr3m-1B3:44, :45" and first["DP/TP/PP"] == "8/1/1, 4/1/2"
 
@@ -120,7 +120,7 @@ def test_what_a_repaired_row_would_change(swept: Path) -> None:
         if line.startswith("- 1.3b_benchmarking:29 is not ranked: R9")
     ]
     assert "Sec/it 14.5" in line and "Nodes=1024" in line
-    assert line.endswith("it would lead its system with *60.8 days*: settle it first.")
+    assert line.endswith("it would be the fastest of its system, at 60.8 days: check it first.")
 
 
 def test_repeats_are_one_row_and_effects_and_scaling_are_answers(swept: Path) -> None:

@@ -34,7 +34,7 @@ def test_only_what_stands_behind_the_last_boundary_is_ranked(folder: Path) -> No
         assert [row["step_time_s"] for row in found] == [9.70, 19.90, 40.00, 19.00]
         assert [row["left_out"] for row in found[2:]] == ["other epoch (before l.11)"] * 2
         said = quick(folder, command, "a.md").out
-        assert "ranked are those of a since l.11; 2 others are excluded" in said
+        assert "ranked are only runs of a since l.11; 2 others are excluded" in said
         earlier = answer(folder, command, "a.md", "--where", "epoch = 'before l.11'")
         assert [row["step_time_s"] for row in earlier] == [19.00, 40.00]
 
@@ -148,4 +148,4 @@ def test_models_of_unknown_size_are_no_rivals(folder: Path) -> None:
     assert sum(row["pareto"] for row in found) == 4
     said = quick(folder, "best", "a.md").out
     assert "These are different models (large, small), which are not comparable" in said
-    assert "| Model |" in said and "for large, none better in both" in said
+    assert "| Model |" in said and "for large (Pareto front)" in said

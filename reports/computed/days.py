@@ -45,15 +45,18 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns for people, days headed by their budget if that is a unit."""
-    return days_headed(costs_headed(SHOWN, facts), facts["plan"])
+    shown = costs_headed(SHOWN, facts)
+    return shown if facts["budgets"] else days_headed(shown, facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
-    tokens = row["budget_tokens"] if facts["plan"].tokens is None else None
+    several = bool(facts["budgets"])
+    tokens = row["budget_tokens"] if facts["plan"].tokens is None or several else None
+    per = "per " if several and row["budget"].is_unit else ""
     return {
         **with_words(names, row),
-        "tokens": as_tokens(tokens) if tokens else None,
+        "tokens": f"{per}{as_tokens(tokens)}" if tokens else None,
         "days": significant(row["days"], 3),
         "range": range_text(row["days_low"], row["days_high"], significant),
         "device_hours": significant(row["device_hours"], 3),

@@ -40,7 +40,7 @@ function compared(place, runs) {
       {},
       "Single runs differ by chance too: effects are computed only for runs that differ in one setting. ",
       copyable(command),
-      " tells more.",
+      " gives intervals.",
     ),
   );
   const figure = make("div", { class: "figures" });
@@ -113,7 +113,7 @@ function showEffects(place, runs) {
     const sure = pairs.filter((pair) => pair.sure);
     const rest = pairs.filter((pair) => !pair.sure);
     if (!pairs.length)
-      place.append(make("p", { class: "muted" }, "No two of these runs are alike but for one setting: nothing is tested."));
+      place.append(make("p", { class: "muted" }, "No two of these runs differ in exactly one setting, so no effect is tested."));
     if (sure.length) place.append(pairTable(sure, "Effects that are sure"));
     if (rest.length)
       place.append(
@@ -192,7 +192,7 @@ function sideBySide(frame, rest, runs, differ) {
       make(
         "summary",
         {},
-        `${counted(partly.length, "fact")} that some of these runs do not state, and the others state alike`,
+        `${counted(partly.length, "fact")} that some of these runs do not state, and in which the others agree`,
       ),
       make(
         "div",
@@ -202,7 +202,7 @@ function sideBySide(frame, rest, runs, differ) {
     );
   frame.replaceChildren(sideTable(runs, folded ? wanted.filter((row) => !partly.includes(row)) : wanted, text));
   return differ
-    ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} alike`
+    ? `${counted(unlike.length, "row")}; ${whole.format(rows.size - unlike.length)} more are the same`
     : counted(rows.size, "row");
 }
 

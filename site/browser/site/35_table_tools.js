@@ -117,7 +117,7 @@ class GridTools {
       return `${column.title} ${text || "not stated"}`;
     });
     this.alike.textContent = alike.length
-      ? `Alike in all ${counted(grid.shown.length, "row")}: ${alike.join(" · ")}`
+      ? `The same in all ${counted(grid.shown.length, "row")}: ${alike.join(" · ")}`
       : "";
   }
 }
