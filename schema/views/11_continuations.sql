@@ -49,5 +49,6 @@ WITH told AS (
 SELECT c.run_id, c.continues, c.iteration, c.loaded, coalesce(r.repeated, 0) AS repeated
 FROM chosen c LEFT JOIN (
     SELECT o.run_id, count(DISTINCT i.iteration) AS repeated
-    FROM chosen o JOIN iterations i ON i.run_id = o.continues WHERE i.iteration > o.loaded GROUP BY o.run_id
+    FROM (FROM iterations WHERE run_id IN (SELECT continues FROM chosen)) i JOIN chosen o ON o.continues = i.run_id
+    WHERE i.iteration > o.loaded GROUP BY o.run_id
 ) r ON r.run_id = c.run_id;
