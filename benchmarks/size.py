@@ -5,7 +5,9 @@
 The warehouses are `data/` (rows 0) and generated sweeps of 1,000, 10,000 and 100,000 rows, 30% of
 them of the queried model. Each is ingested once (`--keep` stores it for the next call), then every
 command is started in turn, so that other load affects all alike. Prints the minimum of processor
-seconds over the rounds, and their ratio to importing the dependencies of `bench`.
+seconds over the rounds, their ratio to importing the dependencies of `bench`, and how they grow
+between the last two sizes: the exponent of the rows, 1 where twice the rows take twice the time.
+1,000,000 rows are made by SQL (`multiplied.py`): a tenth of them are logs, with 10^8 steps in all.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 
+from multiplied import ROWS, multiply
 from startup import BASE, ROOT, load, machine
 
 SIZES = (0, 1_000, 10_000, 100_000)
@@ -82,18 +85,30 @@ def main() -> None:
         }
     print(f"least of {options.rounds} rounds, {load()}\n")
     heads = [f"{rows:,} rows, s | ratio" if rows else "data/, s | ratio" for rows in found]
-    print(f"| command | {' | '.join(heads)} |\n| :-- |{' --: | --: |' * len(heads)}")
+    print(f"| command | {' | '.join(heads)} | growth |\n| :-- |{' --: | --: |' * len(heads)} --: |")
     for command in next(iter(found.values())):
         cells = (
             f"{took[command]:.2f} | {took[command] / took[BASE]:.2f}" for took in found.values()
         )
-        print(f"| `{command}` | {' | '.join(cells)} |")
+        growth = exponent({rows: took[command] for rows, took in found.items() if rows})
+        print(f"| `{command}` | {' | '.join(cells)} | {growth} |")
     print(f"\n{machine()}")
+
+
+def exponent(took: Mapping[int, float]) -> str:
+    """The exponent of the rows by which a time grows between the last two sizes."""
+    if len(took) < 2:
+        return ""
+    (few, first), (many, last) = sorted(took.items())[-2:]
+    return f"{math.log(last / first) / math.log(many / few):.2f}"
 
 
 def made(folder: Path, rows: int) -> Path:
     """A folder with a warehouse of `rows` rows, generated unless it exists."""
     if (folder / "bench.duckdb").exists():
+        return folder
+    if rows > ROWS:
+        multiply(made(folder.parent / str(ROWS), ROWS), folder, rows)
         return folder
     folder.mkdir(parents=True)
     if rows:

@@ -20,7 +20,8 @@ class Goodput:
 
 
 def measured(warehouse: Warehouse) -> dict[str, Goodput]:
-    """The goodput of each log, by uri, whose lines bear times over LEAST_S and LEAST_STEPS."""
+    """The goodput by uri of each log of the temporary table `selected` whose lines bear times, of
+    more than LEAST_S and LEAST_STEPS."""
     query = (files(__package__ or "bench.decide") / "goodput.sql").read_text("utf-8")
     found: dict[str, Goodput] = {}
     # Trained is steps times their median: slow steps are time lost, too.

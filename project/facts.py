@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -24,15 +25,30 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
     Raises BenchError, with the line, for an invalid file.
     """
     above = r"SELECT DISTINCT regexp_extract(uri, '^(.*)/', 1, 's') FROM sources"
-    nearest = (PurePosixPath(folder) for (folder,) in warehouse.rows(above))
-    folders = {folder for near in nearest for folder in (near, *near.parents)}
-    found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(folders))]
+    # Texts, and one look at each folder: runs of a sweep have a hundred thousand.
+    there = _there(root, {folder for (folder,) in warehouse.rows(above)})
+    found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(there))]
     files = [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]
     if not files:
         return ()
     from .facts_file import read_facts
 
     return tuple(fact for file in files for fact in read_facts(file))
+
+
+def _there(root: Path, nearest: Iterable[str]) -> set[PurePosixPath]:
+    """The folders that have such a file, of those given and all above them."""
+    folders: set[str] = set()
+    for near in nearest:
+        while near not in folders:
+            folders.add(near)
+            near = posixpath.dirname(near)
+    base = os.fspath(root)
+    return {
+        PurePosixPath(folder)
+        for folder in folders
+        if os.path.isfile(os.path.join(base, folder, NAME))
+    }
 
 
 def _of_settings(root: Path) -> Iterator[Path]:

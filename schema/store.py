@@ -186,6 +186,8 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Batch]) -> N
     """The rows of several loads, table by table, and the statistics of their runs."""
     small: dict[str, list[tuple[str, pa.Table]]] = defaultdict(list)
     with_steps: dict[str, None] = {}
+    # Rows are numbered from 0, so that none of those to come has a lower number.
+    [(first_new,)] = con.execute("SELECT count(*) FROM raw.iterations").fetchall()
     for batch in loads:
         for name, rows in batch.tables.sources():
             if isinstance(rows, pa.Table) and len(rows) < _MANY:
@@ -196,25 +198,37 @@ def _insert_tables(con: duckdb.DuckDBPyConnection, loads: Iterable[_Batch]) -> N
                 _insert(con, name, rows, "? AS load_id, *", [batch.rows_id])
         if batch.tables.has_rows("iterations") or batch.rows_id != batch.load_id:
             with_steps[batch.load_id] = None
+        if batch.rows_id != batch.load_id:  # the parts before it count, too
+            first_new = 0
     for name, parts in small.items():
         _insert(con, name, _with_ids(parts), "*", [])
     if with_steps:
-        _insert_statistics(con, list(with_steps))
+        _insert_statistics(con, list(with_steps), first_new)
 
 
-def _insert_statistics(con: duckdb.DuckDBPyConnection, load_ids: list[str]) -> None:
-    """Insert the statistics of the runs of some loads."""
-    query = """SELECT count(*) FROM raw.iterations
-               WHERE load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
+def _insert_statistics(
+    con: duckdb.DuckDBPyConnection, load_ids: list[str], first_row: int = 0
+) -> None:
+    """Insert the statistics of the runs of some loads, whose steps are rows from `first_row` on.
+
+    Few steps are copied first: their query reads them many times, and would each time look through
+    those of all runs.
+    """
+    of_loads = f"""FROM raw.iterations WHERE rowid >= {first_row}
+               AND load_id IN (FROM (SELECT unnest($load_ids)) UNION ALL
                    SELECT p.part_id FROM raw.parts n JOIN raw.parts p USING (chain_id)
                    WHERE n.load_id IN (SELECT unnest($load_ids)) AND p.number <= n.number)"""
-    [(steps,)] = con.execute(query, {"load_ids": load_ids}).fetchall()
-    parameters = {
-        "load_ids": load_ids, "rule_version": RUN_STATS_VERSION,
-        "few": steps < _MANY, "long": _LONG,
-    }  # fmt: skip
+    loads: dict[str, object] = {"load_ids": load_ids}
+    [(steps,)] = con.execute(f"SELECT count(*) {of_loads}", loads).fetchall()
+    few = steps < _MANY
+    if few:
+        con.execute(f"CREATE OR REPLACE TEMP TABLE few_steps AS {of_loads}", loads)
+    parameters = {**loads, "rule_version": RUN_STATS_VERSION, "few": few, "long": _LONG}
+    query = sql_file("run_stats")
     with _as_many(con, steps):
-        con.execute(sql_file("run_stats"), parameters)
+        con.execute(query.replace("raw.iterations", "few_steps") if few else query, parameters)
+    if few:
+        con.execute("DROP TABLE few_steps")
 
 
 @contextmanager

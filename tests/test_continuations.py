@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from bench.decide.goodput import measured
+from bench.decide.query import Query
+from bench.decide.selection import select
 from bench.ingest.pipeline import ingest
 from bench.project.after_ingest import after_ingest
-from bench.schema.materialized import OF_CONTINUATIONS, materialize, materialize_pages
+from bench.schema.materialized import OF_CONTINUATIONS, materialize
 from bench.schema.opening import open_read, open_write
 from tests.making import everything, iteration
 from tests.program import quick
@@ -179,7 +181,7 @@ def test_goodput_counts_what_lasts(tmp_path: Path) -> None:
     (tmp_path / "b.out").write_text(dated(21, 60, 2, load=20))
     read(tmp_path)
     with open_read(tmp_path / "bench.duckdb") as warehouse:
-        materialize_pages(warehouse)
+        select(warehouse, Query())
         shares = {uri: share.share for uri, share in measured(warehouse).items()}
     # 20 of 30 steps of a minute each last, over 29 minutes; all 40 do, over 39.
     assert shares == {"a.out": pytest.approx(20 / 29)}

@@ -44,10 +44,13 @@ WITH load_events AS (
             OR (saved OR same_file OR date IS NOT NULL) AND (same_path OR same_layout OR same_file))
         AND row_number() OVER (PARTITION BY run_id ORDER BY saved DESC, same_path DESC, same_layout DESC, same_file DESC,
             date DESC NULLS LAST, line DESC, continues) = 1
+), steps AS MATERIALIZED (
+    -- Before anything is joined: no run may go on from another, and there may be 10^8 steps.
+    SELECT load_id, run_id, iteration FROM raw.iterations WHERE run_id IN (SELECT continues FROM chosen)
 )
--- Joined, not counted in a subquery for each: that reads the steps of all runs though none goes on from another.
 SELECT c.run_id, c.continues, c.iteration, c.loaded, coalesce(r.repeated, 0) AS repeated
 FROM chosen c LEFT JOIN (
     SELECT o.run_id, count(DISTINCT i.iteration) AS repeated
-    FROM chosen o JOIN iterations i ON i.run_id = o.continues WHERE i.iteration > o.loaded GROUP BY o.run_id
+    FROM steps i SEMI JOIN current_loads USING (load_id) JOIN chosen o ON o.continues = i.run_id
+    WHERE i.iteration > o.loaded GROUP BY o.run_id
 ) r ON r.run_id = c.run_id;
