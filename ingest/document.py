@@ -14,6 +14,7 @@ from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
+from .leads import facts_above, facts_of_corner, told_above
 from .markdown import Heading, TextLine, blocks, is_quotation
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
@@ -23,13 +24,10 @@ from .paragraphs import (
     announces_settings,
     below_table,
     beyond,
-    facts_above,
-    facts_of_corner,
     heads_list_of,
     is_of_one,
     shows_commands,
     stated_in,
-    told_above,
 )
 from .prose import (
     counted,
