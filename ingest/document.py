@@ -202,7 +202,10 @@ class _Reader:
             if not (facts or formula or line.code):
                 first = self.lead[0].line if same else line.line
                 bound = facts_by_subject(line.text, line.line)
-                self.sections[-1].prose += [
+                section = self.sections[-1]
+                # A caption speaks of one table.
+                said = section.others if is_caption(line.text) else section.prose
+                said += [
                     replace(one, group=first, only_size=one.only_size or self.of_size)
                     for one in without_subjects(prose_facts(line.text, line.line), bound)
                 ]

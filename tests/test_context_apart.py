@@ -9,6 +9,8 @@ import pytest
 from bench.ingest.context import devices_named, phrases_in
 from bench.ingest.context import sizes_in as sizes_in_text
 from bench.ingest.prose import counted
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import column_of
 from bench.vocabulary.parallelism import sizes_in
 from tests.documents import Run, check, read
 
@@ -189,3 +191,16 @@ def test_a_server_of_accelerators_is_a_device() -> None:
     for name in ("Atlas 800T A3", "Atlas 900 A3 SuperPoD", "Atlas 800T A2"):
         assert [one.value for one in devices_named(f"trained on {name}", 1)] != []
         assert not list(sizes_in_text(f"trained on {name}"))
+
+
+def test_what_a_caption_says_in_passing_is_of_its_table(tmp_path: Path) -> None:
+    first = f"**Table 1** FSDP + Float8. 8B model. Full zorply checkpointing.\n\n{TABLE}\n"
+    second = f"**Table 2** FSDP. 70B model. Selective checkpointing.\n\n{TABLE}"
+    [one, other] = read(f"# Training\n\n{first}{second}", tmp_path)[0]
+    assert (one["dtype"], other["dtype"]) == ("fp8", None)
+
+
+def test_a_stage_with_its_name_in_the_cell() -> None:
+    cell = parse_cell("ZeRO-3", column_of("ZeRO"))
+    assert (cell.kind, cell.value) == ("number", 3)
+    assert parse_cell("N-1", column_of("Nodes")).kind == "symbolic"
