@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import quick
 from tests.test_audit_rates import found_in
 
 ROWS = {
@@ -82,3 +83,13 @@ def test_what_is_told_of_a_table(name: str, tmp_path: Path) -> None:
         if one.severity == "error" or (one.rule == "R6b" and one.severity == "warning")
     }
     assert told == ({rule} if rule else set())
+
+
+def test_rows_without_devices_have_no_speed_to_compare(folder: Path) -> None:
+    """Replicas tell the length of a step in micro-batches; how many devices ran is not known."""
+    rows = "".join(f"| 4 | 1 | {gbs} | {time} |\n" for gbs, time in ((32, 10.0), (64, 90.0)))
+    (folder / "x.md").write_text(
+        f"# Training\n\n| DP | MBS | GBS | Sec/it |\n|--|--|--|--|\n{rows}"
+    )
+    done = quick(folder, "audit", "x.md", "--fail-on", "never")
+    assert done.code == 0 and "R7" in done.out, done.text
