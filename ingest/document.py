@@ -14,6 +14,7 @@ from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
+from .leads import facts_above, facts_of_corner, told_above
 from .markdown import Heading, TextLine, blocks, is_quotation
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
@@ -23,13 +24,10 @@ from .paragraphs import (
     announces_settings,
     below_table,
     beyond,
-    facts_above,
-    facts_of_corner,
     heads_list_of,
     is_of_one,
     shows_commands,
     stated_in,
-    told_above,
 )
 from .prose import (
     counted,
@@ -204,7 +202,10 @@ class _Reader:
             if not (facts or formula or line.code):
                 first = self.lead[0].line if same else line.line
                 bound = facts_by_subject(line.text, line.line)
-                self.sections[-1].prose += [
+                section = self.sections[-1]
+                # A caption speaks of one table.
+                said = section.others if is_caption(line.text) else section.prose
+                said += [
                     replace(one, group=first, only_size=one.only_size or self.of_size)
                     for one in without_subjects(prose_facts(line.text, line.line), bound)
                 ]

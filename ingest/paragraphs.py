@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
-from .clauses import facts_by_subject, without_clauses, without_subjects
+from .clauses import facts_by_subject, without_subjects
 from .context import phrases_in, sizes_in
-from .context_lines import configuration, is_caption, tells_result
+from .context_lines import configuration, tells_result
 from .fact import Fact
 from .families import families_in
 from .frameworks import begins_with_trainer, framework_named, trainers_in
@@ -23,7 +23,6 @@ from .own_tool import is_named_in
 from .prose import lead_facts
 from .prose import unanimous as said_once
 from .subjects import of_subject
-from .techniques import recompute_named
 
 # Marks of lists, with the box of a task.
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -82,7 +81,6 @@ _OF_NUMBERS = re.compile(
     r"|we\s(?:\w+ly\s)?(?:use|ran|run|train|measure|benchmark|test)\w*\b|(?:experiments?|runs?|trainings?)\s)",
     re.I,
 )
-_LEAD = 12  # lines of the paragraph above a table that speak of it
 _FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that is looked through for words
 _WORD = re.compile(r"[A-Za-z]{2}")
 _COMMANDS = re.compile(r"\b(?:commands?|benchmark\w*|reproduc\w+|configurations?|launch)\b", re.I)
@@ -103,8 +101,6 @@ _MADE = re.compile(
     r"|fine-?tun\w+|performance|train)\b",
     re.I,
 )
-_ASIDE = re.compile(r"\([^()]{0,300}\)")
-_SETTINGS_OF_LIST = 2  # beside which a technique is one
 _FEW_WORDS = 12  # of an item or a fragment that needs no verb
 _SETTINGS = re.compile(
     r"\W{0,6}(?:[\w-]+\s){0,4}(?:settings?|set-?up|configurations?|hyper-?parameters|environment|hardware|conditions|details)"
@@ -165,6 +161,11 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
         kept |= {*_NAMES_OF, *(one.field for one in facts if one.only_named)}
         facts = [one for one in facts if one.field in kept]
     return [replace(one, group=group) for one in facts]
+
+
+def is_unsaid(text: str) -> bool:
+    """Whether a sentence wonders, compares, advises or speaks of others."""
+    return bool(_NOT_SAID.search(text))
 
 
 def below_table(lines: Sequence[TextLine]) -> list[Fact]:
@@ -292,51 +293,3 @@ def _is_fragment(text: str) -> bool:
 
 def _sizes(text: str) -> Iterator[float]:
     yield from (size for _, size in sizes_in(text))
-
-
-def told_above(lead: Sequence[TextLine]) -> list[TextLine]:
-    """The lines of the paragraph above a table that speak of it."""
-    return [line for line in lead[-_LEAD:] if not line.code]
-
-
-def facts_of_corner(table: Table) -> list[Fact]:
-    """What the corner of a table of one run a column says of all: `8B FP8 (TP=4, MBS=1)`."""
-    corner, line = table.header.cells[0], table.header.line
-    set_there = configuration(corner, line)
-    named = {fact.field for fact in set_there}
-    more = [fact for fact in lead_facts(corner, line) if fact.field not in named]
-    return [replace(fact, group=line) for fact in (*set_there, *more)]
-
-
-def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
-    """What the paragraph right above a table says of it."""
-    set_there: set[str] = set()
-    said = []
-    for one in told_above(lead):
-        facts = [] if is_caption(one.text) else configuration(one.text, one.line)
-        set_there |= {fact.field for fact in facts}
-        if not any(fact.field == "size" or fact.only_size for fact in facts):
-            item = BULLET.match(one.text)
-            said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
-    text = " ".join(said).removeprefix("; ")
-    if not text:
-        return []
-    line = lead[-1].line
-    bound = facts_by_subject(text, line)
-    fields = {one.field for one in bound}
-    # Beside what is of some rows stands what is of the others.
-    rest = lead_facts(without_clauses(text, bound), line) if bound else []
-    found = [one for one in rest if one.field in fields]
-    found += without_subjects(lead_facts(text, line), bound)
-    found += _listed_techniques(text, found, lead)
-    return [fact for fact in found if fact.field not in set_there]
-
-
-def _listed_techniques(text: str, found: list[Fact], lead: Sequence[TextLine]) -> list[Fact]:
-    """What a list of settings names among them: `bf16, gradient checkpointing, seq 512`."""
-    text = _ASIDE.sub("", text)
-    fields = {fact.field for fact in found}
-    kind = recompute_named(text) if len(fields) >= _SETTINGS_OF_LIST else None
-    if kind is None or "recompute" in fields or _NOT_SAID.search(text):
-        return []
-    return [Fact("recompute", kind, text.strip(), lead[-1].line, "line")]

@@ -29,7 +29,7 @@ from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
 from .unfolded import UNNAMED
-from .unread import may_be_of, spoken_of
+from .unread import spoken_of
 from .variables import flags_in
 
 _COUNTED = {"node": "nodes", "device": "devices"}
@@ -80,9 +80,7 @@ class RowReader:
         habits = habits_of(all_cells, columns)
         own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
         named = frozenset(column.name for column in columns if column)
-        texts = [row.cells for row in rows]
-        named |= spoken_of(table.header.cells, columns, texts)
-        named |= may_be_of(table.header.cells, columns, texts)
+        named |= spoken_of(table.header.cells, columns, [row.cells for row in rows])
         context = TableContext(found, self.everywhere, named, own)
         runs = []
         for row, cells in zip(rows, all_cells, strict=True):

@@ -70,7 +70,7 @@ _RANGES = {
 def spoken_of(
     headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
-    """The fields that columns without a meaning of ours state, as far as their words tell."""
+    """The fields that columns without a meaning of ours state, or may state, by their words."""
     found: set[str] = set()
     sized = any(column and column.name == "size" for column in columns)
     for at, heading in enumerate(headings):
@@ -82,10 +82,10 @@ def spoken_of(
         of_models = said and all(map(_LABEL.fullmatch, said)) and not _OTHER_COUNT.search(heading)
         if not sized and of_models:
             found |= set(_SHAPE)
-    return frozenset(found)
+    return frozenset(found) | _may_be_of(headings, columns, rows)
 
 
-def may_be_of(
+def _may_be_of(
     headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
     """The fields that columns of whole numbers may be whose headings tell us nothing at all.

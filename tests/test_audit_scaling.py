@@ -1,9 +1,11 @@
 """What tables of scaling and of several models must not be called, and what they still are."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.program import quick
 from tests.test_audit_rates import found_in
 
 ROWS = {
@@ -82,3 +84,27 @@ def test_what_is_told_of_a_table(name: str, tmp_path: Path) -> None:
         if one.severity == "error" or (one.rule == "R6b" and one.severity == "warning")
     }
     assert told == ({rule} if rule else set())
+
+
+def test_rows_without_devices_have_no_speed_to_compare(folder: Path) -> None:
+    """Replicas tell the length of a step in micro-batches; how many devices ran is not known."""
+    rows = "".join(f"| 4 | 1 | {gbs} | {time} |\n" for gbs, time in ((32, 10.0), (64, 90.0)))
+    (folder / "x.md").write_text(
+        f"# Training\n\n| DP | MBS | GBS | Sec/it |\n|--|--|--|--|\n{rows}"
+    )
+    done = quick(folder, "audit", "x.md", "--fail-on", "never")
+    assert done.code == 0 and "R7" in done.out, done.text
+
+
+@pytest.mark.parametrize(("cells", "grade"), [("6 6 10", "warning"), ("6 6 6", "error")])
+def test_memory_may_fall_by_what_an_unknown_column_holds(
+    cells: str, grade: str, folder: Path
+) -> None:
+    zorp = cells.split()
+    mem = zip((2, 4, 1), zorp, (54, 56, 80), strict=True)
+    rows = "".join(f"| 1 | 8 | {mbs} | 512 | {one} | {gb}GB | 5.0 |\n" for mbs, one, gb in mem)
+    head = "| Nodes | TP | MBS | GBS | Zorp | Mem | Sec/it |\n|--|--|--|--|--|--|--|\n"
+    (folder / "x.md").write_text(f"# Training\n\n{head}{rows}")
+    done = quick(folder, "audit", "x.md", "--format", "json", "--fail-on", "never")
+    found = [one["severity"] for one in json.loads(done.out) if one["rule"] == "R5"]
+    assert found == [grade], done.out

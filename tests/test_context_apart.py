@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.context import devices_named, phrases_in
+from bench.ingest.context import sizes_in as sizes_in_text
 from bench.ingest.prose import counted
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import column_of
+from bench.vocabulary.parallelism import sizes_in
 from tests.documents import Run, check, read
 
 TABLE = "| GPUs | TFLOPs |\n|---|---|\n| 64 | 150 |\n"
@@ -130,3 +135,72 @@ def test_parts_of_trainers_on_top_are_no_frameworks(tmp_path: Path) -> None:
     table = "| Techniques | FSDP | FSDP + compile |\n|---|---|---|\n| TPS/GPU | 5762 | 6667 |\n"
     runs = read(f"# torchtitan performance\n\nTraining on 8 GPUs.\n\n{table}", tmp_path)[0]
     assert [run["framework"] for run in runs] == ["torchtitan"] * 2
+
+
+MODES = "| Mode | TFLOPs | GPUs |\n|---|---|---|\n| Eager | 150 | 8 |\n| Compiled | 170 | 8 |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "eager", "compiled"),
+    [
+        ("Eager uses MBS 1.", 1, None),
+        ("MBS 1 for eager.", 1, None),
+        ("We use MBS 4.", 4, 4),
+        ("Training uses MBS 4.", 4, 4),
+        ("We use MBS 4. Eager uses MBS 1.", 1, 4),
+        ("We use MBS 4; eager uses MBS 1.", 1, 4),
+        ("The baseline uses MBS 1.", None, None),
+        ("Storage of a micro-batch: 8 MB", None, None),
+        ("The micro-batch size of 8 ms steps", None, None),
+    ],
+)
+@pytest.mark.parametrize("between", ["", "## Results\n\n"])
+def test_a_sentence_of_one_subject_is_of_its_rows(
+    text: str, eager: int | None, compiled: int | None, between: str, tmp_path: Path
+) -> None:
+    runs = read(f"# Training\n\n{text}\n\n{between}{MODES}", tmp_path)[0]
+    assert [run["mbs"] for run in runs] == [eager, compiled]
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("PP4TP8VPP2", {"pp": 4, "tp": 8, "vpp": 2}),
+        ("TP8PP4EP8", {"tp": 8, "pp": 4, "ep": 8}),
+        ("tp8-pp2-dp4", {"tp": 8, "pp": 2, "dp": 4}),
+        ("DP=4,TP=2", {"dp": 4, "tp": 2}),
+        ("TP-8 PP-2", {"tp": 8, "pp": 2}),
+        ("DP-1", {}),
+        ("Sharded PS DP-2", {}),
+        ("ZeRO-3", {"zero_stage": 3}),
+    ],
+)
+def test_sizes_in_one_word(text: str, sizes: dict[str, int], tmp_path: Path) -> None:
+    assert sizes_in(text) == sizes
+    said = phrases_in(f"We train with {text} on 64 GPUs", 1, "line")
+    assert {one.field: int(one.value or 0) for one in said} == sizes
+
+
+def test_names_of_variants_on_top_are_no_sizes(tmp_path: Path) -> None:
+    table = "| Metric | DP-1 | Sharded PS DP-2 |\n|---|---|---|\n| tokens/s | 10 | 20 |\n"
+    runs = read(f"# Training\n\n{table}| GPUs | 8 | 16 |\n", tmp_path)[0]
+    assert [(run["devices"], run["dp"]) for run in runs] == [(8, None), (16, None)]
+
+
+def test_a_server_of_accelerators_is_a_device() -> None:
+    for name in ("Atlas 800T A3", "Atlas 900 A3 SuperPoD", "Atlas 800T A2"):
+        assert [one.value for one in devices_named(f"trained on {name}", 1)] != []
+        assert not list(sizes_in_text(f"trained on {name}"))
+
+
+def test_what_a_caption_says_in_passing_is_of_its_table(tmp_path: Path) -> None:
+    first = f"**Table 1** FSDP + Float8. 8B model. Full zorply checkpointing.\n\n{TABLE}\n"
+    second = f"**Table 2** FSDP. 70B model. Selective checkpointing.\n\n{TABLE}"
+    [one, other] = read(f"# Training\n\n{first}{second}", tmp_path)[0]
+    assert (one["dtype"], other["dtype"]) == ("fp8", None)
+
+
+def test_a_stage_with_its_name_in_the_cell() -> None:
+    cell = parse_cell("ZeRO-3", column_of("ZeRO"))
+    assert (cell.kind, cell.value) == ("number", 3)
+    assert parse_cell("N-1", column_of("Nodes")).kind == "symbolic"

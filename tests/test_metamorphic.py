@@ -74,7 +74,7 @@ def _errors(documents: Sequence[tuple[str, Lines]], folder: Path) -> dict[str, F
     with open_read(db) as warehouse:
         uris = {Path(uri).name: uri for (uri,) in warehouse.rows("SELECT uri FROM sources")}
         for path, (name, lines) in zip(paths, documents, strict=True):
-            stored = Stored(warehouse, uris[path.name])
+            stored = Stored(warehouse, uris.get(path.name, ""))
             found[name] = {
                 (rule, lines[line - 1].of or 0) for rule, told in stored.errors for line in told
             }

@@ -319,3 +319,12 @@ def test_patterns_of_devices_are_the_same_in_sql(warehouse: Warehouse) -> None:
     for text in texts:
         found = device_of(text)
         assert warehouse.rows(query, [text]) == [(found.name if found else None,)], text
+
+
+def test_a_printed_share_is_not_displaced(tmp_path: Path) -> None:
+    head = "| Model | Device | dtype | GPUs | GBS | Seq len | Recompute | Sec/it | MFU (%) |"
+    rows = [f"| 7B | A100 | bf16 | 8 | 64 | 2048 | full | {end} |" for end in ("5 | 40", "6 | -")]
+    query = """SELECT m.value, m.from_where, m.peak_name, h.value FROM metric_mfu m
+               JOIN metric_hfu h USING (run_id) JOIN runs USING (run_id) ORDER BY line"""
+    [printed, other] = of_markdown(tmp_path, "\n".join([head, f"|{'--|' * 9}", *rows]), query)
+    assert printed == (0.4, "printed", None, pytest.approx(0.4 * 4 / 3)) and other[1] == "computed"

@@ -86,12 +86,12 @@ def measure(raw: str, column: Column) -> Cell:
     if _SPACED.fullmatch(raw):  # `1 536`, with a blank for thousands
         cell = measure(re.sub(r"\s", ",", raw), column)
         return replace(cell, raw=raw, pieces=(["word", raw],))
-    if _SYMBOLIC.match(raw) and not failure_of(raw):
-        return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     named = _NAMED.match(raw) if column.type == "count" else None
     if named and column_of(named[1]) == column:
         cell = measure(named[2], column)
         return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
+    if _SYMBOLIC.match(raw) and not failure_of(raw):
+        return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     amount = _AMOUNT.search(raw) if column.type == "price" else None
     if amount and amount.start():
         cell = measure(amount[0], column)

@@ -97,10 +97,13 @@ def _speed(row: Row) -> float | None:
 
 def _odd(table: Table, first: Row, second: Row) -> bool:
     """Whether the first of two is further from the speed of the table."""
+    one, two = _speed(first), _speed(second)
+    if not (one and two):  # of rows without devices none may have a speed
+        return False
     if "speed" not in table.counted:  # cached: pairs of rows are many
         table.counted["speed"] = median(speed for row in table.rows if (speed := _speed(row)))
-    middle, one, two = table.counted["speed"], _speed(first), _speed(second)
-    return bool(one and two and abs(one - middle) >= abs(two - middle))
+    middle = table.counted["speed"]
+    return bool(abs(one - middle) >= abs(two - middle))
 
 
 def _outliers(rows: Sequence[Row]) -> Iterator[Finding]:

@@ -8,9 +8,12 @@
 -- prints: 3 digits
 CREATE OR REPLACE VIEW metric_hfu AS
 WITH computed AS (
-    SELECT run_id, of_peak * CASE recompute WHEN 'none' THEN 1 WHEN 'full' THEN 4e0 / 3 END AS each,
-        each * tokens_per_s AS value, each * low AS low, each * high AS high
-    FROM utilization
+    SELECT run_id, CASE recompute WHEN 'none' THEN 1 WHEN 'full' THEN 4e0 / 3 END AS times,
+        times * coalesce(m.value, of_peak * tokens_per_s) AS value,
+        times * CASE WHEN m.value IS NULL THEN of_peak * u.low ELSE m.low END AS low,
+        times * CASE WHEN m.value IS NULL THEN of_peak * u.high ELSE m.high END AS high
+    FROM utilization u
+    LEFT JOIN (SELECT run_id, value, low, high FROM measured WHERE metric = 'mfu' AND value BETWEEN 0 AND 1) m USING (run_id)
 )
 SELECT run_id, coalesce(p.value, c.value) AS value, CASE WHEN p.value IS NULL THEN c.low ELSE p.low END AS low,
     CASE WHEN p.value IS NULL THEN c.high ELSE p.high END AS high,
