@@ -97,5 +97,5 @@ def is_condition(word: str) -> bool:
 
 
 def may_be_run(word: str) -> bool:
-    """Whether a side of a comparison has the form of a run: 1.3b_benchmarking:27, or an id."""
+    """Whether a side of a comparison has the form of a run: 001:27, or an id."""
     return bool(_RUN.fullmatch(word))

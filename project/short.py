@@ -1,4 +1,4 @@
-"""Short names of sources for display: the alias of `bench.toml`, `1.3b` of `001_1.3b.md`, the title
+"""Short names of sources for display: the alias of `bench.toml`, `001` of `001_1.3b.md`, the title
 of `001.md`, else the file name (its last parts if it encodes a path: `OWNER__REPO__NAME.md`), else
 the path."""
 
@@ -32,7 +32,7 @@ class Names:
         known = read_settings().aliases if aliases is None else aliases
         self._short = aliased(self._uris, known) if known else {}
         left = sorted(self._uris - self._short.keys())
-        for shorten in (self._words, _last, _stem, _file):
+        for shorten in (self._number, _last, _stem, _file):
             count = Counter(map(shorten, left))
             self._short |= {
                 uri: name
@@ -47,12 +47,12 @@ class Names:
         titles: dict[str, str | None] = dict(warehouse.rows("SELECT uri, title FROM sources"))
         return cls(titles, titles=titles)
 
-    def _words(self, uri: str) -> str:
-        """What a numbered file is about: a number alone says nothing."""
+    def _number(self, uri: str) -> str:
+        """The number of `001_1.3b.md`, the title of `001.md`: its number alone says nothing."""
         stem = re.sub(r"\.(?:md|log|txt|csv)\Z", "", _stem(uri))  # a record: 001_1.3b.md.json
         if stem.isdecimal():
             return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_")
-        found = re.fullmatch(r"0\d{1,3}[_-](\w.*)", stem)
+        found = re.match(r"(0\d{1,3})[_-]", stem)
         return found[1] if found else ""
 
     def short(self, uri: str) -> str:

@@ -140,7 +140,7 @@ def days_headed(shown: Sequence[tuple[str, str]], plan: Budget) -> tuple[tuple[s
 
 
 def place(names: Names, row: Row) -> str:
-    """The location of a row: chronicles-prequel:155."""
+    """The location of a row: 002:155."""
     return f"{names.short(row['uri'])}:{row['line']}"
 
 

@@ -46,7 +46,7 @@ def table_of(
 
 
 def _joined(cells: Sequence[str]) -> str:
-    """Cells as one, in order: tr3m-1B3:44, :45; a common value once."""
+    """Cells as one, in order: 004:44, :45; a common value once."""
     if len(set(cells)) == 1:
         return cells[0]
     joined, last = [], ""

@@ -23,7 +23,7 @@ class Labels:
         return ()
 
     def place(self, row: Row) -> str:
-        """The name of a run by its place: 1.3b_benchmarking:27."""
+        """The name of a run by its place: 001:27."""
         line = f":{row['line']}" if row["line"] else ""
         return self.text.line(f"{self.names.short(row['uri'])}{line}", 120)
 

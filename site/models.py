@@ -140,7 +140,7 @@ def as_html(content: Content, markdown: str, rows: Sequence[Row], root: str = ".
 
 
 def linked(content: Content, html: str, uris: set[str], root: str = "../") -> str:
-    """The HTML with places such as 1.3b_benchmarking:27 linked."""
+    """The HTML with places such as 001:27 linked."""
     names = {str(escape(content.text.line(content.names.short(uri), 200))): uri for uri in uris}
     if not names:
         return html

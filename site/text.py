@@ -88,7 +88,7 @@ class ShownNames(Names):
         return super().short(self._shown.get(uri, uri))
 
     def at(self, uri: str, line: int | None) -> str:
-        """The place of a line: 1.3b_benchmarking:27."""
+        """The place of a line: 001:27."""
         return f"{self.short(uri)}:{line}" if line else self.short(uri)
 
     def system(self, name: str) -> str:

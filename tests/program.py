@@ -22,7 +22,7 @@ from bench.cli import app
 from bench.terminal.messages import exit_code
 
 # A command line of each sort that reads the warehouse.
-READING = ("report", "runs", "show 1.3b_benchmarking:29", "sql 'FROM sources'", "export -o {tmp}")
+READING = ("report", "runs", "show 001:29", "sql 'FROM sources'", "export -o {tmp}")
 # What a shell may set and a test must not depend on.
 QUIET = ("BENCH_DB", "NO_COLOR", "PYTHONHASHSEED", "COLUMNS", "SOURCE_DATE_EPOCH")
 

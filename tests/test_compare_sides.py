@@ -34,11 +34,10 @@ def test_what_two_conditions_name_is_compared(data: Path, folder: Path) -> None:
     found = answer(folder, "compare", *asked)
     assert [round(row["speedup"], 2) for row in found] == TCMALLOC
     assert not any(row["also_differs"] for row in found)
-    [row] = answer(folder, "compare", "check_tcmalloc:31", "check_tcmalloc:20", named)
+    [row] = answer(folder, "compare", "003:31", "003:20", named)
     assert row["also_differs"] is None and row["verdict"] == UNKNOWN
     assert (
-        "The sides differ by LD_PRELOAD."
-        in quick(folder, "compare", "check_tcmalloc:31", "check_tcmalloc:20", named).out
+        "The sides differ by LD_PRELOAD." in quick(folder, "compare", "003:31", "003:20", named).out
     )
     twice = answer(folder, "compare", "nodes = 32", "nodes = 64", named)
     assert [round(row["speedup"], 1) for row in twice] == [2.0, 1.9]

@@ -32,22 +32,22 @@ def test_a_printed_number_leads_to_its_cell(swept: Path) -> None:
 
 
 def test_a_shifted_row_is_told_with_its_finding(swept: Path) -> None:
-    answer = said(swept, "1.3b_benchmarking:29")
+    answer = said(swept, "001:29")
     assert any(one["rule"] == "R9" and one["severity"] == "error" for one in answer["findings"])
     assert answer["sources"][0]["parser_version"] >= 5
-    [cell] = said(swept, "1.3b_benchmarking:29:Sec/it")["matches"]
+    [cell] = said(swept, "001:29:Sec/it")["matches"]
     assert cell["tree"]["place"]["text"] == "20033.7 MiB" and "misfit" in cell["tree"]["note"]
 
 
 def test_a_cell_tells_what_is_made_of_it(swept: Path) -> None:
-    names = {match["tree"]["name"] for match in said(swept, "1.3b_benchmarking:28:58")["matches"]}
+    names = {match["tree"]["name"] for match in said(swept, "001:28:58")["matches"]}
     assert {"step_time", "days", "tokens_per_s", "model_tflops"} <= names
 
 
 def test_a_formula_tells_what_it_counts_and_where_it_is_used(swept: Path) -> None:
     first, *tables_ = said(swept, "f3")["matches"]
     assert "arXiv" in first["tree"]["how"]["source"] or "8b2b055e" in first["tree"]["how"]["source"]
-    assert [match["where"] for match in tables_] == ["chronicles-prequel:32"]
+    assert [match["where"] for match in tables_] == ["002:32"]
     assert "model_tflops" in said(swept, "F7")["matches"][0]["tree"]["note"]
 
 
@@ -81,7 +81,7 @@ def test_paths_need_no_warehouse(root: Path, folder: Path) -> None:
 
 
 def test_a_budget_that_is_asked_for(swept: Path) -> None:
-    [match] = said(swept, "tr3m-1B3:44.days", "--tokens", "100B")["matches"]
+    [match] = said(swept, "004:44.days", "--tokens", "100B")["matches"]
     assert match["tree"]["value"] == pytest.approx(100e9 / (512 * 2048 / 23) / 86_400)
     assert "--tokens" in match["tree"]["inputs"][0]["note"]
 
@@ -101,10 +101,10 @@ def test_a_source_that_is_gone_is_told(root: Path, folder: Path) -> None:
     [
         ("31415.9265", "no source or result contains"),
         ("F77", "no formula 'F77'"),
-        ("1.3b_benchmarking:9999", "has 59 lines"),
-        ("1.3b_benchmarking:29:500", "no cell"),
+        ("001:9999", "has 59 lines"),
+        ("001:29:500", "no cell"),
         ("nothing:3", "no source is called"),
-        ("1.3b_benchmarking:28.day", "no metric 'day'"),
+        ("001:28.day", "no metric 'day'"),
     ],
 )
 def test_what_is_not_there_is_told(swept: Path, what: str, words: str) -> None:

@@ -135,29 +135,24 @@ def evaluated(node: Node) -> float | None:
 
 def test_a_column_of_an_answer_by_its_run(data: Path, folder: Path) -> None:
     tables = str(data / "tables")
-    asked = ("explain", "chronicles-prequel:131.tokens_per_s_normalised", tables)
+    asked = ("explain", "002:131.tokens_per_s_normalised", tables)
     done = quick(folder, *asked, "--table", "002_chronicles-prequel.md:4",
                  "--where", "dp % 4 = 0 and gbs % 32 = 0")  # fmt: skip
     assert done.code == 0 and "24,741" in done.out, done.text
     assert "tokens_per_s x flops_per_token / flops_per_token_of_the_first" in done.out
-    done = quick(folder, "explain", "check_tcmalloc:20.speedup", tables, "--by", "LD_PRELOAD")
+    done = quick(folder, "explain", "003:20.speedup", tables, "--by", "LD_PRELOAD")
     assert "pace_of_the_base / pace" in done.out and "1321.5" in done.out
 
 
 def test_two_sides_by_their_names(data: Path, folder: Path) -> None:
     named = str(data / "tables" / "003_check_tcmalloc.md")
-    done = quick(folder, "explain", "check_tcmalloc:20 / check_tcmalloc:31", named)
+    done = quick(folder, "explain", "003:20 / 003:31", named)
     assert done.code == 0 and "speedup = 1.29521" in done.out, done.text
     done = quick(folder, "explain", "settings like '%tcmalloc%' / settings like 'no LD%'", named)
     assert done.out.count("speedup = ") == 7
     wrong = quick(folder, "explain", "HEAD~1 / HEAD", named)
     told(wrong, 2, "'HEAD' is no run, condition, source or folder", "check out the revision")
-    told(
-        quick(folder, "explain", "check_tcmalloc:20.speed", named),
-        2,
-        "no metric 'speed'",
-        "speedup",
-    )
+    told(quick(folder, "explain", "003:20.speed", named), 2, "no metric 'speed'", "speedup")
 
 
 def test_folders_are_sides(folder: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_device_that_is_stated_stands_where_the_source_is_silent(place: Path) 
     assert rows[1]["device"] == "A100-80GB", "what is stated is never overwritten"
     text = quick(place, "report", "--model", "1.3B").out
     assert "A64FX" in text and "001 (device not stated)" not in text
-    shown = quick(place, "explain", "1.3b_benchmarking:28").out
+    shown = quick(place, "explain", "001:28").out
     assert "tokens/s of a process" in shown
 
 

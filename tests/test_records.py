@@ -103,16 +103,16 @@ def test_pages_from_records_tell_the_same(
     theirs_lines = [line.partition(" Printed days:")[0] for line in theirs_lines]
     other = [line for line in theirs_lines if line not in ours_lines]
     # What a document says beside its runs, and where the files lie.
-    assert all(re.match(r"\| (:-|File|Name|(fugaku_sweep|1.3b_benchmarking|tr3m-1B3) )|Remarks",
+    assert all(re.match(r"\| (:-|File|Name|00[0-4] )|Remarks",
                         line) for line in other), other  # fmt: skip
     assert name == "model" or not other
-    assert quick(folder, "show", "1.3b_benchmarking:29", "records").code == 0
+    assert quick(folder, "show", "001:29", "records").code == 0
 
 
 def test_a_table_comes_back_from_records(records: Path, swept: Path, folder: Path) -> None:
     assert quick(folder, "ingest", "-q", str(records)).code == 0
-    ours = quick(folder, "report", "--table", "1.3b_benchmarking:2").out
-    assert ours == quick(swept, "report", "--table", "1.3b_benchmarking:2").out != ""
+    ours = quick(folder, "report", "--table", "001:2").out
+    assert ours == quick(swept, "report", "--table", "001:2").out != ""
 
 
 def test_a_run_and_its_record_are_one(records: Path, data: Path, folder: Path) -> None:

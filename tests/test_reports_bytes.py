@@ -22,7 +22,7 @@ SEVERAL = """
 import sys
 from pathlib import Path
 from tests.program import quick
-for line in ("runs", "show 1.3b_benchmarking:29", "report --format json"):
+for line in ("runs", "show 001:29", "report --format json"):
     done = quick(Path(sys.argv[1]), *line.split())
     assert done.code == 0 and done.out, done.text
     print(done.out)

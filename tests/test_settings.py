@@ -92,13 +92,13 @@ def test_an_alias_is_the_name_of_a_source(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_number_alone_names_no_source(tmp_path: Path) -> None:
-    """It goes by its words, and where it has none by its title; the number still finds it."""
+    """A file of a number and words goes by its number, of a number by its title; both find it."""
     from bench.project.short import Names
 
     uris = ["a/001_1.3b.md", "a/002.md", "a/003.md", "a/20240501.md"]
     titles = dict.fromkeys(uris, None) | {"a/002.md": "Sweep on `H100`, May"}
     names = Names(uris, {}, titles)
-    assert [names.short(uri) for uri in uris] == ["1.3b", "Sweep_on_H100_May", "003", "20240501"]
+    assert [names.short(uri) for uri in uris] == ["001", "Sweep_on_H100_May", "003", "20240501"]
     rows = (
         "| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it |\n|---|---|---|---|---|---|---|---|\n"
     )

@@ -170,12 +170,10 @@ def test_a_page_says_all_without_the_script(site: Path, pages: dict[str, Read]) 
     model = (site / "models" / "1.3b.html").read_text()
     assert "96.4 days" in model and 'href="../runs/' in model and "<svg" in model
     run = next(
-        page
-        for path, page in pages.items()
-        if path.startswith("runs/") and "tr3m-1B3:44" in page.text
+        page for path, page in pages.items() if path.startswith("runs/") and "004:44" in page.text
     )
     assert "Days to train" in run.text and "tokens_per_step / step_time_s" in run.text
-    assert "sources/tr3m-1b3.html#L44" in "".join(run.hrefs)
+    assert "sources/004.html#L44" in "".join(run.hrefs)
 
 
 def test_a_spike_of_one_step_survives_the_buckets(site: Path) -> None:
