@@ -31,6 +31,15 @@ _SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
 _LONGEST = 300  # characters of a sentence
 _FEWEST = 2
 _ARTICLES = frozenset(("the", "a", "an"))
+# What a site has is not what a run had.
+_INSTALLED = re.compile(
+    r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
+    r"\b(?:total of|in total)\b"
+    r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",
+    re.I,
+)
+# Of the others a sentence may state something else.
+_OTHERS = re.compile(r"\b(?:others?|rest|remaining)\b", re.I)
 # Whoever is named by one of these is no row among others.
 _ALL = frozenset(
     re.findall(
@@ -46,6 +55,7 @@ _ALL = frozenset(
         " authors step steps iteration iterations measurement measurements performance throughput"
         " timings checkpointing recomputation recompute parallelism sharding accumulation attention"
         " weights gradients activations parameters params layers heads vocabulary default defaults"
+        " total average practice principle general addition particular parallel order contrast"
         " following above below network interconnect library version repository project team",
     )
 )
@@ -53,7 +63,13 @@ _ALL = frozenset(
 
 def facts_by_subject(text: str, line: int) -> list[Fact]:
     """The facts of a text that its clauses state of one subject each."""
-    return [fact for one in _SPLIT.split(text) if len(one) <= _LONGEST for fact in _of(one, line)]
+    sentences = (one for one in _SPLIT.split(text) if len(one) <= _LONGEST)
+    return [fact for one in sentences if not is_installed(one) for fact in _of(one, line)]
+
+
+def is_installed(sentence: str) -> bool:
+    """Whether a sentence says what a site has, which is not what a run used."""
+    return bool(_INSTALLED.search(sentence))
 
 
 def without_clauses(text: str, bound: list[Fact]) -> str:
@@ -87,7 +103,7 @@ def _of(sentence: str, line: int) -> list[Fact]:
 
 def _of_one(sentence: str, line: int) -> Iterator[Fact]:
     """What a sentence says of one alone: `Eager uses MBS 1`, `MBS 1 for eager`."""
-    front = ""
+    front, others = "", bool(_OTHERS.search(sentence))
     for clause in _APART.split(sentence):
         before, behind = _BEFORE.match(clause), _BEHIND.search(clause)
         front = _plain(before["name"]) if before else front
@@ -99,7 +115,7 @@ def _of_one(sentence: str, line: int) -> Iterator[Fact]:
         known = device_pattern().search(subject) or frameworks_in(subject) or families_in(clause)
         for fact in _facts(clause, line):
             bound = replace(fact, raw=sentence.strip(), only_named=subject)
-            yield replace(bound, only_there=leads and not known)
+            yield replace(bound, only_there=others or (leads and not known))
 
 
 def _facts(clause: str, line: int) -> Iterator[Fact]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..vocabulary.sizes import find_size
-from .clauses import facts_by_subject, without_subjects
+from .clauses import facts_by_subject, is_installed, without_subjects
 from .context import phrases_in, sizes_in
 from .context_lines import configuration, tells_result
 from .fact import Fact
@@ -55,13 +55,6 @@ _LENT = _OF_A_MODEL | frozenset(
 )
 _NAMES_OF = ("framework", "size", "device")
 _OF_SUMS = frozenset(("fp32", "tf32"))
-# What a site has is not what a run had.
-_INSTALLED = re.compile(
-    r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
-    r"\b(?:total of|in total)\b"
-    r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",
-    re.I,
-)
 _RAN_IN = re.compile(
     r"\b(?:performed|ran|run|runs|trained|done|executed|conducted|measured)\s(?:\w+\s){0,2}(?:in|with|using)\s"
     r"(?:full\s)?(?:fp|tf|float)-?32\b",
@@ -265,7 +258,7 @@ def _of_sentence(text: str, line: int) -> Iterator[Fact]:
         for one in (*set_here, *more)
         if one.field in _LENT and (ran or one.value not in _OF_SUMS)
     ]
-    if _INSTALLED.search(text):
+    if is_installed(text):
         found = [one for one in found if one.field not in ("devices", "nodes", "dp")]
     if len(families_in(text)) > 1:
         found = [one for one in found if one.field not in _OF_A_MODEL]

@@ -17,7 +17,7 @@ _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
 # Quantities that are of time, rates and shares, not settings.
 _RESULT = re.compile(
     r"\b(?:hours?|times?|seconds?|secs?|ms|days?|speed|throughput|rate|change|gain|memory|mem|loss"
-    r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth)\b|%|/\s?s\b",
+    r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth|[kmgt]i?b|bytes?|k?w|k?wh|[mg]hz)\b|%|/\s?s\b",
     re.I,
 )
 _STATED = re.compile(r"(?=.*\d)(?!.*\d\.\d).{1,30}")  # whole numbers, among few words

@@ -67,7 +67,8 @@ def test_days_are_not_pooled(tmp_path: Path) -> None:
     table(tmp_path / "sweep.md", rows)
     done = quick(tmp_path, "predict", "sweep.md", "--mbs", "2", "--format", "json")
     [row] = json.loads(done.out)
-    assert row["step_time_s"] == pytest.approx(15.0, rel=0.03) and row["step_time_high"] < 20.0
+    # From the other runs of its day, without its own measurement.
+    assert row["step_time_s"] == pytest.approx(15.0, rel=0.05) and row["step_time_high"] < 20.0
     said = quick(tmp_path, "predict", "sweep.md", "--mbs", "2", "--format", "md").out
     assert "Measured: 15.00 s/it (sweep:12). The prediction does not use it." in said, said
 
