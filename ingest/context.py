@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 from ..vocabulary.fields import fields as run_fields
@@ -159,17 +161,27 @@ def _stated_by_phrases(text: str) -> tuple[tuple[str, str], ...]:
         if not (phrase["field"] in _COUNTED and in_series(text, match.end()))
         if not (phrase["field"] in INTEGERS and is_measure(text, match.end()))
     ] + [*named_numbers(text), *glued_in(text)]
+    denied = set(_denied(found))
     values: dict[str, set[str]] = {}
-    for place, (name, span, value) in enumerate(found):
-        rivals = [(s, v) for other, (n, s, v) in enumerate(found) if n == name and other != place]
-        covered = any(
-            s[0] < span[1] and span[0] < s[1] and v != value and _denies(v, value)
-            for s, v in rivals
-        )
-        if not covered:
+    for place, (name, _, value) in enumerate(found):
+        if place not in denied:
             plain = value.replace(",", "") if name in INTEGERS else value
             values.setdefault(name, set()).add(plain)
     return tuple((name, given.pop()) for name, given in values.items() if len(given) == 1)
+
+
+def _denied(found: Sequence[tuple[str, tuple[int, int], str]]) -> Iterator[int]:
+    """The places of the values that another one of the field, which overlaps, denies."""
+    order = sorted(range(len(found)), key=lambda place: (found[place][0], *found[place][1]))
+    for at, place in enumerate(order):
+        name, (_, end), value = found[place]
+        for other in islice(order, at + 1, None):
+            if found[other][0] != name or found[other][1][0] >= end:
+                break
+            if _denies(found[other][2], value):
+                yield place
+            if _denies(value, found[other][2]):
+                yield other
 
 
 def _assigned(text: str, line: int, scope: str) -> list[Fact]:

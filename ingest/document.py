@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import chain
+from operator import is_not
 
 from ..vocabulary.headings import LONGEST
 from .clauses import facts_by_subject, without_subjects
@@ -42,7 +44,7 @@ from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
 from .said_batches import SaidBatches
-from .sections import Document, FoundTable, Quote, Section, is_general, struck
+from .sections import MOST, Document, FoundTable, Quote, Section, is_general, struck
 from .spanned import one_run_a_row
 from .stated_units import as_stated
 from .subjects import of_subject
@@ -82,6 +84,8 @@ class _Reader:
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.announced = False  # the paragraph before this one announced settings
         self.of_size: float | None = None  # of the model whose settings are being listed
+        self.lent: list[tuple[Fact, ...]] = []  # by the sections, for the last line
+        self.reaching: tuple[Fact, ...] = ()
         self.batches = SaidBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
@@ -168,7 +172,7 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         if len(line.text) > LONGEST:
-            self.document.quotes.append(Quote(line, tuple(self._facts())))
+            self.document.quotes.append(Quote(line, self._facts()))
             self.lead = []
             return
         if not line.code and is_quotation(line.text):
@@ -213,7 +217,7 @@ class _Reader:
         self.stated_since_table |= bool(facts or formula)
         if formula and not self.formula_first:
             self.formula_first = not self.sections[-1].computed_by(formula)
-        self.document.quotes.append(Quote(line, tuple(self._facts())))
+        self.document.quotes.append(Quote(line, self._facts()))
         self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
 
@@ -221,7 +225,7 @@ class _Reader:
         """What is quoted was said by others, or of other runs: it is no fact of these."""
         self._end_paragraph()
         self.lead = []
-        self.document.quotes.append(Quote(line, tuple(self._facts())))
+        self.document.quotes.append(Quote(line, self._facts()))
         self.document.state(line, [], [], self.sections[-1].heading)
 
     def _withdraw(self, line: TextLine) -> None:
@@ -258,12 +262,10 @@ class _Reader:
         )
         if facts and reaches_back(line.text):
             for found in self.previous:
-                found.facts[:0] = [
-                    replace(fact, scope="document", of_all_rows=True) for fact in facts
-                ]
+                found.lend([replace(one, scope="document", of_all_rows=True) for one in facts])
         if read.configuration and (everywhere or is_told(line.text)):
             for found in section.tables:
-                found.facts[:0] = facts
+                found.lend(facts)
 
     def _lend_to_all(self, line: TextLine) -> None:
         """What a sentence says of all experiments holds for the section, whatever others say."""
@@ -271,7 +273,7 @@ class _Reader:
         section, devices = self.sections[-1], device_of_all(line.text, line.line)
         section.facts += [replace(one, of_all_rows=True) for one in [*said_once(facts), *devices]]
         for found in section.tables:
-            found.facts[:0] = devices
+            found.lend(devices)
 
     def _table(self, table: Table) -> None:
         number, given, settings = None, table, list[Fact]()
@@ -324,8 +326,13 @@ class _Reader:
         same = above and sorted(above[-1].table.header.cells) == sorted(table.header.cells)
         return above[-1] if same and not self.stated_since_table else None
 
-    def _facts(self) -> list[Fact]:
-        return [fact for section in self.sections for fact in section.lends()]
+    def _facts(self) -> tuple[Fact, ...]:
+        """What reaches the next line: the same tuple until that changes, as every line keeps it."""
+        lent = [section.lends() for section in self.sections]
+        if len(lent) != len(self.lent) or any(map(is_not, lent, self.lent)):
+            self.lent, facts = lent, tuple(chain.from_iterable(lent))
+            self.reaching = facts if len(facts) <= MOST else ()
+        return self.reaching
 
 
 def _level(section: Section) -> int:

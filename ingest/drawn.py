@@ -20,6 +20,7 @@ _WIDEST = 100  # columns that one cell of HTML may span
 _GRID = re.compile(r"^\s*\+(?:[-=]++\+)++\s*$")
 _SIMPLE = re.compile(r"^\s*=++(?: ++=++)++\s*$")
 _ITEM = re.compile(r"^\s*\*\s+-\s*(.*)$")
+_FURTHER = re.compile(r"^\s+-(?:\s|$)")
 _FEWEST = 2  # cells of a row
 _TABULAR = re.compile(r"\\begin\{(tabularx?\*?|longtable)\}")
 _RULES = re.compile(
@@ -72,8 +73,9 @@ def _table(rows: Sequence[TableRow], headers: int, end: int) -> Table | None:
 class _Cells(HTMLParser):
     """The rows of one HTML table; what spans rows or columns stands in each."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         super().__init__()
+        self.left = most  # cells that may follow: spans of spans fill a memory in a few bytes
         self.rows: list[tuple[int, list[str]]] = []
         self.lines: list[list[int]] = []  # of the cells of each row
         self._line = 0
@@ -125,8 +127,7 @@ class _Cells(HTMLParser):
         for _ in range(self._span[0]):
             if self._span[1] > 1:
                 self._spans[len(cells)] = self._span[1] - 1, text
-            cells.append(text)
-            self.lines[-1].append(self._line)
+            self._add(text, self._line)
 
     def _below(self) -> None:
         """Cells that reach down from above, where it is their turn."""
@@ -135,8 +136,13 @@ class _Cells(HTMLParser):
             count, text = left
             if count > 1:
                 self._spans[len(cells)] = count - 1, text
-            cells.append(text)
-            self.lines[-1].append(self.rows[-1][0])
+            self._add(text, self.rows[-1][0])
+
+    def _add(self, text: str, line: int) -> None:
+        self.left -= 1
+        if self.left >= 0:
+            self.rows[-1][1].append(text)
+            self.lines[-1].append(line)
 
 
 def _count(text: str | None) -> int:
@@ -146,11 +152,15 @@ def _count(text: str | None) -> int:
 def _html(lines: Sequence[str], at: int) -> Table | None:
     span = lines[at : at + _LONGEST]
     end = next((n for n, line in enumerate(span) if "</table" in line.lower()), None)
-    if end is None:
+    # What holds another lays out a page: the inner one is read, in its turn.
+    if end is None or any("<table" in line.lower() for line in span[1:end]):
         return None
-    reader = _Cells()
-    reader.feed("\n".join(span[: end + 1]))
+    text = "\n".join(span[: end + 1])
+    reader = _Cells(len(text))
+    reader.feed(text)
     reader.finish()
+    if reader.left < 0:  # more cells than characters
+        return None
     rows = [
         TableRow(at + line, tuple(cells), tuple(at + one for one in lines))
         for (line, cells), lines in zip(reader.rows, reader.lines, strict=True)
@@ -215,6 +225,9 @@ def _simple(lines: Sequence[str], at: int) -> Table | None:
 def _list_table(lines: Sequence[str], at: int) -> Table | None:
     """A list-table of reStructuredText or MyST: `* - ` begins a row, `- ` each further cell."""
     indent = lines[at].index("*")
+    above = next((lines[n] for n in range(at - 1, -1, -1) if lines[n].strip()), "")
+    if _ITEM.match(above) or _FURTHER.match(above):  # of a list that is no table
+        return None
     rows: list[tuple[int, list[str]]] = []
     blank = end = 0
     for place in range(at, min(len(lines), at + _LONGEST)):
@@ -244,7 +257,7 @@ def _joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _latex(lines: Sequence[str], at: int) -> Table | None:
     span = lines[at : at + _LONGEST]
     end = next((n for n, line in enumerate(span) if r"\end{" in line and _ends(line)), None)
-    if end is None:
+    if end is None or any(map(_TABULAR.search, span[1:end])):  # the inner one is read
         return None
     rule = _above_rule(span[1:end], at + 2)
     rows = list(_latex_rows(span[1:end], at + 2, rule))

@@ -20,6 +20,8 @@ _GENERAL = re.compile(
     re.I,
 )
 _OTHER = "other"  # the scope of what can only contradict
+# Facts that reach a line: the documents at hand have 46 at most, and each line below carries them.
+MOST = 300
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 
 
@@ -43,9 +45,20 @@ class Section:
     apart: bool = False  # of one model or run: what it says is of the tables in it alone
     withdrawn: TextLine | None = None  # the line that takes back what it holds
     tables: list[FoundTable] = field(default_factory=list)
+    _lent: tuple[tuple[int, ...], tuple[Fact, ...]] | None = None
 
-    def lends(self) -> list[Fact]:
-        """What it states, weakest first."""
+    def lends(self) -> tuple[Fact, ...]:
+        """What it states, weakest first; the same tuple until it states more.
+
+        Of a section that states more than any text of runs nothing is lent.
+        """
+        kept = (self.facts, self.prose, self.said, self.others, self.opening)
+        counts = tuple(map(len, kept))
+        if self._lent is None or self._lent[0] != counts:
+            self._lent = counts, () if sum(counts) > MOST else tuple(self._weakest_first())
+        return self._lent[1]
+
+    def _weakest_first(self) -> list[Fact]:
         if self.aside:
             return self.facts
         opening = agreed(self.opening)
@@ -114,6 +127,11 @@ class FoundTable:
         if len(values) == 1 and (batch := values.pop()) < least:
             line = self.batches[-1][1]
             self.facts.insert(0, Fact("mbs", str(batch), line.text.strip(), line.line, "line"))
+
+    def lend(self, facts: Sequence[Fact]) -> None:
+        """Take what is said of all tables, weaker than what reaches it already."""
+        if len(self.facts) <= MOST:
+            self.facts[:0] = facts
 
     def told_below(self, facts: list[Fact]) -> None:
         """Take what stands below: less than what stands right above, more than all the rest."""

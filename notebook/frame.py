@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..site.single import fragment
 from ..terminal.layouts import human
+from ..vocabulary.printable import visible
 
 LONGEST = 200  # maximum characters of a cell
 
@@ -30,12 +31,12 @@ class Frame(pd.DataFrame):
 
 
 def shown_html(frame: pd.DataFrame, above: str = "", below: str = "") -> str:
-    """A frame as an HTML table with lines above and below it."""
+    """A frame as an HTML table with lines above and below it; no text of it turns another."""
     heads = [str(name) for name in frame.columns]
     series = [frame.iloc[:, at] for at in range(len(heads))]
     numbers = [pd.api.types.is_numeric_dtype(one) and one.dtype != bool for one in series]
     columns = [[_text(value) for value in one.array] for one in series]
-    return fragment(heads, list(zip(*columns, strict=True)), numbers, above, below)
+    return visible(fragment(heads, list(zip(*columns, strict=True)), numbers, above, below))
 
 
 def _text(value: Any) -> str:  # Any: a cell of any type

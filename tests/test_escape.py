@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from bench.notebook.frame import Frame
 from bench.reports.escape import (
     FILTERS,
     csv_cell,
@@ -305,3 +306,10 @@ def test_json_comes_back_and_moves_nothing(text: str) -> None:
     made = json_text({text: [text]}, indent=1)
     assert json.loads(made) == {text: [text]}
     assert logged(made) == made
+
+
+def test_a_notebook_shows_no_character_that_moves_or_turns_text() -> None:
+    text = "A100\x1b[2J\u202e\u2066<b>"
+    shown = Frame({"device": [text], text: [1]})._repr_html_()
+    assert not any(one in shown for one in "\x1b\u202e\u2066") and "<b>" not in shown
+    assert "\\u202e" in shown

@@ -12,6 +12,7 @@ import pytest
 
 from bench.explain import ask
 from bench.ingest import context, number_names
+from bench.ingest.document import read_document
 from bench.launch import reading
 from bench.reports import escape, regions
 from bench.vocabulary import heading_units, headings, settings
@@ -52,6 +53,39 @@ REPEATS = (
 )
 FRONTS = ("", "a", "[", "(", "a=", 'a="', '"a=', "with ", "no ", " ", "model: ", "1 ", "- ", "#")
 ENDS = ("", "!", "\nx", ";", "\x00")
+
+
+SPANS = "<td colspan=100 rowspan=100>7B" * 100
+DOCUMENTS: dict[str, Callable[[int], str]] = {
+    "sentences of subjects": lambda n: "# T\n" + "".join(
+        f"Eager{at} uses MBS {at}, and flash uses MBS {at + 1}.\n\n" for at in range(n // 2)),
+    "settings": lambda n: "# T\n" + "".join(f"- TP: {at}\n" for at in range(n)),
+    "small tables": lambda n: "Model,TP,TFLOPs\n7B,4,100\n\n" * (n // 3),
+    "one paragraph": lambda n: "# T\n" + "we use TP 4 and PP 2, batch size 8\n" * n,
+    "tables in tables": lambda n: "<table><tr><td>\n" * n + "</td></tr></table>\n" * n,
+    "lists of one cell": lambda n: "* - a\n" * n,
+    "tables that end once": lambda n: "\\begin{tabular}{l}\n" * n + "\\end{tabular}\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_takes_time_as_its_lines(name: str) -> None:
+    short, long = DOCUMENTS[name](400), DOCUMENTS[name](1600)
+    read_document(short)
+    ratio = min(used(read_document, long) for _ in range(2)) / used(read_document, short)
+    assert ratio < 8, ratio  # linear is 4
+
+
+def test_every_line_of_a_document_does_not_keep_all_that_is_stated() -> None:
+    text = "# T\n" + "".join(f"- TP: {at}\n" for at in range(2000))
+    kept = {id(one.facts): len(one.facts) for one in read_document(text).quotes}
+    assert sum(kept.values()) < 60_000
+
+
+def test_spans_make_no_more_cells_than_characters() -> None:
+    """3 KB of cells that span 100 columns and 100 rows were a million cells."""
+    found = read_document(f"<table><tr>{SPANS}\n{'<tr>' * 100}\n</table>\n").tables
+    assert sum(len(row.cells) for one in found for row in one.table.rows) < 4000
 
 
 @pytest.mark.parametrize("name", ENTRIES)
