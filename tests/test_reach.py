@@ -116,7 +116,8 @@ def test_an_answer_is_compared_with_the_run_it_starts_from(tmp_path: Path) -> No
 def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:
     rows = [_row(20.0 + 4 / mbs, mbs) for mbs in (1, 2, 4, 8)]
     table(tmp_path / "sweep.md", rows, "bf16, ZeRO stage 1, full activation recomputation")
-    row = _told(tmp_path, "--dtype", "bf16", "--zero-stage", "1", "--cp", "1")
+    # Between others, since a prediction does not know the measurement of its own configuration.
+    row = _told(tmp_path, "--dtype", "bf16", "--zero-stage", "1", "--cp", "1", "--mbs", "2")
     assert row["beyond"] == "configuration" and row["outside_text"] is None, row
 
 
@@ -186,7 +187,8 @@ def test_a_machine_that_was_slow_between_fast_days_may_be_so_again(tmp_path: Pat
     rows = [_row(time, day=day) for day, time in days.items()]
     table(tmp_path / "sweep.md", [*rows, *(_row(125.0 + mbs, mbs, day="05-27") for mbs in (1, 4))])
     row = _told(tmp_path, "--mbs", "2")
-    assert row["step_time_s"] == pytest.approx(125, rel=0.05) and row["step_time_high"] >= 225
+    # From two runs of its fast day: its own measurements are not used.
+    assert row["step_time_s"] == pytest.approx(125, rel=0.1) and row["step_time_high"] >= 225
     assert row["step_time_low"] > 100, "nothing was ever twice as fast"
     beside = _told(tmp_path, "--mbs", "4")
     assert beside["step_time_high"] > 1.7 * beside["step_time_s"]

@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date, time
 from decimal import Decimal
 
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # Zero-width, yet no format characters: grapheme joiner, Hangul and Khmer fillers.
 INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 # Commands to hosts of jobs within a log: a line `::error::`, and `##[error]` anywhere.
