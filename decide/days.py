@@ -116,8 +116,12 @@ def days(
 
 def _stated(found: Sequence[Row]) -> list[tuple[str, Budget]]:
     """The models that have a budget of their own, each with it."""
-    pairs = {(row["size"] or row["model"] or "", row["budget"]) for row in found}
-    return sorted((pair for pair in pairs if not pair[1].is_unit), key=lambda pair: pair[0])
+    pairs = {
+        (row["size"] or row["model"] or "", row["budget"]): None
+        for row in sorted(found, key=lambda row: row["params_b"] or 0.0)
+        if not row["budget"].is_unit
+    }
+    return list(pairs)
 
 
 def _rampable(rows: Rows, plan: Plan) -> Rows:
