@@ -48,7 +48,10 @@ class Plan:
     def of(self, row: Row) -> Plan:
         """The plan of the model of a row."""
         own = self.by_model.get(row["params_b"])
-        return self if own is None or not own.speed(row) else replace(self, budget=own)
+        # Of two units that of all counts: it heads the column.
+        if own is None or not own.speed(row) or (own.is_unit and self.budget.is_unit):
+            return self
+        return replace(self, budget=own)
 
 
 def days(
