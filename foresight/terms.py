@@ -41,7 +41,7 @@ def _ideal(one: Setting) -> float:
 
 
 def _wide_peak(one: Setting) -> float:
-    return (one.peak or 1e14) / one.narrow
+    return one.peak / one.narrow if one.peak else 1e14
 
 
 def _exposed(time: float, one: Setting) -> float:
