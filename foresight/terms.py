@@ -216,6 +216,7 @@ _SHAPES = (
 
 
 def states(one: Setting) -> float:
+    """GB of weights, gradients and optimizer states of a device."""
     if one.adapters:
         return 2 * one.params / (one.tp * one.pp) / 1e9
     # Experts are split by EP too, which divides their replicas.
