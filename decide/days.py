@@ -48,7 +48,10 @@ class Plan:
     def of(self, row: Row) -> Plan:
         """The plan of the model of a row."""
         own = self.by_model.get(row["params_b"])
-        return self if own is None or not own.speed(row) else replace(self, budget=own)
+        # Of two units that of all counts: it heads the column.
+        if own is None or not own.speed(row) or (own.is_unit and self.budget.is_unit):
+            return self
+        return replace(self, budget=own)
 
 
 def days(
@@ -116,8 +119,12 @@ def days(
 
 def _stated(found: Sequence[Row]) -> list[tuple[str, Budget]]:
     """The models that have a budget of their own, each with it."""
-    pairs = {(row["size"] or row["model"] or "", row["budget"]) for row in found}
-    return sorted((pair for pair in pairs if not pair[1].is_unit), key=lambda pair: pair[0])
+    pairs = {
+        (row["size"] or row["model"] or "", row["budget"]): None
+        for row in sorted(found, key=lambda row: row["params_b"] or 0.0)
+        if not row["budget"].is_unit
+    }
+    return list(pairs)
 
 
 def _rampable(rows: Rows, plan: Plan) -> Rows:

@@ -19,6 +19,8 @@ from .selection import select
 FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")
 # What tells runs apart that end alike.
 _CONFIGURED = ("size", "model", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs")
+# Two rows that state another of these are no copies; one of them alone is no sign of one.
+_BESIDE = ("device", "dtype", "seq_len", "zero_stage", "recompute")
 _FINE = ("ok", "not_run")
 # What differs between two prints of one cause: numbers, addresses, places, the job.
 _PLACE = re.compile(r"^job \S+: |\(\S+:\d+\)|0x[0-9a-fA-F]+|(?:/[\w.@+=-]+){2,}|[\w./-]+:\d+")
@@ -92,7 +94,8 @@ def _identity(row: Row) -> tuple[Any, ...] | None:
         times = (row["began"], row["ended"])
         return (row["status"], reason, times, stated) if row["known_from"] == "log" else None
     known = sum(value is not None for value in stated)
-    return (row["status"], reason, stated) if row["origin"] == "row" and known > 3 else None
+    beside = tuple(row[name] for name in _BESIDE)
+    return (row["status"], reason, stated, beside) if row["origin"] == "row" and known > 3 else None
 
 
 def cause(status: str, reason: str | None) -> str | None:

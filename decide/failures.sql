@@ -2,7 +2,7 @@
 -- fail and no log tells of.
 SELECT s.run_id AS run, s.uri, s.origin, coalesce(s.status_line, s.line) AS line, s.status, s.status_reason AS reason,
     s.size, s.model, coalesce(s.device, s.uri) AS system, s.nodes, coalesce(s.devices, s.world_size) AS device_count,
-    s.dp, s.tp, s.pp, s.cp, s.mbs, s.gbs, s.n, NULL AS job_id, NULL::TIMESTAMP AS job_began, NULL::TIMESTAMP AS job_ended
+    s.dp, s.tp, s.pp, s.cp, s.mbs, s.gbs, s.device, s.dtype, s.seq_len, s.zero_stage, s.recompute, s.n, NULL AS job_id, NULL::TIMESTAMP AS job_began, NULL::TIMESTAMP AS job_ended
 FROM selected s WHERE s.kind = 'measured' AND s.origin <> 'quote'
 UNION ALL BY NAME
 SELECT NULL AS run, j.uri, 'job' AS origin, j.line, j.status, concat_ws(', ', j.state, nullif(j.reason, '')) AS reason, nullif(j.reason, '') AS why,

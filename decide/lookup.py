@@ -36,8 +36,10 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
 def _meant(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) -> list[str]:
     """The uris that a name may mean; a short name that is printed means its source."""
     found = matching(uris, name, whole)
-    if len(found) == 1:
+    file = found[0].rsplit("/", 1)[-1] if len(found) == 1 else ""
+    if file and name in (found[0], file, file.rsplit(".", 1)[0]):
         return found
+    # Before parts of names: `Notes:7` is printed for 001.md, whatever begins with it.
     short = Names.of(warehouse).short
     return [uri for uri in uris if short(uri) == name] or found
 

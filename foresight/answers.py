@@ -123,8 +123,8 @@ def predicted(
         made = [with_sizes(base, wanted)]
     measured = start.measured(made)
     alike = [row for row in measured if not every and split_of(row) == split_of(made[0])]
-    start, blind = _without(start, alike)
-    found, predictor = start.rated(made), start.predictor
+    start, found, blind = _without(start, alike, made)
+    predictor = start.predictor
     kept, left = start.ranked(found, measured) if every else (found, [])
     fronts = cost_fronts(kept, far_apart(kept), start.plan) if every else []
     facts: dict[str, Any] = {
@@ -141,20 +141,24 @@ def predicted(
     return Decision("predict", tuple(kept), tuple(left), facts)
 
 
-def _without(start: Start, alike: Sequence[Row]) -> tuple[Start, bool]:
-    """A basis that does not know the runs of what is asked for: a prediction that rests on the
-    measurement would only hand it back. False where too few runs are left without them."""
+def _without(
+    start: Start, alike: Sequence[Row], made: Sequence[Row]
+) -> tuple[Start, list[dict[str, Any]], bool]:
+    """A basis that does not know the runs of what is asked for, and the predictions from it: from
+    the measurement itself they would only hand it back. False where no runs are left without them
+    that tell anything of it."""
     if not alike:
-        return start, False
+        return start, start.rated(made), False
     runs = {row["run"] for row in alike}
     kept = [row for row in start.known.kept if row["run"] not in runs]
-    try:
-        predictor = trained(kept, start.known.left_out, system_of(start.base))
-    except BenchError:
-        return start, False
     # A machine that was not steady stays so, whatever the prediction rests on.
     jobs = (start.predictor.rows, start.predictor.pace.settings)
-    return replace(start, predictor=replace(predictor, jobs=jobs)), True
+    try:
+        predictor = trained(kept, start.known.left_out, system_of(start.base))
+        blind = replace(start, predictor=replace(predictor, jobs=jobs))
+        return blind, blind.rated(made), True
+    except BenchError:  # too few runs, or all of them far smaller
+        return start, start.rated(made), False
 
 
 def _change(row: Row) -> dict[str, Any] | None:

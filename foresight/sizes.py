@@ -116,6 +116,8 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
         peak = device.peak.get(request["dtype"]) if device else None
         made["peak_tflops"], made["dtype_printed"], made["recipe"] = peak, None, None
         made["peak_name"] = f"{device.name} {request['dtype']}" if device and peak else None
+    elif base["peak_tflops"] is None and base["mfu_from"] == "printed":
+        made |= _peak(base)
     made |= dict.fromkeys(_MEASURED)
     made |= {
         "devices": devices, "device_count": devices, "world_size": devices, "gbs": batch,
@@ -132,6 +134,19 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
             "flops_per_token": 6.0 * params, "size": f"{params / 1e9:.3g}B", "model": None,
         }  # fmt: skip
     return made
+
+
+def _peak(base: Row) -> dict[str, Any]:
+    """The peak of the device of a run that shows none, as its MFU is printed."""
+    device = device_of(base["device"]) if base["device"] else None
+    if device is None or (device.family == "A64FX" and not base["dtype"]):
+        return {}
+    formats = (base["dtype"],) if base["dtype"] else ("bf16", "fp16")
+    peaks = [device.peak[name] for name in formats if name in device.peak]
+    if not peaks:
+        return {}
+    name = f"{device.name} {base['dtype'] or 'fp16/bf16'}"
+    return {"peak_tflops": max(peaks), "peak_name": name, "peak_assumed": not base["dtype"]}
 
 
 def _parameters(row: Row) -> float | None:

@@ -41,7 +41,7 @@ def _ideal(one: Setting) -> float:
 
 
 def _wide_peak(one: Setting) -> float:
-    return (one.peak or 1e14) / one.narrow
+    return one.peak / one.narrow if one.peak else 1e14
 
 
 def _exposed(time: float, one: Setting) -> float:
@@ -216,6 +216,7 @@ _SHAPES = (
 
 
 def states(one: Setting) -> float:
+    """GB of weights, gradients and optimizer states of a device."""
     if one.adapters:
         return 2 * one.params / (one.tp * one.pp) / 1e9
     # Experts are split by EP too, which divides their replicas.

@@ -39,7 +39,7 @@ def with_settings_apart(table: Table) -> Table:
     """The table with a column for each setting; the same one where no heading lists several.
 
     A heading counts where all its names are settings that no other column states, and where most
-    cells with a number hold a number, or none stated, for each; what others hold is not known.
+    cells with a number hold a number, or none stated, for each; others stay as they are printed.
     """
     known = {column.name for column in columns_of(table.header.cells) if column}
     found = {
@@ -86,8 +86,31 @@ def _joined(table: Table, at: int, heading: str, known: set[str]) -> _Joined | N
         for inner in dict.fromkeys((sign, *_SIGNS)):
             parts = [_parts(cell, inner, len(names)) for cell in cells]
             if 2 * sum(1 for one in parts if one and any(one)) > len(parts) - parts.count(nothing):
-                return _Joined(names, tuple(nothing if one is None else one for one in parts))
+                return _kept(names, parts, heading, cells)
     return None
+
+
+def _kept(
+    names: tuple[str, ...],
+    parts: Sequence[tuple[str, ...] | None],
+    heading: str,
+    cells: Sequence[str],
+) -> _Joined:
+    """The parts of each cell; where one has none, what it says stays under the old heading."""
+    nothing = ("",) * len(names)
+    stated = [nothing if one is None else one for one in parts]
+    rest = [
+        "" if any(one) or _is_empty(cell) else cell for one, cell in zip(stated, cells, strict=True)
+    ]
+    if not any(rest):
+        return _Joined(names, tuple(stated))
+    each = ((*one, text) for one, text in zip(stated, rest, strict=True))
+    return _Joined((*names, heading), tuple(each))
+
+
+def _is_empty(cell: str) -> bool:
+    text = _MARKUP.sub("", _NONE.sub("na", cell))
+    return all(part in _NOT_STATED for part in re.split(r"[\s()\[\]{}/,:;|×x&+]+", text.lower()))
 
 
 def _names(heading: str, sign: str, known: set[str]) -> tuple[str, ...]:

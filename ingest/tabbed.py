@@ -10,7 +10,7 @@ from .grid import Table, TableRow
 
 _FEWEST = 3  # cells of a row
 _LEAST = 2  # cells of a row, and rows, of names and values
-_LONGEST = 100  # lines of these
+_SEEN = 100  # lines that decide whether a block is of these, however long it is
 
 
 def tabbed_table(lines: Sequence[str], at: int) -> Table | None:
@@ -30,13 +30,23 @@ def tabbed_table(lines: Sequence[str], at: int) -> Table | None:
 
 def _rectangle(lines: Sequence[str], at: int, headings: tuple[str, ...]) -> Table | None:
     """Several lines of as many cells: names and values, which are no sentences."""
-    block = [_cells(line) for line in takewhile(str.strip, lines[at : at + _LONGEST])]
-    if len(block) <= _LEAST or {len(cells) for cells in block} != {len(headings)}:
+    if len(headings) < _LEAST or not all(headings):
         return None
-    if len(headings) < _LEAST or not all(all(cells) for cells in block):
+    seen = 0
+    for line in takewhile(str.strip, lines[at : at + _SEEN]):
+        if not _fits(_cells(line), headings):
+            return None
+        seen += 1
+    if seen <= _LEAST:
         return None
-    rows = tuple(TableRow(at + n, cells) for n, cells in enumerate(block[1:], 2))
-    return Table(TableRow(at + 1, headings), None, ("none",) * len(headings), rows)
+    below = ((place, _cells(lines[place])) for place in range(at + 1, len(lines)))
+    rows = takewhile(lambda one: _fits(one[1], headings), below)
+    found = tuple(TableRow(place + 1, cells) for place, cells in rows)
+    return Table(TableRow(at + 1, headings), None, ("none",) * len(headings), found)
+
+
+def _fits(cells: Sequence[str], headings: Sequence[str]) -> bool:
+    return len(cells) == len(headings) and all(cells)
 
 
 def _cells(line: str) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-_TEXTS = 1 << 13  # of a large document, and of the next ones that repeat it
-_LONGEST = 500  # characters: what is kept stays below some megabytes, whatever a document holds
+_TEXTS = 1 << 10  # the scopes of a line follow one another
+_LONGEST = 500  # characters: of texts of nothing but sizes some 15 MB of results are kept
 
 
 def cached(read: Callable[[str], Result]) -> Callable[[str], Result]:

@@ -32,13 +32,17 @@ class Names:
         known = read_settings().aliases if aliases is None else aliases
         self._short = aliased(self._uris, known) if known else {}
         left = sorted(self._uris - self._short.keys())
+        # What another file is called is no name of a numbered one.
+        called = {name for uri in left for name in (_last(uri), _stem(uri), _file(uri))}
+        taken = {*known.values(), *called}
         for shorten in (self._number, _last, _stem, _file):
             count = Counter(map(shorten, left))
             self._short |= {
                 uri: name
                 for uri in left
-                if (name := shorten(uri)) and count[name] == 1 and name not in known.values()
+                if (name := shorten(uri)) and count[name] == 1 and name not in taken
             }
+            taken = set(known.values())
             left = [uri for uri in left if uri not in self._short]
 
     @classmethod
@@ -51,7 +55,7 @@ class Names:
         """The number of `001_1.3b.md`, the title of `001.md`: its number alone says nothing."""
         stem = re.sub(r"\.(?:md|log|txt|csv)\Z", "", _stem(uri))  # a record: 001_1.3b.md.json
         if stem.isdecimal():
-            return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_")
+            return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_.-")
         found = re.match(r"(0\d{1,3})[_-]", stem)
         return found[1] if found else ""
 

@@ -111,3 +111,24 @@ def test_each_model_has_its_own_budget_and_explain_the_same(swept: Path) -> None
         said = quick(swept, "explain", f"{place}.days", "--format", "json").out
         tree = json.loads(said)["matches"][0]["tree"]
         assert tree["value"] == pytest.approx(row["days"])
+
+
+def test_days_of_a_toy_beside_a_model_are_of_one_unit(tmp_path: Path) -> None:
+    """Those of a toy alone are per 1B tokens, but one heading is for all rows."""
+    head = "| GPUs | TP | PP | MBS | GBS | tokens/s/GPU |\n|" + "---|" * 6 + "\n"
+    for name, size in (("a", "7B"), ("b", "0.005B")):
+        text = f"# Training Llama {size} on A100\n\n{head}| 8 | 1 | 1 | 4 | 128 | 2000 |\n"
+        (tmp_path / f"{name}.md").write_text(text)
+    rows = json.loads(quick(tmp_path, "days", ".", "--format", "json").out)
+    assert len(rows) == 2 and {row["budget_tokens"] for row in rows} == {UNIT}
+    assert rows[0]["days"] == rows[1]["days"]
+
+
+def test_budgets_are_listed_by_size(tmp_path: Path) -> None:
+    head = "| GPUs | TP | PP | MBS | GBS | tokens/s/GPU |\n|" + "---|" * 6 + "\n"
+    for size, tokens in (("13B", "1T"), ("7B", "300B"), ("175B", "")):
+        plan = f"Llama {size} on A100, trained for {tokens} tokens.\n\n" if tokens else ""
+        text = f"# Training Llama {size} on A100\n\n{plan}{head}| 8 | 1 | 1 | 4 | 128 | 100 |\n"
+        (tmp_path / f"of_{size}.md").write_text(text)
+    said = quick(tmp_path, "days", ".", "--format", "md").out
+    assert "budget: 7B 300B tokens" in said and "13B 1T tokens" in said.split("7B 300B")[1], said

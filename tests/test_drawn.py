@@ -4,6 +4,7 @@ import pytest
 
 from bench.ingest.grid import Table
 from bench.ingest.markdown import Heading, blocks
+from bench.ingest.tabbed import tabbed_table
 
 HEADINGS = ("GPUs", "TP", "Tokens/s/GPU")
 ROWS = [("8", "1", "4,078"), ("16", "2", "3,939")]
@@ -112,3 +113,12 @@ def test_a_directive_that_is_no_table_here(text: str) -> None:
 
 def test_a_carriage_return_within_a_row_parts_no_cells() -> None:
     assert table_in(".. csv-table:: x\n\n   a,b\n   1\r2,3\n").rows[0].cells == ("1 2", "3")
+
+
+def test_a_pasted_table_of_many_rows_is_one() -> None:
+    """A hundred lines decide that it is one; those below them are rows, and no headings."""
+    lines = ["Config\ttokens/s", *(f"cp8-dp2-gas{n}\t{1000 + n}" for n in range(1, 251))]
+    found = tabbed_table([*lines, "", "text"], 0)
+    assert found is not None and found.header.cells == ("Config", "tokens/s")
+    assert len(found.rows) == 250 and found.last_line == 251
+    assert tabbed_table([*lines[:50], "a\tb\tc"], 0) is None

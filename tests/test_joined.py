@@ -64,7 +64,7 @@ def test_anything_else_stays_one_column(heading: str, cell: str, others: str) ->
 
 def test_a_cell_that_holds_another_number_of_them_states_none() -> None:
     found = apart("TP/PP", "2/4", "4/2", "1/1/2", "OOM")
-    assert found[1:] == [("2", "4"), ("4", "2"), ("", ""), ("", "")]
+    assert found[1:] == [("2", "4", ""), ("4", "2", ""), ("", "", "1/1/2"), ("", "", "OOM")]
 
 
 def test_runs_have_the_settings(tmp_path: Path) -> None:
@@ -113,3 +113,15 @@ def test_a_length_below_a_unit(tmp_path: Path, length: str, tokens: int) -> None
     head = "# Training\n\n| Model | GPUs | Seq len (K) | TFLOPs |\n|--|--|--|--|\n"
     text = f"{head}| 7B | 8 | {length} | 150 |\n"
     assert read(tmp_path, text, "SELECT seq_len FROM configurations") == [(tokens,)]
+
+
+def test_a_cell_that_is_no_list_stays_as_it_is_printed() -> None:
+    found = apart("DP/TP/PP", "8/1/1", "4/2/1 (SP)", "2/2/-", "OOM", "n/a")
+    assert found == [
+        ("DP", "TP", "PP", "DP/TP/PP"),
+        ("8", "1", "1", ""),
+        ("", "", "", "4/2/1 (SP)"),
+        ("2", "2", "", ""),
+        ("", "", "", "OOM"),
+        ("", "", "", ""),
+    ]

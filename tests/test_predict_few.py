@@ -99,3 +99,29 @@ def test_a_step_time_without_a_sequence_length_says_so(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(", SEQ_LEN=2048", ""))
     done = quick(tmp_path, "predict", "sweep.md")
     assert done.code == 2 and "sequence length" in done.err, done.err
+
+
+_RATES = "# Llama on H100\n\nLlama 7B, bf16, sequence length 4096, 32 layers, hidden size 4096.\n\n"
+_HEAD = "| GPUs | Device | Nodes | TP | PP | MBS | GBS | tokens/s/GPU |"
+
+
+def _rates(path: Path, *sizes: int, mfu: bool = False) -> None:
+    rows = [f"| {n} | H100 | {n // 8} | 1 | 1 | 1 | {max(n, 128)} | {9000 - n} |" for n in sizes]
+    more = [" MFU |", "---|", *[" 40% |"] * len(rows)] if mfu else [""] * (len(rows) + 2)
+    lines = [_HEAD, "|" + "---|" * 8, *rows]
+    path.write_text(_RATES + "".join(f"{a}{b}\n" for a, b in zip(lines, more, strict=True)))
+
+
+def test_a_printed_mfu_hides_no_peak(tmp_path: Path) -> None:
+    """The page shows no peak beside it, as its program chose one: the device has it."""
+    _rates(tmp_path / "a.md", 8, 16, 32, mfu=True)
+    done = quick(tmp_path, "predict", "a.md", "--nodes", "8", "--format", "md")
+    assert "model TFLOP/s a device, MFU " in done.out, done.text
+    assert "Terms of a token's time" in done.out and "no peak of the device" not in done.out
+
+
+def test_a_measurement_far_from_all_others_is_predicted(tmp_path: Path) -> None:
+    """Without it no run is near enough: then the prediction is fitted to it, and says so."""
+    _rates(tmp_path / "a.md", 8, 16, 512)
+    done = quick(tmp_path, "predict", "a.md", "--nodes", "64", "--gbs", "512", "--format", "md")
+    assert done.code == 0 and "the prediction is fitted to it" in done.out, done.text

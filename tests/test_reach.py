@@ -116,9 +116,12 @@ def test_an_answer_is_compared_with_the_run_it_starts_from(tmp_path: Path) -> No
 def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:
     rows = [_row(20.0 + 4 / mbs, mbs) for mbs in (1, 2, 4, 8)]
     table(tmp_path / "sweep.md", rows, "bf16, ZeRO stage 1, full activation recomputation")
-    # Between others, since a prediction does not know the measurement of its own configuration.
-    row = _told(tmp_path, "--dtype", "bf16", "--zero-stage", "1", "--cp", "1", "--mbs", "2")
+    # A prediction does not know the measurement of its own configuration.
+    words = ("--dtype", "bf16", "--zero-stage", "1", "--cp", "1", "--mbs")
+    row = _told(tmp_path, *words, "2")
     assert row["beyond"] == "configuration" and row["outside_text"] is None, row
+    said = quick(tmp_path, "predict", "sweep.md", "--format", "md", *words, "8").out
+    assert "Extrapolated without the measurement: MBS 8, measured up to 4" in said, said
 
 
 def test_all_that_can_be_asked_for_without_a_size_can_be_beyond(fitted: Posterior) -> None:

@@ -108,3 +108,18 @@ def test_a_number_alone_names_no_source(tmp_path: Path) -> None:
     assert "Sweep_of_May:5" in quick(tmp_path, "best", "002.md", "--model", "1.3B").out
     for name in ("002", "Sweep_of_May", "Sweep_of_May:5"):
         assert quick(tmp_path, "show", name, "002.md").code == 0
+
+
+def test_two_sources_never_have_one_name(tmp_path: Path) -> None:
+    """A title or the words of a numbered file give way to the file that is called so."""
+    from bench.project.short import Names
+
+    titles = {"001.md": "notes", "notes.md": "x", "002_1.3b.md": "x", "1.3b.md": "x", "3.md": "-h"}
+    names = Names(titles, {}, titles)
+    assert [names.short(uri) for uri in titles] == ["001", "notes", "002_1.3b", "1.3b", "h"]
+    rows = "| Nodes | DP | TP | PP | MBS | GBS | Sec/it |\n|" + "---|" * 7 + "\n"
+    for name, title in (("001", "Notes"), ("Notes_old", "Others")):
+        text = f"# {title}\n\n{rows}| 1 | 8 | 1 | 1 | 1 | 64 | 2.5 |\n"
+        (tmp_path / f"{name}.md").write_text(text)
+    shown = quick(tmp_path, "show", "Notes:5", ".").out
+    assert "001.md:5" in shown and "Notes_old" not in shown, "a name that is the beginning of one"

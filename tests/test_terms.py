@@ -78,3 +78,11 @@ def test_near_sizes_of_a_source_share_what_the_terms_miss(run: Setting) -> None:
     near, far = (replace(run, model="x", shape="x", params=run.params * by) for by in (1.2, 16))
     shared = likeness([run], [near, far]).shared(PACE_SCALES, False).rough
     assert shared[0, 0] > 1.3 * shared[0, 1]
+
+
+def test_a_narrow_format_is_faster_on_an_unknown_device_too(run: Setting) -> None:
+    """The peak that is assumed for it is one of 16 bits."""
+    wide = replace(run, peak=None, narrow=1.0)
+    fp8 = replace(wide, narrow=2.0)
+    assert TERMS["compute"](fp8) == pytest.approx(TERMS["compute"](wide) / 1.5)
+    assert TERMS["attention"](fp8) == TERMS["attention"](wide)

@@ -86,6 +86,16 @@ def test_a_failed_row_of_a_copied_table_is_one(folder: Path) -> None:
     assert first == "3 of 3 runs failed: 3 oom.", "a row that a table has twice is two runs"
 
 
+def test_a_failure_of_another_device_or_length_is_no_copy(folder: Path) -> None:
+    head = "| Nodes | Size | DP | TP | PP | MBS | GBS | TFLOPs | Notes |\n|" + "---|" * 9 + "\n"
+    row = "| 4 | 13B | 4 | 4 | 2 | 1 | 64 | OOM | |\n"
+    for name, set_up in (("a", "A100 40GB"), ("b", "H100 80GB"), ("c", "H100 80GB, SEQ_LEN=8192")):
+        (folder / f"{name}.md").write_text(f"# Sweep\n\n{set_up}\n\n{head}{row}")
+    done = quick(folder, "failures", ".").out
+    assert done.splitlines()[0] == "3 of 3 runs failed: 3 oom.", done
+    assert "read twice" not in done
+
+
 def test_since_counts_from_when_runs_ran(failed: Path) -> None:
     """All were read just now."""
     assert len(asked(failed, "--since", "2024-05-03")) == 2
