@@ -116,7 +116,7 @@ def test_two_sources_never_have_one_name(tmp_path: Path) -> None:
 
     titles = {"001.md": "notes", "notes.md": "x", "002_1.3b.md": "x", "1.3b.md": "x", "3.md": "-h"}
     names = Names(titles, {}, titles)
-    assert [names.short(uri) for uri in titles] == ["001", "notes", "002_1.3b", "1.3b", "h"]
+    assert [names.short(uri) for uri in titles] == ["001", "notes", "002", "1.3b", "h"]
     rows = "| Nodes | DP | TP | PP | MBS | GBS | Sec/it |\n|" + "---|" * 7 + "\n"
     for name, title in (("001", "Notes"), ("Notes_old", "Others")):
         text = f"# {title}\n\n{rows}| 1 | 8 | 1 | 1 | 1 | 64 | 2.5 |\n"
