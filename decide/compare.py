@@ -1,4 +1,4 @@
-"""What a change does: effects between matched groups of jobs, with what can be said of each."""
+"""What a change does: effects between matched groups of jobs, with the evidence for each."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def _side(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:
-    """What a pair's row says of its base."""
+    """The columns of a pair's row about its base."""
     return {
         "where_base": base["where"],
         "first_base": base,
@@ -239,7 +239,7 @@ def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:
 
 
 def _certainty(pair: Pair, one: Effect) -> dict[str, Any]:
-    """The effect, its interval, and what can be said of it; shares in percent."""
+    """The effect, its interval and its verdict; shares in percent."""
     spread = [variation(per_job(side, "pace")) for side in (pair.before, pair.after)]
     base, other = (None if cv is None else 100 * cv for cv in spread)
     return {

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .provenance import Column, Derivation, Derivations, Number, given
+from .provenance import Column, Derivation, Derivations, Number, input_number
 from .rows import Row
 from .spreads import Spread
 from .statistics import ENOUGH, LEVEL, Effect
 
-# What a pair's row shows of its base too.
+# Columns that a pair's row also shows of its base.
 OF_BASE = ("step_time_s", "tokens_per_s", "tflops", "memory_gb")
 
 
@@ -62,20 +62,20 @@ def numbers_of(
         yield Number(
             "slower", one["slower"], replace(faster, expression="count of speed-ups below 1")
         )
-        # Where all are slower, a sentence tells how many times so.
+        # If all are slower, the sentence prints by how many times.
         for up in (one["least"], one["most"]):
             yield Number("slower by", 1 / up, Derivation(expression="1 / speed-up", inputs=ups))
         sure = one["surely_faster"] + one["surely_slower"]
-        yield given("significant alone", sure, note=what)
-        yield given("configurations", count, note=what)
+        yield input_number("significant alone", sure, note=what)
+        yield input_number("configurations", count, note=what)
         if one["p"] is not None:
             ranks = "p of Wilcoxon's signed ranks over ln(speed-up)"
             yield Number("p", one["p"], Derivation(expression=ranks, inputs=ups, note=what))
     blind = sum(row["p_value"] is None for row in pairs)
-    yield given("pairs", len(rows), note="all pairs of the answer")
-    yield given("pairs tested", len(pairs), note="pairs that differ in nothing else")
-    yield given("pairs that nothing tells of", blind, note="no spread is known")
-    yield given("pairs that differ in more", sum(bool(row["also_differs"]) for row in rows))
-    yield given("jobs a side", ENOUGH, note="from which a rank test can tell")
-    yield given("level", LEVEL, note="of the tests; 95% intervals")
+    yield input_number("pairs", len(rows), note="all pairs of the answer")
+    yield input_number("pairs tested", len(pairs), note="pairs that differ in nothing else")
+    yield input_number("pairs without a verdict", blind, note="no spread is known")
+    yield input_number("pairs that differ in more", sum(bool(row["also_differs"]) for row in rows))
+    yield input_number("jobs a side", ENOUGH, note="the least for a rank test")
+    yield input_number("level", LEVEL, note="of the tests; 95% intervals")
     yield from (known.number for known in spreads)

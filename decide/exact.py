@@ -10,7 +10,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Stratum:
     """Jobs that compare: how many there are, how many of them are marked, and how many of all and
-    of the marked have what is asked about."""
+    of the marked have the property tested."""
 
     jobs: int
     marked: int
