@@ -77,13 +77,13 @@ def add_quote(
 def add_settings(
     rows: Rows, run: Row, topology: Row | None, quote: Quote, everywhere: Sequence[Fact]
 ) -> None:
-    """Give the run of a quoted log what the document says around it and the log itself does not."""
+    """Add to the run of a quoted log the facts of the document that the log does not state."""
     around = _around(quote.facts, everywhere)
     run.setdefault("model", None)
     own = run | (topology or {})
-    lent = {name: fact for name, fact in around.items()
+    inherited = {name: fact for name, fact in around.items()
             if own.get("model" if name == "size" else name) is None}  # fmt: skip
-    value = {name: _typed(fact) for name, fact in lent.items()}
+    value = {name: _typed(fact) for name, fact in inherited.items()}
     run |= {name: value[name] for name in (*MODEL, *_WORDS) if name in value}
     if "size" in value:
         run["model"] = value["size"]
@@ -92,7 +92,7 @@ def add_settings(
         topology |= settings
     elif settings:
         rows.add("topology", run_id=run["run_id"], **settings)
-    add_facts(rows, str(run["run_id"]), lent)
+    add_facts(rows, str(run["run_id"]), inherited)
 
 
 def read_quoted(text: str, reads: Collection[str] = ("iteration",)) -> Record | None:
