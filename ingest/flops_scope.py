@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..vocabulary.heading_words import says_of_device
+from ..vocabulary.heading_words import is_per_device
 from ..vocabulary.headings import columns_of
 from .rate_scope import RATE, Known, known_of, plausible
 from .results import Result
@@ -42,7 +42,7 @@ def _is_bare(headings: Sequence[str]) -> bool:
     pairs = zip(headings, columns_of(headings), strict=True)
     named = {column.name: heading for heading, column in pairs if column}
     heading = named.get("tflops")
-    return heading is not None and "agg_pflops" not in named and not says_of_device(heading)
+    return heading is not None and "agg_pflops" not in named and not is_per_device(heading)
 
 
 def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:

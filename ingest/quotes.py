@@ -25,7 +25,7 @@ from .subjects import of_table
 _WORDS = tuple(
     one.name for one in stated_by("text") if one.table == "runs" and one.type == "VARCHAR"
 )
-# The line itself may print the global batch; nodes and DP of a run stand around it, not in a table.
+# The line itself may print the global batch; nodes and DP are in the text around it.
 _TOPOLOGY = (
     "nodes",
     "dp",
@@ -33,14 +33,14 @@ _TOPOLOGY = (
 )
 _OF_THE_RUN = ("train_iters",)
 _NO_COLUMNS = frozenset(("memory", "epoch"))
-# Quote marks, list bullets and code fences stand before the line, back quotes around it.
+# Quote marks, list bullets and code fences before the line, back quotes around it.
 _MARKDOWN = re.compile(r"^[\s>]*(?:[-*+]\s+)?`*")
 
 
 def add_quote(
     rows: Rows, quote: Quote, everywhere: Sequence[Fact], source_id: str, seen: Counter[str]
 ) -> bool:
-    """Add the run of a quoted iteration line; False when the line is none."""
+    """Add the run of a quoted iteration line; False for any other line."""
     record = read_quoted(quote.line.text)
     if record is None or record.reads != "iteration" or "iteration" not in record.fields:
         return False
@@ -98,7 +98,7 @@ def add_settings(
 def read_quoted(text: str, reads: Collection[str] = ("iteration",)) -> Record | None:
     """The record on a quoted line: format, fields by our columns, its text; None: no log line.
 
-    Only a framework's own line of a step is quoted as a result.
+    Only the step line of a framework counts as a quoted result.
     """
     _, text = peel(_MARKDOWN.sub("", text, count=1).rstrip().rstrip("`"))
     for dialect in dialects():

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.hardware import device_pattern
-from ..vocabulary.heading_words import says_of_device
+from ..vocabulary.heading_words import is_per_device
 from ..vocabulary.headings import column_of, columns_of
 from ..vocabulary.parallelism import settings_in
 from .frameworks import frameworks_in
@@ -170,7 +170,7 @@ def settings_of(heading: str) -> tuple[Settings, str]:
     rest = _OPENED.sub(r"\1", rest)
     for _ in range(_FEWEST):
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
-    of_all = "GPUs" in {kind for kind, _ in found} and not says_of_device(rest)
+    of_all = "GPUs" in {kind for kind, _ in found} and not is_per_device(rest)
     return tuple(sorted(found)), _of_all(rest) if rest and of_all else rest
 
 
