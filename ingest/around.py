@@ -21,7 +21,7 @@ _COUNTED = frozenset(("nodes", "devices", "ranks"))
 def _of_one_model(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]:
     """Without the name of a model if the rows name their models."""
     named = any(families_in(cell) for cells in rows[:_FIRST_ROWS] for cell in cells)
-    return [one for one in facts if not (named and one.field == "model_name")]
+    return [fact for fact in facts if not (named and fact.field == "model_name")]
 
 
 class TableContext:
@@ -46,7 +46,7 @@ class TableContext:
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
         self._reach = [*self._everywhere, *self._facts_found]
-        self._subjects = {one.only_named for one in self._reach if one.only_named}
+        self._subjects = {fact.only_named for fact in self._reach if fact.only_named}
         # The size of rows that name none: facts about another model do not apply to them.
         named = resolve(self._reach, "size", None) if "size" in self._names else None
         self._size = parse_size(named.value) if named and named.value else None
@@ -77,8 +77,8 @@ class TableContext:
         key = size, layers, subjects
         if key not in self._facts_of:
             facts = [
-                one for one in self._facts_found
-                if one.only_layers is None or layers in (None, one.only_layers)
+                fact for fact in self._facts_found
+                if fact.only_layers is None or layers in (None, fact.only_layers)
             ]  # fmt: skip
             self._facts_of[key] = stated(facts, self._everywhere, self._names, size, subjects)
         return self._facts_of[key]

@@ -70,8 +70,8 @@ def without_clauses(text: str, bound: list[Fact]) -> str:
 
 def without_subjects(facts: list[Fact], bound: list[Fact]) -> list[Fact]:
     """The facts, with those of fields that are bound replaced."""
-    fields = {one.field for one in bound}
-    return [*(one for one in facts if one.field not in fields), *bound]
+    fields = {fact.field for fact in bound}
+    return [*(fact for fact in facts if fact.field not in fields), *bound]
 
 
 def _of(sentence: str, line: int) -> list[Fact]:

@@ -217,7 +217,7 @@ def _read_words(part: str, text: str, line: int) -> _Part | None:
     if len(part.split()) > 4 or _SENTENCE.search(part):
         return None
     facts = [replace(one, raw=text.strip()) for one in phrases_in(part, line, "line")]
-    facts = [one for one in facts if one.field not in ("size", "device_memory") and one.value]
+    facts = [fact for fact in facts if fact.field not in ("size", "device_memory") and fact.value]
     return _Part(facts) if facts else None
 
 

@@ -23,14 +23,14 @@ def without_whole_models(tables: Sequence[FoundTable]) -> None:
     cut = [(found, layers) for found in tables if found.number and (layers := _layers(found))]
     depths: dict[str | None, Counter[int]] = {}
     for found, layers in cut:
-        for value in {one.value for one in found.facts if one.field == "size"}:
+        for value in {fact.value for fact in found.facts if fact.field == "size"}:
             depths.setdefault(value, Counter()).update(layers)
     whole = {value: _whole(found) for value, found in depths.items() if len(found) > 1}
     for found, _ in cut:
         found.facts = [
-            replace(one, only_layers=whole[one.value]) if _is_of(one, whole) else one
-            for one in found.facts
-            if not _is_of(one, whole) or whole[one.value]
+            replace(fact, only_layers=whole[fact.value]) if _is_of(fact, whole) else fact
+            for fact in found.facts
+            if not _is_of(fact, whole) or whole[fact.value]
         ]
 
 

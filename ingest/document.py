@@ -113,7 +113,7 @@ class _Reader:
         facts = phrases_in(text, heading.line, "heading")
         devices = unambiguous(counted(text, heading.line))
         named = model_named(text, heading.line)
-        facts = [*(one for one in facts if one.field != "size" or not named), *named, *devices]
+        facts = [*(fact for fact in facts if fact.field != "size" or not named), *named, *devices]
         self.aside_line = False
         self.caption = []
         if self.document.title is None and not self.document.tables:
@@ -128,7 +128,7 @@ class _Reader:
         if not aside:
             self.mentions += facts
         fields = {fact.field for fact in facts}
-        sizes = [one for one in sizes_named(text, heading.line) if one.field not in fields]
+        sizes = [fact for fact in sizes_named(text, heading.line) if fact.field not in fields]
         section = Section(heading, aside=aside, facts=[*facts, *sizes])
         section.is_title = self.document.title == heading.text and len(self.sections) == 1
         section.of_one_run = apart and not section.is_title
@@ -157,7 +157,7 @@ class _Reader:
             table.add_below(below_table(lines))
             return
         facts = stated_in(lines)
-        facts = [replace(one, only_size=one.only_size or self.of_size) for one in facts]
+        facts = [replace(fact, only_size=fact.only_size or self.of_size) for fact in facts]
         if section.tables:
             section.tail += facts if announced else []
             section.others += facts
@@ -206,8 +206,8 @@ class _Reader:
                 # A caption is about one table.
                 target = section.others if is_caption(line.text) else section.prose
                 target += [
-                    replace(one, group=first, only_size=one.only_size or self.of_size)
-                    for one in without_subjects(prose_facts(line.text, line.line), bound)
+                    replace(fact, group=first, only_size=fact.only_size or self.of_size)
+                    for fact in without_subjects(prose_facts(line.text, line.line), bound)
                 ]
                 self._attach_to_all(line)
         self.stated_since_table |= bool(facts or formula)

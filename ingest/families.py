@@ -81,10 +81,10 @@ def without_other_families(
         return list(facts)
     line, families = named[-1]
     return [
-        one
-        for one in facts
-        if one.field not in _OF_A_MODEL
-        or one.line >= line
-        or not (in_text := families_in(one.raw))
+        fact
+        for fact in facts
+        if fact.field not in _OF_A_MODEL
+        or fact.line >= line
+        or not (in_text := families_in(fact.raw))
         or in_text & families
     ]

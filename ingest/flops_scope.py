@@ -47,7 +47,7 @@ def _is_bare(headings: Sequence[str]) -> bool:
 
 def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:
     """Whether the row is consistent only with TFLOPs of the job; None if with both or neither."""
-    values = {one.metric: one.value for one in results}
+    values = {result.metric: result.value for result in results}
     printed = values.pop(_METRIC, None)
     known = known_of(read, values)
     tokens = values.get(f"{RATE}_per_device")

@@ -49,10 +49,10 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
         return []
     line = lead[-1].line
     bound = facts_by_subject(text, line)
-    fields = {one.field for one in bound}
+    fields = {fact.field for fact in bound}
     # Next to the value for some rows is the value for the others.
     rest = lead_facts(without_clauses(text, bound), line) if bound else []
-    found = [one for one in rest if one.field in fields]
+    found = [fact for fact in rest if fact.field in fields]
     found += without_subjects(lead_facts(text, line), bound)
     found += _listed_techniques(text, found, lead)
     return [fact for fact in found if fact.field not in set_there]

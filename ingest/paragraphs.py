@@ -156,9 +156,9 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
     group = lines[0].line if lines else 0
     if not any(BULLET.match(line.text) for line in lines):  # another sentence may contradict
         whole = " ".join(line.text.strip() for line in lines)
-        kept = {one.field for one in (*lead_facts(whole, group), *configuration(whole, group))}
-        kept |= {*_NAMES_OF, *(one.field for one in facts if one.only_named)}
-        facts = [one for one in facts if one.field in kept]
+        kept = {fact.field for fact in (*lead_facts(whole, group), *configuration(whole, group))}
+        kept |= {*_NAMES_OF, *(fact.field for fact in facts if fact.only_named)}
+        facts = [fact for fact in facts if fact.field in kept]
     return [replace(one, group=group) for one in facts]
 
 
@@ -172,8 +172,8 @@ def below_table(lines: Sequence[TextLine]) -> list[Fact]:
     if len(lines) > _LONGEST or not lines:
         return []
     only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
-    facts = [one for one in stated_in(lines, only=only) if one.field != "size" or only is None]
-    return [one for one in unambiguous(facts) if one.only_size is None]
+    facts = [fact for fact in stated_in(lines, only=only) if fact.field != "size" or only is None]
+    return [fact for fact in unambiguous(facts) if fact.only_size is None]
 
 
 def fields_in_cells(table: Table) -> frozenset[str]:
@@ -192,9 +192,9 @@ def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
     fields = fields_in_cells(table)
     cells = [cell for row in (table.header, *table.rows[:_FIRST_ROWS]) for cell in row.cells]
     return [
-        one
-        for one in facts
-        if one.scope != "document" or (one.field not in fields and not _is_one_of(one, cells))
+        fact
+        for fact in facts
+        if fact.scope != "document" or (fact.field not in fields and not _is_one_of(fact, cells))
     ]
 
 
@@ -223,13 +223,13 @@ def agreed(facts: Sequence[Fact]) -> list[Fact]:
     """The facts of fields with a single value; of names that extend each other the longest."""
     fullest: list[Fact] = []
     for name in ("device", "framework"):
-        named = [one for one in facts if one.field == name]
+        named = [fact for fact in facts if fact.field == name]
         # The library below a trainer is named with it.
-        named = [one for one in named if not _BASE.match(one.value or "")] or named
+        named = [fact for fact in named if not _BASE.match(fact.value or "")] or named
         longest = max(named, key=lambda one: len(one.value or ""), default=None)
-        if longest and all(_is_part(one.value or "", longest.value or "") for one in named):
+        if longest and all(_is_part(fact.value or "", longest.value or "") for fact in named):
             fullest.append(longest)
-    others = [one for one in facts if one.field not in ("device", "framework")]
+    others = [fact for fact in facts if fact.field not in ("device", "framework")]
     return [*unambiguous(others), *fullest]
 
 
@@ -256,33 +256,35 @@ def _split(unit: Sequence[str], line: int) -> Iterator[tuple[str, int]]:
 def _of_sentence(text: str, line: int) -> Iterator[Fact]:
     """The facts of a sentence; those about one model are bound to its size."""
     set_here = configuration(text, line)
-    named = {one.field for one in set_here}
-    more = [one for one in lead_facts(text, line) if one.field not in named]
+    named = {fact.field for fact in set_here}
+    more = [fact for fact in lead_facts(text, line) if fact.field not in named]
     ran = bool(_RAN_IN.search(text))
     found = [
-        one
-        for one in (*set_here, *more)
-        if one.field in _INHERITED and (ran or one.value not in _OF_SUMS)
+        fact
+        for fact in (*set_here, *more)
+        if fact.field in _INHERITED and (ran or fact.value not in _OF_SUMS)
     ]
     if _INSTALLED.search(text):
-        found = [one for one in found if one.field not in ("devices", "nodes", "dp")]
+        found = [fact for fact in found if fact.field not in ("devices", "nodes", "dp")]
     if len(families_in(text)) > 1:
-        found = [one for one in found if one.field not in _OF_A_MODEL]
-    if not any(one.field == "framework" for one in found) and (
+        found = [fact for fact in found if fact.field not in _OF_A_MODEL]
+    if not any(fact.field == "framework" for fact in found) and (
         _is_fragment(text) or _MADE.search(text) or begins_with_trainer(text)
     ):
         found += framework_named(text, line)
     labels = set(_sizes(text))
     only = labels.pop() if len(labels) == 1 else None
     measured = states_result(text)
-    for one in found:
-        if one.field in _OF_A_MODEL and labels:
+    for fact in found:
+        if fact.field in _OF_A_MODEL and labels:
             continue  # of which model is not stated
-        if one.field in _DESCRIBED and not (_WE.search(text) or _is_fragment(text)):
+        if fact.field in _DESCRIBED and not (_WE.search(text) or _is_fragment(text)):
             continue
-        everywhere = one.field in ("size", "framework") or (one.field == "device" and not measured)
+        everywhere = fact.field in ("size", "framework") or (
+            fact.field == "device" and not measured
+        )
         bound = None if everywhere else only
-        yield replace(one, scope="line", only_size=one.only_size or bound)
+        yield replace(fact, scope="line", only_size=fact.only_size or bound)
 
 
 def _is_fragment(text: str) -> bool:

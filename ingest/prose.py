@@ -189,7 +189,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         counts = {"nodes": found["nodes"], "devices_per_node": found["each"]}
         counts["devices"] = str(int(found["nodes"]) * int(found["each"]))
         yield from (Fact(name, value, text.strip(), line, "line") for name, value in counts.items())
-    taken = {place for one in squares for place in range(*one.span())}
+    taken = {place for match in squares for place in range(*match.span())}
     for found in _COUNT.finditer(text):
         end = _end_of_devices(text, found.end())
         if found.start() in taken or _SLICE.match(text, end):

@@ -53,9 +53,7 @@ class RowReader:
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
     accumulations: Set[int] = frozenset()  # micro-batches per step, in the text of the document
-    batches: dict[str, Column | None] = field(
-        default_factory=dict
-    )  # the columns that bare headings mean
+    batches: dict[str, Column | None] = field(default_factory=dict)  # by bare heading
     _seen: Counter[str] = field(default_factory=Counter)
     _adapters: Adapters = field(init=False)
     _warned: set[Fact] = field(default_factory=set)
@@ -186,11 +184,9 @@ class RowReader:
             flags = sorted([*flags, "adapters"])
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")
-        if withdrawn := found.withdrawn:
+        if note := found.withdrawn:
             flags = sorted([*flags, "withdrawn"])
-            status = replace(
-                status, reason=status.reason or withdrawn.text.strip(), line=withdrawn.line
-            )
+            status = replace(status, reason=status.reason or note.text.strip(), line=note.line)
         run_id = self._id("row", row.cells)
         self.rows.add(
             "runs",

@@ -83,7 +83,7 @@ def _of(result: Result, scope: str | None) -> Result:
 
 def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
     """job or device, if exactly one of them makes the row consistent."""
-    values = {one.metric: one.value for one in results}
+    values = {result.metric: result.value for result in results}
     rate, known = values.get(RATE), known_of(read, values)
     if not rate or known is None or known.devices == 1:
         return None

@@ -40,7 +40,7 @@ def _is_contradicted(applicable: Sequence[Fact]) -> bool:
 
     Of `Llama` and `Llama 3`, the facts of the latter are more precise.
     """
-    last = {one.only_named: one.value for one in reversed(applicable) if one.only_named}
+    last = {fact.only_named: fact.value for fact in reversed(applicable) if fact.only_named}
     precise = {
         value
         for name, value in last.items()

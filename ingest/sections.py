@@ -49,18 +49,18 @@ class Section:
         if self.aside:
             return self.facts
         opening = agreed(self.opening)
-        versions = [(one.value or "").lower() for one in opening if one.field == "framework"]
+        versions = [(fact.value or "").lower() for fact in opening if fact.field == "framework"]
         facts = [
-            one
-            for one in self.facts
-            if one.field != "framework"
-            or not any(name.startswith(f"{one.value} ".lower()) for name in versions)
+            fact
+            for fact in self.facts
+            if fact.field != "framework"
+            or not any(name.startswith(f"{fact.value} ".lower()) for name in versions)
         ]
         if self.heading is None or self.is_title:
             return [*opening, *facts]
         others = [replace(one, scope=_OTHER) for one in self.others]
         single = unambiguous([*self.prose, *self.paragraphs, *others])
-        own = [one for one in single if one.scope != _OTHER]
+        own = [fact for fact in single if fact.scope != _OTHER]
         return [*opening, *own, *facts]
 
     def close_into(self, above: Section) -> None:

@@ -46,7 +46,7 @@ def without_subject(text: str) -> str:
 def of_subject(facts: Iterable[Fact], text: str) -> list[Fact]:
     """The facts, bound to the subject of the text, if it names one."""
     subject = subject_named(text)
-    return [replace(one, only_named=one.only_named or subject) for one in facts]
+    return [replace(fact, only_named=fact.only_named or subject) for fact in facts]
 
 
 def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]:
@@ -54,22 +54,22 @@ def of_table(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]
 
     `rows`: the cells of each row in words.
     """
-    every = list(dict.fromkeys(one.only_named for one in facts if one.only_named))[:_MOST]
+    every = list(dict.fromkeys(fact.only_named for fact in facts if fact.only_named))[:_MOST]
     texts = {cell for cells in rows for cell in cells} if every else set()
     named = {name for cell in texts for name in _named_by(cell, every)}
-    foreign = {one for one in facts if one.only_named and one.only_named not in named}
+    foreign = {fact for fact in facts if fact.only_named and fact.only_named not in named}
     by_value: dict[str, dict[str | None, set[str | None]]] = {}
-    for one in foreign:
-        by_value.setdefault(one.field, {}).setdefault(one.value, set()).add(one.only_named)
+    for fact in foreign:
+        by_value.setdefault(fact.field, {}).setdefault(fact.value, set()).add(fact.only_named)
     apart = {
         field for field, values in by_value.items()
         if len(values) > 1 and len(set().union(*values.values())) > 1
     }  # fmt: skip
-    apart |= {one.field for one in facts if one.only_named in named}
+    apart |= {fact.field for fact in facts if fact.only_named in named}
     return [
-        replace(one, only_named=None) if one in foreign else one
-        for one in facts
-        if one not in foreign or not (one.only_there or one.field in apart)
+        replace(fact, only_named=None) if fact in foreign else fact
+        for fact in facts
+        if fact not in foreign or not (fact.only_there or fact.field in apart)
     ]
 
 

@@ -150,9 +150,9 @@ def settings_of(heading: str) -> tuple[Settings, str]:
         values = list(pattern.finditer(rest))
         if len(values) > 1:
             return (), heading
-        for one in values:
-            found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
-            before, after = rest[: one.start()], rest[one.end() :]
+        for match in values:
+            found.append((kind, match[0] if "(" in match[0] else match[0].rstrip(")")))
+            before, after = rest[: match.start()], rest[match.end() :]
             if kind == "GPU":
                 after = _UNIT.sub("", after)
             if kind == "GPU" and (count := _COUNT_BEFORE.search(before)):
