@@ -231,8 +231,8 @@ def by_model(warehouse: Warehouse, query: Query) -> dict[float, Budget]:
     found = {}
     for size in sizes:
         here = [{**plan, "sizes": {size}} for plan in stated if size in plan["sizes"]]
-        one = budget(here, {size}, query)
-        found[size] = replace(one, tokens=UNIT_OF_TOYS) if one.is_unit and size < TOY else one
+        own = budget(here, {size}, query)
+        found[size] = replace(own, tokens=UNIT_OF_TOYS) if own.is_unit and size < TOY else own
     return found
 
 

@@ -52,9 +52,9 @@ def changes(values: Sequence[float], level: float = STRICT) -> list[Change]:
             inside = [at for at in found if 0 < at < len(values)]
             ends = [0, *inside, len(values)]
             parts = [
-                Change(begin + one.at, one.p)
+                Change(begin + change.at, change.p)
                 for begin, end in pairwise(ends)
-                for one in changes(values[begin:end], level)
+                for change in changes(values[begin:end], level)
             ]
             return sorted([*parts, *(Change(at, p) for at in inside)], key=lambda change: change.at)
     return []
@@ -69,8 +69,8 @@ def newest_p(before: Sequence[float], newest: Sequence[float], known: float, dof
 
 
 def levels(values: Sequence[float], found: Sequence[Change]) -> list[tuple[int, int, float]]:
-    """The stretches between changes: their first place, the one behind the last, their median."""
-    ends = [0, *(one.at for one in found), len(values)]
+    """The stretches between changes: their first place, the place after the last, their median."""
+    ends = [0, *(change.at for change in found), len(values)]
     return [(begin, end, median(values[begin:end])) for begin, end in pairwise(ends)]
 
 

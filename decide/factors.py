@@ -119,7 +119,7 @@ def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
             hint="compare by another column, or take more runs",
         )  # fmt: skip
     if base is not None:
-        fitting = [one for one in levels if one.casefold() == base.casefold()]
+        fitting = [known for known in levels if known.casefold() == base.casefold()]
         if not fitting:
             raise BenchError(f"no run has {by.name} {base!r}", hint=f"levels: {', '.join(levels)}")
         return fitting[0]
@@ -127,7 +127,7 @@ def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
     for without in ("none", "0", "off", "False", NOT_STATED):
         if without in levels and any(part.startswith("env ") for part in by.parts):
             return without
-    stated = [one for one in levels if one != NOT_STATED]
+    stated = [known for known in levels if known != NOT_STATED]
     return stated[0] if len(stated) > 1 else levels[0]
 
 

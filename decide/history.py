@@ -49,13 +49,13 @@ def history(
     found = warehouse.dicts(text, parameters)
     if not found:
         raise _nothing(warehouse, query)
-    by_row = [list(_events(one)) for one in _by_row(found)]
+    by_row = [list(_events(versions)) for versions in _by_row(found)]
     if not (conditions[1:] or query.all_rows):  # most rows never change
-        by_row = [one for one in by_row if any(e["kind"] != "appeared" for e in one)]
-    events = [event for one in by_row for event in one]
+        by_row = [of_row for of_row in by_row if any(e["kind"] != "appeared" for e in of_row)]
+    events = [event for of_row in by_row for event in of_row]
     if metric is not None:
         events = _of_metric(events, metric)
-    rows = {(one["history_id"], one["row_id"]) for one in found}
+    rows = {(version["history_id"], version["row_id"]) for version in found}
     asked = {"asked": row or query.model or query.document or "", "metric": metric}
     return Decision("history", tuple(events), (), asked | _facts(warehouse, rows, events))
 
@@ -96,11 +96,13 @@ def _facts(
     """How many rows and changes there are, and from when to when."""
     return {
         "row_count": len(rows),
-        "changed": len({one["row_id"] for one in events if one["kind"] == "changed"}),
-        "went": len({one["row_id"] for one in events if one["kind"] == "went" and one["is_gone"]}),
-        "commits": len({one["commit"] for one in events}),
-        "first": min((one["date"] for one in events), default=None),
-        "last": max((one["date"] for one in events), default=None),
+        "changed": len({event["row_id"] for event in events if event["kind"] == "changed"}),
+        "went": len(
+            {event["row_id"] for event in events if event["kind"] == "went" and event["is_gone"]}
+        ),
+        "commits": len({event["commit"] for event in events}),
+        "first": min((event["date"] for event in events), default=None),
+        "last": max((event["date"] for event in events), default=None),
         "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
     }
 
@@ -173,8 +175,8 @@ def _document(warehouse: Warehouse, name: str) -> str:
 
 def _by_row(versions: Sequence[Row]) -> Iterator[list[Row]]:
     found: dict[tuple[str, str], list[Row]] = {}
-    for one in versions:
-        found.setdefault((one["history_id"], one["row_id"]), []).append(one)
+    for version in versions:
+        found.setdefault((version["history_id"], version["row_id"]), []).append(version)
     yield from sorted(found.values(), key=_place)
 
 
@@ -189,17 +191,17 @@ def _events(versions: Sequence[Row]) -> Iterator[dict[str, Any]]:
     numbers: Mapping[str, float] = {}
     settings: Mapping[str, str] = {}
     is_gone = versions[-1]["kind"] == "removed"
-    for one in versions:
-        now, its, are = one["printed"], one["numbers"], one["settings"]
-        if one["kind"] == "removed":
+    for version in versions:
+        now, its, are = version["printed"], version["numbers"], version["settings"]
+        if version["kind"] == "removed":
             now, its, are = {}, {}, settings
         moves = [(name, printed.get(name), now.get(name), numbers.get(name), its.get(name))
                  for name in {**now, **printed} if printed.get(name) != now.get(name)]  # fmt: skip
         for move in moves:
-            yield _event(one, are, is_gone, False, *move)
+            yield _event(version, are, is_gone, False, *move)
         for name in sorted({*settings, *are}) if settings else ():
             if settings.get(name) != are.get(name):
-                yield _event(one, are, is_gone, True, name, settings.get(name), are.get(name))
+                yield _event(version, are, is_gone, True, name, settings.get(name), are.get(name))
         printed, numbers, settings = now, its, are
 
 
@@ -245,11 +247,11 @@ def _configuration(settings: Mapping[str, str]) -> str:
 
 def _of_metric(events: Sequence[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
     name = _NAMES.get(metric.strip().casefold(), metric.strip())
-    known = sorted({one["name"] for one in events})
+    known = sorted({event["name"] for event in events})
     if name not in known:
         raise BenchError(
             f"no such number in these rows: {metric!r}",
             why=f"there are: {', '.join(known)}",
             hint=did_you_mean(name, known),
         )
-    return [one for one in events if one["name"] == name]
+    return [event for event in events if event["name"] == name]

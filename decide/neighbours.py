@@ -164,12 +164,12 @@ def _ran_out(row: Row, tried: Sequence[Row]) -> str | None:
     """A run that differs in a smaller micro batch alone, or in nothing, and had no room."""
     alike = ("tp", "pp", "dp", "zero_stage", "recompute", "layers", "hidden", "heads", "size")
     found = [
-        one
-        for one in tried
-        if one["status"] == "oom"
-        and one["mbs"]
-        and one["mbs"] <= row["mbs"]
-        and all(one[name] == row[name] for name in alike)
+        run
+        for run in tried
+        if run["status"] == "oom"
+        and run["mbs"]
+        and run["mbs"] <= row["mbs"]
+        and all(run[name] == row[name] for name in alike)
     ]
     return f"MBS {found[0]['mbs']} ran out of memory ({found[0]['where']})" if found else None
 
@@ -233,20 +233,20 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbour
         "iterations",
     )  # fmt: skip
     for row in rows:
-        one = tomlkit.table()
+        entry = tomlkit.table()
         for column in (*columns, "zero_stage", "recompute", "dtype"):
             if row.get(column) is not None and (column, row[column]) not in inexpressible(row):
-                one[column] = row[column]
+                entry[column] = row[column]
         if row["sequence_parallel"]:
-            one["sequence_parallel"] = True
+            entry["sequence_parallel"] = True
         env = {
             name: value
             for name, value in row["env"].items()
             if name.isupper() and value != REDACTED
         }
         if env:
-            one["env"] = {name: "" if value == "none" else value for name, value in env.items()}
-        matrix.append(one)
+            entry["env"] = {name: "" if value == "none" else value for name, value in env.items()}
+        matrix.append(entry)
     plan["matrix"] = matrix
     return tomlkit.dumps(plan)
 
