@@ -59,7 +59,7 @@ def _parameters(row: Row) -> float | None:
 
 def of_one_regime(rows: Rows) -> Rows:
     """Of the rivals in a document, or in logs, that stand on several sides of boundaries, those
-    behind the last one; the others are left out."""
+    after the last; the others are left out."""
     apart = far_apart(rows.kept)
     last: dict[Hashable, tuple[tuple[bool, int, str], str]] = {}
     for row in rows.kept:

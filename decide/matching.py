@@ -51,10 +51,10 @@ def matched(
 ) -> tuple[list[Pair], list[Row]]:
     """Every level against the base within one configuration, and the runs without a partner.
 
-    A configuration without the base level has its least stated one for that, unless `base` is
-    asked for.
-    Runs of tables are matched within a document and day. A run that no other matches exactly is
-    set against the nearest one, and what else differs is named.
+    In a configuration without the base level its least stated level is the base, unless `base` is
+    set.
+    Runs of tables are matched within a document and day. A run without an exact match is
+    compared with the nearest run, and the other differences are named.
     """
     levels = sorted({level(row, by) for row in (*rows, *failed)}, key=order)
     chosen = base_level(by, levels, base)

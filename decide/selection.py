@@ -141,8 +141,8 @@ def _conditions(
 
 
 def _find_other_settings(warehouse: Warehouse, runs: str) -> bool:
-    """Fill the temporary table `more_settings`, for behind the environment flags: what tables state
-    in columns of their own. Whether there are any."""
+    """Fill the temporary table `more_settings` with settings in unknown columns of tables, which
+    follow the environment flags. Returns whether there are any."""
     if not warehouse.rows(_ANY_OTHER.format(runs=runs)):
         return False
     from .other_columns import other_columns  # what headings mean takes longer to load

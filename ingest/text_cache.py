@@ -9,7 +9,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 _TEXTS = 1 << 13  # of a large document, and of the next ones that repeat it
-_LONGEST = 500  # characters: what is kept stays below some megabytes, whatever a document holds
+_LONGEST = 500  # characters: the cache stays below some megabytes for any document
 
 
 def cached(read: Callable[[str], Result]) -> Callable[[str], Result]:
