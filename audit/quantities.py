@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..vocabulary.hardware import device_of
-from ..vocabulary.heading_words import says_of_device
+from ..vocabulary.heading_words import is_per_device
 from .detect import expected, rate_of, time_of
 from .fixes import devices_a_node
 from .formulas import shape_of
@@ -65,7 +65,7 @@ def _rate_of_device(row: Row) -> float | None:
 def _may_be_of_job(table: Table, row: Row) -> bool:
     """Whether TFLOPs above the peak are explained as the whole job's, and no heading denies it."""
     named = zip(table.headings, table.columns, strict=False)
-    denied = any(says_of_device(heading) for heading, column in named if column == "tflops")
+    denied = any(is_per_device(heading) for heading, column in named if column == "tflops")
     return not denied and (not row.world or bool(_as_of_job(row)))
 
 

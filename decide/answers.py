@@ -1,4 +1,4 @@
-"""The decisions about chosen runs: what is doubted is sorted out, the rest compared."""
+"""Decisions about the selected runs: doubtful ones are excluded, the others compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .gate import nothing
 from .goodput import measured
 from .jobs import identity
 from .matching import differing, failures, matched, nearest_words, sides
-from .pairing import TAKES_ALONG
+from .pairing import DEPENDS_ON
 from .query import Query
 from .rampup import parse_ramp_up
 from .rows import CONFIGURATION, Decision, Row, load
@@ -36,26 +36,27 @@ SAME = "the same on both sides"
 
 
 def scaled(chosen: Candidates, most: int = 0) -> Decision:
-    """How the runs chosen scale, with the laws of the `most` groups of most sizes (0: of all)."""
+    """How the selected runs scale, with the laws of the `most` groups of most sizes (0: all)."""
     rows = chosen.eligible("rate")
     return scaling(rows.kept, rows.left_out, most)
 
 
 def curves(chosen: Candidates, most: int = 0) -> list[dict[str, Any]]:
-    """How the runs chosen scale, a summary of `most` curves (0: of all)."""
+    """How the selected runs scale: a summary of each of `most` curves (0: all)."""
     return summaries(list(curves_among(chosen.eligible("rate").kept)), most)
 
 
 def summaries(found: Sequence[Candidate], most: int = 0) -> list[dict[str, Any]]:
-    """A summary each curve; of more than `most` those of most sizes (0: all)."""
-    longest = sorted(found, key=lambda one: -one.sizes)[: most or None]
-    return [curve(one.group()) for one in found if any(one is chosen for chosen in longest)]
+    """A summary of each curve; at most `most`, those with most sizes (0: all)."""
+    longest = sorted(found, key=lambda candidate: -candidate.sizes)[: most or None]
+    kept = {id(candidate) for candidate in longest}
+    return [curve(candidate.group()) for candidate in found if id(candidate) in kept]
 
 
 def ranked(
     warehouse: Warehouse, chosen: Candidates, query: Query, plan: Budget | None = None
 ) -> Decision:
-    """The runs chosen, the best first; days are for `plan`, else as the selected runs state it."""
+    """The selected runs, best first; days are for `plan`, else for the budget that they state."""
     plan = plan or planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
     need = {"mem": "memory", "mfu": "mfu", "tflops": "tflops"}.get(column, "tokens_per_s")
@@ -64,7 +65,7 @@ def ranked(
 
 
 def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None) -> Decision:
-    """The days of the runs asked for; raises BenchError for sizes that nobody measured."""
+    """The days of the selected runs; raises BenchError for sizes that were not measured."""
     ramp = parse_ramp_up(query.ramp_up) if query.ramp_up else None
     if query.extrapolate and query.nodes is None:
         raise BenchError("--extrapolate needs a size", hint="--nodes 128 --extrapolate")
@@ -78,7 +79,7 @@ def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None
 
 
 def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
-    """The runs chosen, by the values of one column; raises BenchError where none compare."""
+    """The selected runs, by the values of one column; raises BenchError if none compare."""
     rows = chosen.eligible("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
     _require_levels(rows, found)
@@ -99,8 +100,8 @@ def _compared(chosen: Candidates, rows: Rows, found: Factor, base: str | None) -
 
 
 def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
-    """What each flag and the recompute do, and `more` columns, as far as runs chosen differ in
-    them."""
+    """The effects of each flag, of recompute, and of `more` columns, as far as the selected runs
+    differ in them."""
     flags = sorted({flag for row in chosen.rows for flag in row["env"]})
     rows = chosen.eligible("pace")
     every = [*rows.kept, *rows.left_out]
@@ -116,25 +117,25 @@ def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
 
 def _alone_words(row: Row, by: Factor) -> str:
     """Why a run has no partner."""
-    if by.parts & TAKES_ALONG.get(row["measure"], frozenset()):
+    if by.parts & DEPENDS_ON.get(row["measure"], frozenset()):
         named = {"tflops": "TFLOPs", "step_time_s": "step times"}[row["measure"]]
-        return f"{named} alone tell no speed across {by.name}"
+        return f"{named} alone do not compare across {by.name}"
     return f"no partner that differs in {by.name}"
 
 
 def two_sides(
     words: tuple[str, str], before: Rows, after: Rows, conditions: bool = False
 ) -> Decision:
-    """The runs of two sides, matched by configuration; raises BenchError where none are alike.
+    """The runs of two sides, matched by configuration; raises BenchError if none match.
 
-    `conditions`: the words are, and what they name is what they compare. A measurement that both
-    sides hold, as two revisions of a document do, is one: it counts for the first side alone.
+    `conditions`: the words are conditions, and the columns in them are what is compared. A
+    measurement on both sides, as in two revisions of a document, counts for the first alone.
     """
     # Two revisions of a document share most rows: a measurement against itself would be a pair
     # without any difference, and its jobs would be counted twice.
     same, after = unchanged(before, after)
     rows = [*before.kept, *after.kept]
-    # Of each side by itself: what the sides differ in must not pass for spread between jobs.
+    # Pooled within each side: the difference between sides is no spread between jobs.
     known = pooled([before.kept, after.kept], "both sides")
     declared = _declared(words, rows) if conditions else frozenset[str]()
     failed = (failures(before.left_out), failures(after.left_out))
@@ -159,7 +160,7 @@ def two_sides(
 
 
 def unchanged(before: Rows, after: Rows) -> tuple[frozenset[int], Rows]:
-    """The runs of the first side, as ids of objects, that the second holds too; and the second
+    """The runs that both sides have, as ids of the objects of the first; and the second side
     without them."""
     shared = Counter(map(_measurement, before.kept)) & Counter(map(_measurement, after.kept))
     first, second = Counter(shared), Counter(shared)
@@ -169,20 +170,20 @@ def unchanged(before: Rows, after: Rows) -> tuple[frozenset[int], Rows]:
 
 
 def _taken(left: Counter[Hashable], row: Row) -> bool:
-    """Whether a run is one of those counted, which is then one less."""
+    """Whether a run is among those counted, whose count then drops by one."""
     key = _measurement(row)
     left[key] -= 1
     return left[key] >= 0
 
 
 def _measurement(row: Row) -> Hashable:
-    """Equal for what two readings tell of one measurement."""
+    """Equal for two readings of one measurement."""
     values = (row["pace"], row["tflops"], row["memory_gb"], *map(str, row["job_ids"] or ()))
     return (row["source"], identity(row), values)
 
 
 def _declared(words: tuple[str, str], rows: Sequence[Row]) -> frozenset[str]:
-    """What two conditions name is what they compare."""
+    """The columns that two conditions name: these are compared."""
     if not rows:
         return frozenset()
     named = {name for word in words for name in re.findall(r"[a-z_]+", word.casefold())}
@@ -192,9 +193,9 @@ def _declared(words: tuple[str, str], rows: Sequence[Row]) -> frozenset[str]:
 
 
 def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
-    """The rows measured on so many nodes, with `extrapolate` also what fits tell of that size.
+    """The rows measured on so many nodes, with `extrapolate` also those that fits predict.
 
-    Raises BenchError, naming the sizes measured, when there are none.
+    Raises BenchError, naming the sizes measured, if there are none.
     """
     if nodes is None:
         return rows
@@ -210,7 +211,7 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
         if extrapolate and not rated:
             why += "; a fit needs rows with tokens/s"
         if made.left_out:
-            why += f"; a fit cannot tell: {made.left_out[0]['left_out']}"
+            why += f"; no fit: {made.left_out[0]['left_out']}"
         raise BenchError(
             f"nothing was measured on {counted(nodes, 'node')}", why=why,
             hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate"),
@@ -219,9 +220,9 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
 
 
 def _require_levels(rows: Rows, by: Factor) -> None:
-    """Raises BenchError where the runs of all other values are left out, and says why."""
+    """Raises BenchError, with the reason, if the runs of all other values are left out."""
     known = {level(row, by) for row in rows.kept}
-    # Else the error would say that nothing differs, where the other runs are only left out.
+    # The error would otherwise claim that nothing differs, though other runs are only left out.
     others = [row for row in rows.left_out if level(row, by) not in known]
     if len(known) < 2 and others:
         first = next((row for row in others if row["pace"]), others[0])
@@ -231,27 +232,27 @@ def _require_levels(rows: Rows, by: Factor) -> None:
         )
 
 
-def beside_best(warehouse: Warehouse, query: Query) -> Decision:
-    """The configurations one step from the best run of a query that nobody has run.
+def neighbours_of_best(warehouse: Warehouse, query: Query) -> Decision:
+    """The untried configurations one step from the best run of a query.
 
-    Raises BenchError where there is no best.
+    Raises BenchError if there is no best run.
     """
     from .neighbours import memory_of, neighbours  # with the audit's model of memory
 
     found = ranked(warehouse, candidates(warehouse, query), query)
     if not found.rows:
-        raise BenchError("there is no best to look beside", hint="bench best says what is left out")
+        raise BenchError("no best run to start from", hint="bench best lists what is left out")
     first = found.rows[0]
-    # All runs, not those of the query: what was tried elsewhere need not be suggested.
+    # All runs, not only the selected ones: suggest nothing that was tried elsewhere.
     select(warehouse, Query())
 
     def allowed(row: Row) -> bool:
-        return _holds(warehouse, query.where, row)
+        return _satisfies(warehouse, query.where, row)
 
     return neighbours(first, load(warehouse), memory_of(warehouse, first["run"]), allowed)
 
 
-def _holds(warehouse: Warehouse, where: str | None, row: Row) -> bool:
+def _satisfies(warehouse: Warehouse, where: str | None, row: Row) -> bool:
     """Whether a run with these sizes would satisfy the user's condition."""
     if where is None:
         return True

@@ -1,4 +1,4 @@
-"""Which configuration is best: ranked as measured, brought to one shape, ties and trade-offs."""
+"""Which configuration is best: ranked as measured, normalised to one shape, ties, trade-offs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .comparable import (
 from .cost import ORDERED, add_costs, facts_of, split
 from .eligible import Rows
 from .jobs import alike_but_stated, by_configuration, unstated
-from .provenance import Column, Derivation, Number, device_hours_of, given
-from .rows import NOT_STATED, Decision, Row, assumed_devices, counts_nobody_stated
+from .provenance import Column, Derivation, Number, device_hours_of, input_number
+from .rows import NOT_STATED, Decision, Row, assumed_devices, lacks_device_count
 from .spreads import Spread, spread_of
 from .statistics import ENOUGH, critical_number
 from .work import Work, labelled_flops, model_of, normalised, shapes_differ, work
@@ -51,9 +51,9 @@ ORDERS = {
 
 
 def order_by(by: str, rows: Sequence[Row]) -> Order:
-    """The order asked for; TFLOPs that count recompute and others are replaced by model FLOPs."""
+    """The requested order; TFLOPs that count recompute and others are replaced by model FLOPs."""
     found = ORDERS[by]
-    # Each program prints TFLOPs by a formula of its own: within one table they compare.
+    # Programs count TFLOPs by different formulas: printed ones compare within one table only.
     printed = {(row["recompute"], row["table_id"]) for row in rows if row["tflops"] is not None}
     if by == "tflops" and len(printed) > 1 and all(row["model_tflops"] for row in rows):
         return Order("model_tflops", True, "Highest model TFLOP/s (printed ones count differently)")
@@ -63,8 +63,8 @@ def order_by(by: str, rows: Sequence[Row]) -> Order:
 def ranked(
     rows: Sequence[Row], order: Order, plan: Budget, prices: Prices
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """One row a configuration, best first, with days, device-hours and costs for the budget;
-    and those that have no cost, with the reason."""
+    """One row per configuration, best first, with days, device-hours and costs for the budget;
+    and the rows without a cost, with the reason."""
     every = by_configuration(rows)
     for row in every:
         _add_days(row, plan)
@@ -85,7 +85,7 @@ def ranked(
 def best(
     rows: Rows, by: str, plan: Budget, spreads: Mapping[str, Spread], prices: Prices = NO_PRICES
 ) -> Decision:
-    """The ranking with all that qualifies it; `plan` is what the days are for."""
+    """The ranking with its caveats; days are for the budget `plan`."""
     rows = of_one_regime(rows)
     order = order_by(by, rows.kept)
     found, lacking = ranked(rows.kept, order, plan, prices)
@@ -112,7 +112,7 @@ def best(
         "logs_of_nowhere": len({row["uri"] for row in found if row["system"] == NOT_STATED}),
         "unstated": unstated(found),
         "assumed": assumed_devices(found),
-        "leads_if": bool(found) and counts_nobody_stated(found[0]),
+        "leads_if": bool(found) and lacks_device_count(found[0]),
         "plan": plan,
         "unequal": len({plan.work(row) for row in found}) > 1,
         "cost_fronts": cost_fronts(found, apart, plan),
@@ -125,15 +125,17 @@ def best(
 def spread_numbers(
     found: Sequence[Row], left_out: Sequence[Row], spreads: Mapping[str, Spread]
 ) -> list[Number]:
-    """What sentences tell of the spread between jobs, and of runs beyond a boundary."""
+    """The numbers of the sentences about spread between jobs and about other epochs."""
     known = spread_of(found[0], spreads) if found else None
     numbers = []
     if known is not None:
         numbers += [known.number, critical_number(known, found[0]["jobs"])]
-        numbers.append(given("jobs a side", ENOUGH, note="from which a rank test can tell"))
+        numbers.append(input_number("jobs a side", ENOUGH, note="the least for a rank test"))
     others = sum(str(row["left_out"]).startswith("other epoch") for row in left_out)
     if others:
-        numbers.append(given("other epoch", others, note="runs on another side of a boundary"))
+        numbers.append(
+            input_number("other epoch", others, note="runs on another side of a boundary")
+        )
     return numbers
 
 
@@ -154,7 +156,7 @@ def _explain_ties(
                     column,
                     *((critical_number(known, leader["jobs"]),) if known else ()),
                 ),
-                note="closer than printed digits, or repeats of one configuration, tell",
+                note="closer than printed digits, or repeats of one configuration, resolve",
             )
         row["derivations"]["ties_with"] = made[key]
 
@@ -162,9 +164,9 @@ def _explain_ties(
 def _shapes(
     found: list[dict[str, Any]], apart: tuple[float, ...], labels: Sequence[str]
 ) -> dict[str, Any]:
-    """How models of several shapes compare: by FLOPs, whose rates the rows then get too.
+    """How models of several shapes compare; by FLOPs, rows also get normalised rates.
 
-    `way` is labels, sizes, unknown or flops, or none where a token costs all the same.
+    `way` is labels, sizes, unknown or flops, or none if a token costs the same for all.
     """
     differ = shapes_differ(found)
     common = work(found) if differ and not apart else None
@@ -185,10 +187,12 @@ def _shapes(
 def _leader_by_label(found: Sequence[Row], common: Work) -> Row | None:
     """The row that would lead by size labels, where these are not what FLOPs are counted by."""
     by_label = [labelled_flops(row) for row in found]
-    # A label such as 1.3B is rounded, so it may turn an order that the shape tells.
+    # A label such as 1.3B is rounded, so it may reverse an order that follows from the shape.
     if "label" in common.method or not all(by_label):
         return None
-    rates = [row["tokens_per_s"] * one for row, one in zip(found, by_label, strict=True) if one]
+    rates = [
+        row["tokens_per_s"] * flops for row, flops in zip(found, by_label, strict=True) if flops
+    ]
     return found[rates.index(max(rates))]
 
 
@@ -208,14 +212,14 @@ def cost_fronts(found: Sequence[Row], apart: tuple[float, ...], plan: Budget) ->
     priced = [row for row in found if row["cost"] and row["days"]]
     for row in sorted(priced, key=lambda row: (row["cost"], row["days"])):
         front = fronts.setdefault((model_group(row, apart), plan.work(row)), [])
-        # From the cheapest upwards: on the front is what is faster than all that cost less.
+        # From the cheapest upwards: a row faster than all cheaper ones is on the front.
         if not front or row["days"] < front[-1]["days"]:
             front.append(row)
     return [front for front in fronts.values() if len(front) > 1]
 
 
 def _values(found: Sequence[Row], name: str) -> list[Any]:
-    """The values of a column, if rows differ in it: another length or format is other work."""
+    """The values of a column in which rows differ: another length or format is other work."""
     values = sorted({row[name] for row in found if row[name] is not None})
     return values if len(values) > 1 else []
 
@@ -229,12 +233,12 @@ def _add_days(row: dict[str, Any], plan: Budget) -> None:
 
 
 def _mark_pareto(found: list[dict[str, Any]], apart: tuple[float, ...]) -> None:
-    """Rows that none of their rivals beats in days with as few devices."""
+    """Marks rows that no rival beats in days on as few devices."""
     sized = [row for row in found if row["device_count"] and row["days"]]
     fewest: dict[Hashable, float] = {}
     for row in sorted(sized, key=lambda row: (row["device_count"], row["days"])):
         of = comparable(row, apart)
-        # From few devices upwards: on the front is what is faster than all that took fewer.
+        # From few devices upwards: a row faster than all on fewer devices is on the front.
         if row["days"] < fewest.get(of, float("inf")):
             fewest[of], row["pareto"] = row["days"], True
 

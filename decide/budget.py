@@ -1,4 +1,4 @@
-"""How many tokens a page's days are for, and who said so."""
+"""The training budget that the days of a page are for, and its origin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..vocabulary.sizes import Length, parse_size
 from .provenance import Derivation, Number
 from .query import Query
 
-UNIT = 100_000_000_000  # tokens that days are told for where nobody says how long a training is
+UNIT = 100_000_000_000  # tokens: days are per so many if no budget is stated
 UNIT_OF_TOYS, TOY = 1_000_000_000, 0.01  # of models below so many parameters, in 1e9
 A_SECOND = 1.0  # of a step: days at any other time follow
 SECONDS_A_DAY = 86_400
@@ -24,9 +24,9 @@ UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens c
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A training budget; `uri` and `line` say where a document states it.
+    """A training budget; `uri` and `line`: where a document states it.
 
-    `tokens` is None if a number of steps was given: each row runs them at its own batch.
+    `tokens` is None if the budget is a number of steps: each row runs them at its own batch.
     `steps` and `tokens_per_step` are None if only tokens are known. Without a stated budget it is
     a unit, and days are a rate: days per 100B tokens.
     `others`: the budgets that the sources state, where they do not agree on one.
@@ -49,7 +49,7 @@ class Budget:
 
     @property
     def is_unit(self) -> bool:
-        """Whether days are told per so many tokens, since nobody states a budget."""
+        """Whether days are per so many tokens, because no budget is stated."""
         return self.origin == "unit"
 
     @property
@@ -59,7 +59,7 @@ class Budget:
 
     @property
     def caveat(self) -> str:
-        """What has to be said beside it."""
+        """The caveat that follows the amount; empty for tokens."""
         return f": {UNEQUAL}" if self.tokens is None else ""
 
     @property
@@ -87,7 +87,7 @@ class Budget:
         return row["tokens_per_step"], row["gbs"], row["device_batch"]
 
     def speed(self, row: Mapping[str, Any], end: str = "") -> float | None:
-        """What a row trains of the budget in a second; `end`, _low or _high: of its range."""
+        """Tokens or steps of the budget per second of a row; `end`, _low or _high: of its range."""
         rate: float | None = row[f"tokens_per_s{end}"]
         if self.tokens is not None:
             return rate
@@ -113,18 +113,18 @@ class Budget:
 
     @property
     def number(self) -> Number:
-        """The budget and who said so: tokens, or so many steps of each run."""
+        """The budget with its origin: tokens, or steps of each run."""
         if self.tokens is None:
             return self.steps_number
         if self.steps is None:
-            made = Derivation(unit="tokens", note=self._said_by)
+            made = Derivation(unit="tokens", note=self._origin_text)
             return Number("tokens", self.tokens, made, line=self._line)
-        made = Derivation(unit="tokens", note="" if self._line else self._said_by)
+        made = Derivation(unit="tokens", note="" if self._line else self._origin_text)
         per_step = Number("tokens_per_step", self.tokens_per_step, made, line=self._line)
         return Number("tokens", self.tokens, _tokens_from(self.steps_number, per_step))
 
     def tokens_number(self, row: Mapping[str, Any]) -> Number:
-        """The tokens that a row trains; of so many steps those at its own batch."""
+        """The tokens that a row trains: of a budget in steps, those at its own batch."""
         if self.tokens is not None:
             return self.number
         made = _tokens_from(self.steps_number, "tokens_per_step")
@@ -132,13 +132,13 @@ class Budget:
 
     @property
     def steps_number(self) -> Number:
-        """The steps of the budget and who said so."""
-        made = Derivation(unit="steps", note=self._said_by)
+        """The steps of the budget with their origin."""
+        made = Derivation(unit="steps", note=self._origin_text)
         return Number("steps", self.steps, made, line=self._line)
 
     @property
     def lacking(self) -> str:
-        """Why days are of a unit: what the sources state, or do not."""
+        """Why days are per unit: no budget is stated, or several."""
         if not self.others:
             return "no source states a budget"
         if len(self.others) == 1:
@@ -146,12 +146,12 @@ class Budget:
         return "the sources state several budgets"
 
     @property
-    def _said_by(self) -> str:
+    def _origin_text(self) -> str:
         if self.is_unit:
             return f"a unit, not a budget: {self.lacking}"
         if self.origin == "stated":
             return "stated by the line"
-        return f"as {'set in' if self.origin == IN_SETTINGS else 'asked for with'} {self.origin}"
+        return f"as {'set in' if self.origin == IN_SETTINGS else 'requested with'} {self.origin}"
 
     @property
     def _line(self) -> tuple[str, int] | None:
@@ -177,12 +177,12 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
     """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
     agree on, else 100B tokens as a unit.
 
-    Raises BenchError if both options are given.
+    Raises BenchError for both options together.
     """
     if query.tokens is not None and query.steps is not None:
         raise BenchError(
-            "--tokens and --steps are two budgets", why="each tells the length of the training",
-            hint="give one of them",
+            "--tokens and --steps are two budgets", why="each sets the length of the training",
+            hint="use one of them",
         )  # fmt: skip
     if query.tokens is not None:
         return Budget(query.tokens, None, None, "--tokens")
@@ -221,7 +221,7 @@ def planned(warehouse: Warehouse, query: Query) -> Budget:
         return found
     labels = warehouse.rows("SELECT DISTINCT size FROM selected WHERE size IS NOT NULL")
     sizes = [parse_size(label) or TOY for (label,) in labels]
-    # Nobody trains a toy for years: days of its own size.
+    # A toy model is not trained for years: a unit of its order.
     return replace(found, tokens=UNIT_OF_TOYS) if sizes and max(sizes) < TOY else found
 
 
@@ -231,8 +231,8 @@ def by_model(warehouse: Warehouse, query: Query) -> dict[float, Budget]:
     found = {}
     for size in sizes:
         here = [{**plan, "sizes": {size}} for plan in stated if size in plan["sizes"]]
-        one = budget(here, {size}, query)
-        found[size] = replace(one, tokens=UNIT_OF_TOYS) if one.is_unit and size < TOY else one
+        own = budget(here, {size}, query)
+        found[size] = replace(own, tokens=UNIT_OF_TOYS) if own.is_unit and size < TOY else own
     return found
 
 
@@ -252,10 +252,10 @@ def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:
-    """Days at a second a step and at the times that documents name; beside them what they print, to
-    its digits.
+    """Days at one second per step and at the step times that documents name, each compared with the
+    days printed there, within their digits.
 
-    Nothing where the steps of the budget or their tokens are not stated.
+    Empty where the steps of the budget or their tokens are not stated.
     """
     if plan.steps is None or plan.tokens_per_step is None:
         return []
@@ -275,10 +275,10 @@ def _reference(steps: int, time: float, row: Mapping[str, Any] | None) -> Refere
 def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
     detail = plan["detail"] or {}
     size = parse_size(detail["size"]) if detail.get("size") else None
-    # A plan for 13B says nothing of the 1.3B runs in the same document.
+    # A plan for 13B does not apply to the 1.3B runs in the same document.
     if size is not None and sizes and size not in sizes:
         return None
-    # What a sentence gives as a plan may be any number.
+    # A plan in a sentence may be any number.
     if not 0 < plan["value"] < 1e18:
         return None
     if plan["unit"] == "tokens":

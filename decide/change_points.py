@@ -1,6 +1,6 @@
-"""Where the level of a series changes, told from the spread of its values.
+"""Where the level of a series changes, judged by the spread of its values.
 
-Not ruptures: it finds as many changes as a penalty asks for and says of none how sure it is.
+ruptures is not used: the number of changes follows from a penalty, and they have no p-values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SEED = 20200101  # so that the same values give the same answer
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of level: the place of the first value behind it, and the p of its test."""
+    """A change of level: the index of the first value after it, and the p of its test."""
 
     at: int
     p: float
@@ -42,8 +42,8 @@ def changes(values: Sequence[float], level: float = STRICT) -> list[Change]:
 
     Binary segmentation (Vostrikova 1981) and, where one split shows nothing, a stretch that
     differs from what is on both sides of it (circular binary segmentation, Olshen et al. 2004).
-    Both compare the largest difference of means with that of shuffled values, so that where it was
-    looked for is accounted for; outliers are cut off, so that a single one is no change.
+    Both compare the largest difference of means with that of shuffled values, so that the
+    choice of the place is accounted for; outliers are cut off, so that a single one is no change.
     """
     if len(values) < FEWEST or min(values) == max(values):
         return []
@@ -52,11 +52,11 @@ def changes(values: Sequence[float], level: float = STRICT) -> list[Change]:
             inside = [at for at in found if 0 < at < len(values)]
             ends = [0, *inside, len(values)]
             parts = [
-                Change(begin + one.at, one.p)
+                Change(begin + change.at, change.p)
                 for begin, end in pairwise(ends)
-                for one in changes(values[begin:end], level)
+                for change in changes(values[begin:end], level)
             ]
-            return sorted([*parts, *(Change(at, p) for at in inside)], key=lambda one: one.at)
+            return sorted([*parts, *(Change(at, p) for at in inside)], key=lambda change: change.at)
     return []
 
 
@@ -69,8 +69,8 @@ def newest_p(before: Sequence[float], newest: Sequence[float], known: float, dof
 
 
 def levels(values: Sequence[float], found: Sequence[Change]) -> list[tuple[int, int, float]]:
-    """The stretches between changes: their first place, the one behind the last, their median."""
-    ends = [0, *(one.at for one in found), len(values)]
+    """The stretches between changes: their first place, the place after the last, their median."""
+    ends = [0, *(change.at for change in found), len(values)]
     return [(begin, end, median(values[begin:end])) for begin, end in pairwise(ends)]
 
 

@@ -1,7 +1,7 @@
 """Which rows of a ranking compare, and which of those cannot be distinguished.
 
-Comparable are models of about one size, on one side of every boundary; what tells two of them apart
-is the test of a comparison, row against row.
+Models of about one size, on one side of every boundary, compare; two rows are distinguished by
+the test of a comparison, row against row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .eligible import Rows
 from .jobs import per_job
 from .rows import Row
 from .spreads import Spread, rounding, spread_of
-from .statistics import ENOUGH, critical_difference, tells_apart
+from .statistics import ENOUGH, critical_difference, separates
 
 # A token costs in proportion to parameters: beyond that, the smaller model would always win.
 _FAR = 1.5  # models that differ more in size are not compared
@@ -28,15 +28,15 @@ _BY_TIME = {"tokens_per_s", "days", *_PER_DEVICE}
 
 
 def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
-    """The sizes, in parameters, at which another group of models begins: of each more than half as
-    large again as the one before it. Empty where all are rivals."""
+    """The sizes, in parameters, at which another group of models begins: each more than half as
+    large again as the previous size. Empty if all are rivals."""
     known = sorted({size for row in found if (size := _parameters(row))})
     return tuple(large for small, large in pairwise(known) if large > _FAR * small)
 
 
 def comparable(row: Row, apart: tuple[float, ...]) -> Hashable:
     """Equal for runs of one system, and of models of about one size where others are far apart;
-    of models whose size nothing tells, for those of one label."""
+    of models of unknown size, for those of one label."""
     return (row["system"], model_group(row, apart))
 
 
@@ -48,7 +48,7 @@ def model_group(row: Row, apart: tuple[float, ...]) -> Hashable:
 
 
 def labels_apart(found: Iterable[Row]) -> list[str]:
-    """The labels of models that nothing tells the size of, where there are several."""
+    """The labels of models of unknown size, if there are several."""
     labels = {row["model"] for row in found if row["model"] and not _parameters(row)}
     return sorted(labels) if len(labels) > 1 else []
 
@@ -59,7 +59,7 @@ def _parameters(row: Row) -> float | None:
 
 def of_one_regime(rows: Rows) -> Rows:
     """Of the rivals in a document, or in logs, that stand on several sides of boundaries, those
-    behind the last one; the others are left out."""
+    after the last; the others are left out."""
     apart = far_apart(rows.kept)
     last: dict[Hashable, tuple[tuple[bool, int, str], str]] = {}
     for row in rows.kept:
@@ -108,8 +108,8 @@ def tie(
     spreads: Mapping[str, Spread],
     group_of: Callable[[Row], Hashable],
 ) -> None:
-    """Give each row `ties_with`: the rank of the better row of its rivals that nothing tells it
-    from, None where there is none. `column` is what the rows are ranked by."""
+    """Give each row `ties_with`: the rank of the better rival that it cannot be distinguished from,
+    None if there is none. `column` is what the rows are ranked by."""
     leaders: dict[Hashable, dict[str, Any]] = {}
     for row in found:
         row["ties_with"] = None
@@ -123,7 +123,7 @@ def tie(
 
 
 def alike(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> bool:
-    """Whether printed digits overlap, or jobs and known repeats do not tell the two apart."""
+    """Whether printed digits overlap, or jobs and known repeats do not separate the two rows."""
     if _digits_overlap(leader, row, column):
         return True
     # Memory is the same for each job of a configuration; a fit has no jobs.
@@ -131,7 +131,7 @@ def alike(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> 
         return False
     known = common(leader, row, spreads)
     digits = rounding(leader["members"], row["members"]) if column in _BY_TIME else 0.0
-    return tells_apart(_costs(leader, column), _costs(row, column), known, digits) is False
+    return separates(_costs(leader, column), _costs(row, column), known, digits) is False
 
 
 def common(leader: Row, row: Row, spreads: Mapping[str, Spread]) -> Spread | None:
@@ -175,7 +175,7 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
         low, high = low or leader["tokens_per_s"], high or row["tokens_per_s"]
     elif any(one["basis"] != "cell" or one["jobs"] > 1 for one in (leader, row)):
         return False
-    # Of device-hours the rate of a device decides, so a row on more of them is brought to as many.
+    # Device-hours follow from the rate per device: scale to equal devices.
     scale = leader["device_count"] / row["device_count"] if column in _PER_DEVICE else 1.0
     if column == "energy_kwh":
         scale *= leader["power_w"] / row["power_w"]
@@ -183,7 +183,7 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
 
 
 def tied(found: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> dict[str, Any] | None:
-    """What ties with the first row, and by what that is known; None where nothing could.
+    """The rows that tie with the first, and by which evidence; None for fewer than two rows.
 
     `apart` is the share by which the medians of its jobs and of one job more have to differ.
     """

@@ -1,4 +1,4 @@
-"""What a change does: effects between matched groups of jobs, with what can be said of each."""
+"""What a change does: effects between matched groups of jobs, with the evidence for each."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def compare(
     broken = sorted((pair for pair in pairs if not pair.measured), key=_pair_order)
     effects = corrected([_effect(pair, spread) for pair in ordered])
     rows = [
-        {"factor": title, **_row(pair, one, spread(pair.after[0]))}
-        for pair, one in zip(ordered, effects, strict=True)
+        {"factor": title, **_row(pair, result, spread(pair.after[0]))}
+        for pair, result in zip(ordered, effects, strict=True)
     ]
     rows += [{"factor": title, **_one_sided(pair)} for pair in broken]
     levels, used = _by_level(ordered, effects), _spreads_used(ordered, effects, spread)
@@ -63,8 +63,8 @@ def compare(
         "pairs": len(ordered),
         "failures": _failures(pairs),
         "effects": levels,
-        "tested": sum(not one.confounded for one in effects),
-        "untested": sum(not one.confounded and one.p is None for one in effects),
+        "tested": sum(not result.confounded for result in effects),
+        "untested": sum(not result.confounded and result.p is None for result in effects),
         "spreads": used,
         "clusters": _clustered(ordered),
         "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
@@ -79,11 +79,11 @@ def compare(
 def _by_level(pairs: Sequence[Pair], effects: Sequence[Effect]) -> list[dict[str, Any]]:
     """For each level against its base: the ends and the geometric mean of the speed-ups, and how
     many are faster; `p` is that of Wilcoxon's test over configurations."""
-    both = [(pair, one) for pair, one in zip(pairs, effects, strict=True) if not pair.also]
+    both = [(pair, result) for pair, result in zip(pairs, effects, strict=True) if not pair.also]
     found = []
     for base, level in dict.fromkeys((pair.base, pair.level) for pair, _ in both):
-        here = [one for pair, one in both if (pair.base, pair.level) == (base, level)]
-        ups = [one.speedup for one in here]
+        here = [result for pair, result in both if (pair.base, pair.level) == (base, level)]
+        ups = [result.speedup for result in here]
         logs = [math.log(up) for up in ups]
         found.append({
             "base": base, "level": level, "count": len(ups), "least": min(ups), "most": max(ups),
@@ -91,9 +91,9 @@ def _by_level(pairs: Sequence[Pair], effects: Sequence[Effect]) -> list[dict[str
             "mean": math.exp(sum(logs) / len(ups)), "faster": sum(up > 1 for up in ups),
             "slower": sum(up < 1 for up in ups),
             "p": over_configurations(logs) if len(ups) > 1 else None,
-            "testable": any(one.p is not None for one in here),
-            "surely_faster": sum(one.verdict == "faster" for one in here),
-            "surely_slower": sum(one.verdict == "slower" for one in here),
+            "testable": any(result.p is not None for result in here),
+            "surely_faster": sum(result.verdict == "faster" for result in here),
+            "surely_slower": sum(result.verdict == "slower" for result in here),
         })  # fmt: skip
     return found
 
@@ -126,10 +126,10 @@ def _spreads_used(
     """The spreads of repeats that decided where a side has few jobs."""
     used = [
         spread(pair.after[0])
-        for pair, one in zip(pairs, effects, strict=True)
-        if one.method.startswith("spread")
+        for pair, result in zip(pairs, effects, strict=True)
+        if result.method.startswith("spread")
     ]
-    return list(dict.fromkeys(one for one in used if one))
+    return list(dict.fromkeys(known for known in used if known))
 
 
 def _clustered(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ def _pair_order(pair: Pair) -> tuple[Any, ...]:
     return (bool(pair.also), order(pair.level), *keys, row["uri"], row["line"])
 
 
-def _row(pair: Pair, one: Effect, known: Spread | None) -> dict[str, Any]:
+def _row(pair: Pair, result: Effect, known: Spread | None) -> dict[str, Any]:
     before, after = pair.before, pair.after
     base, side = _side(before), _side(after)
     return {
@@ -193,8 +193,8 @@ def _row(pair: Pair, one: Effect, known: Spread | None) -> dict[str, Any]:
         "runs": runs_of(after),
         "runs_base": runs_of(before),
         **_base_of(before, base),
-        **_certainty(pair, one),
-        "derivations": derivations_of(side, base, one, known),
+        **_certainty(pair, result),
+        "derivations": derivations_of(side, base, result, known),
         "also_differs": also_words(pair.also) or None,
         "failed_base": len(jobs(pair.failed_before)),
         "failed": len(jobs(pair.failed_after)),
@@ -227,7 +227,7 @@ def _side(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:
-    """What a pair's row says of its base."""
+    """The columns of a pair's row about its base."""
     return {
         "where_base": base["where"],
         "first_base": base,
@@ -238,22 +238,22 @@ def _base_of(before: Sequence[Row], base: Row) -> dict[str, Any]:
     }
 
 
-def _certainty(pair: Pair, one: Effect) -> dict[str, Any]:
-    """The effect, its interval, and what can be said of it; shares in percent."""
+def _certainty(pair: Pair, result: Effect) -> dict[str, Any]:
+    """The effect, its interval and its verdict; shares in percent."""
     spread = [variation(per_job(side, "pace")) for side in (pair.before, pair.after)]
     base, other = (None if cv is None else 100 * cv for cv in spread)
     return {
-        "speedup": one.speedup,
-        "speedup_low": one.low,
-        "speedup_high": one.high,
-        "change_percent": 100 * (1 / one.speedup - 1),
+        "speedup": result.speedup,
+        "speedup_low": result.low,
+        "speedup_high": result.high,
+        "change_percent": 100 * (1 / result.speedup - 1),
         "cv_base_percent": base,
         "cv_percent": other,
-        "p_value": one.p,
-        "q_value": one.q,
-        "could_see_percent": None if one.seen is None else 100 * one.seen,
-        "verdict": one.verdict,
-        "method": one.method,
+        "p_value": result.p,
+        "q_value": result.q,
+        "could_see_percent": None if result.seen is None else 100 * result.seen,
+        "verdict": result.verdict,
+        "method": result.method,
     }
 
 

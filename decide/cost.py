@@ -17,7 +17,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import Price, Prices
-from .provenance import Derivation, Row, devices_of, given
+from .provenance import Derivation, Row, devices_of, input_number
 
 COLUMNS = (
     "cost", "currency", "price_per_device_hour", "cost_per_100b_tokens", "energy_kwh",
@@ -30,7 +30,7 @@ NUMBERS = (
 ORDERED = {"cost": "cost", "energy": "energy_kwh"}  # column by what --by names
 STATED, RATED = "stated", "rated"
 _UNIT = 100e9  # tokens
-_TOO_MUCH = 1.5  # of the rated power: what is stated above is not that of one device
+_TOO_MUCH = 1.5  # of the rated power: a larger number is not the power of one device
 _STATED = """
     SELECT run_id, median(value) FROM (
         SELECT run_id, value FROM measured WHERE metric = 'power_w'
@@ -49,7 +49,7 @@ def powers(warehouse: Warehouse) -> dict[str, float]:
 
 
 def add_costs(row: dict[str, Any], prices: Prices) -> None:
-    """Add to a row that has days and device-hours what they cost; None where nothing tells it."""
+    """Add to a row that has days and device-hours its cost and energy; None if unknown."""
     price = prices.of(row["device"])
     power, source, known = _power(row)
     hours, rate, devices = row["device_hours"], row["tokens_per_s"], row["device_count"]
@@ -69,7 +69,7 @@ def add_costs(row: dict[str, Any], prices: Prices) -> None:
 
 
 def _power(row: Row) -> tuple[float | None, str | None, str]:
-    """W of a device, whether stated or rated, and who says so."""
+    """W of a device, whether it is stated or rated, and the source."""
     known = device_of(row["device"]) if row["device"] else None
     rated = known.power_w if known else None
     stated = [one for run in row.get("members") or (row,) if (one := run["power_stated_w"])]
@@ -124,7 +124,7 @@ def split(
             why=reasons.most_common(1)[0][0],
             hint="--price 'USD 2.10' for a device-hour, or [prices] in bench.toml"
             if column == "cost" else "a column Power (W), a log's energy lines, or samples of"
-            " nvidia-smi, DCGM or jpwr beside the log state it",
+            " nvidia-smi, DCGM or jpwr next to the log state it",
         )  # fmt: skip
     return kept, judged
 
@@ -139,7 +139,7 @@ def _lacks(row: Row, column: str) -> str:
 
 
 def facts_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """What sentences tell of prices and powers: each once, and whether any energy is measured."""
+    """The facts about prices and power, each once, and whether any energy is measured."""
     rated: dict[str, float] = {}
     for row in rows:
         known = device_of(row["device"]) if row["device"] else None
@@ -150,8 +150,12 @@ def facts_of(rows: Sequence[Row]) -> dict[str, Any]:
          row["derivations"]["price_per_device_hour"].note)
         for row in rows if row["price_per_device_hour"] is not None
     }  # fmt: skip
-    numbers = [given("price", amount, currency or "", note) for currency, amount, note in priced]
-    numbers += [given("power", watts, "W", f"rated: {name}") for name, watts in rated.items()]
+    numbers = [
+        input_number("price", amount, currency or "", note) for currency, amount, note in priced
+    ]
+    numbers += [
+        input_number("power", watts, "W", f"rated: {name}") for name, watts in rated.items()
+    ]
     return {
         "prices": sorted(priced, key=str),
         "rated": sorted(rated.items()),

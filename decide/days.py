@@ -1,4 +1,4 @@
-"""Days and device-hours to train so much, per configuration, with what makes them vary.
+"""Days and device-hours of a training per configuration, with their range.
 
 Days = tokens / (tokens/s) / 86,400 / goodput (D1), of a number of steps steps x s/it / 86,400 /
 goodput; device-hours = days x 24 x devices.
@@ -21,28 +21,28 @@ from .cost import add_costs, facts_of, split
 from .eligible import Rows
 from .goodput import Goodput
 from .jobs import by_configuration, unstated
-from .provenance import Derivation, Number, device_hours_of, given
+from .provenance import Derivation, Number, device_hours_of, input_number
 from .rampup import RampUp, Stage, forbids, schedule, spent
 from .rate_ranges import rates
 from .rows import Decision, Row, assumed_devices
 from .spreads import Spread, spread_of
 from .statistics import critical_number
 
-_GOODPUT = {"assumed": "assumed: nothing is lost", "--goodput": "as asked for with --goodput"}
+_GOODPUT = {"assumed": "assumed: nothing is lost", "--goodput": "as requested with --goodput"}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is trained, the goodput asked for, a ramp-up of the batch.
+    """The assumptions: budget, requested goodput, ramp-up of the batch.
 
-    `by_model`: budgets of single models by their size, which go before that of all.
+    `by_model`: budgets of single models by size, which override the common one.
     """
 
     budget: Budget
     goodput: float | None = None
     ramp: RampUp | None = None
     prices: Prices = NO_PRICES
-    order: str = "days"  # cost, energy_kwh: what is least comes first
+    order: str = "days"  # or cost, energy_kwh: ascending
     by_model: Mapping[float, Budget] = field(default_factory=dict)
 
     def of(self, row: Row) -> Plan:
@@ -57,7 +57,7 @@ class Plan:
 def days(
     rows: Rows, plan: Plan, spreads: Mapping[str, Spread], measured: Mapping[str, Goodput]
 ) -> Decision:
-    """The configurations, shortest or cheapest first; `measured` holds goodputs by uri of a log."""
+    """The configurations, shortest or cheapest first; `measured`: goodputs by uri of a log."""
     rows = of_one_regime(_rampable(rows, plan))
     found = []
     for row in by_configuration(rows.kept):
@@ -118,7 +118,7 @@ def days(
 
 
 def _stated(found: Sequence[Row]) -> list[tuple[str, Budget]]:
-    """The models that have a budget of their own, each with it."""
+    """The models with a stated budget, each with that budget."""
     pairs = {
         (row["size"] or row["model"] or "", row["budget"]): None
         for row in sorted(found, key=lambda row: row["params_b"] or 0.0)
@@ -128,9 +128,9 @@ def _stated(found: Sequence[Row]) -> list[tuple[str, Budget]]:
 
 
 def _rampable(rows: Rows, plan: Plan) -> Rows:
-    """The rows whose batch can ramp up so; the others are left out, and say why.
+    """The rows whose batch fits the ramp-up; the others are left out, with the reason.
 
-    Raises BenchError where the ramp-up of all takes more tokens than the training has.
+    Raises BenchError if the ramp-up of every row is longer than the training.
     """
     ramp = plan.ramp
     if ramp is None:
@@ -153,7 +153,7 @@ def _rampable(rows: Rows, plan: Plan) -> Rows:
 
 
 def _too_long(row: Row, ramp: RampUp, budget: Budget) -> str | None:
-    """A ramp-up beside the training, in words, where it is the longer."""
+    """The lengths of ramp-up and training, in words, if the ramp-up is longer."""
     if budget.tokens is None:
         steps = spent(row, ramp)[0]
         text = f"{number(round(steps))} steps, of {number(budget.size)}"
@@ -166,10 +166,10 @@ def _too_long(row: Row, ramp: RampUp, budget: Budget) -> str | None:
     return text if takes > budget.tokens else None
 
 
-def _goodput(row: Row, given: float | None, measured: Mapping[str, Goodput]) -> Goodput:
-    """As asked, else the middle of what the logs of the configuration tell, else 1."""
-    if given is not None:
-        return Goodput(given, "--goodput")
+def _goodput(row: Row, requested: float | None, measured: Mapping[str, Goodput]) -> Goodput:
+    """As requested, else the lower median of the logs of the configuration, else 1."""
+    if requested is not None:
+        return Goodput(requested, "--goodput")
     uris = dict.fromkeys(place.rpartition(":")[0] for place in row["places"])
     # The lower middle of an even number: one log's number and words, not a mean of two.
     known = sorted((measured[uri] for uri in uris if uri in measured), key=lambda one: one.share)
@@ -217,8 +217,8 @@ def _derivations(
     repeats: Spread | None,
     lasts: str,
 ) -> dict[str, Derivation]:
-    """How the numbers of `_add_days` are made: with the range of `speeds`, and the spread of
-    `repeats` where that gives it. The ramp-up `lasts` so many seconds."""
+    """The derivations of the numbers of `_add_days`: with the range of `speeds`, and the spread of
+    `repeats` if the range comes from it. The ramp-up `lasts` so many seconds."""
     budget, (low, high, source) = plan.budget, speeds
     unit = "steps" if budget.tokens is None else "tokens"
     rates = f", {low:.6g} to {high:.6g} {unit}/s" if low is not None and high is not None else ""
@@ -246,7 +246,7 @@ def _derivations(
 
 
 def _ramped(plan: Plan, ramp: RampUp, row: Row) -> Derivation:
-    """How days with a ramp-up of the batch are made."""
+    """The derivation of days with a ramp-up of the batch."""
     if plan.budget.tokens is None:
         words = f"(steps - ramp_up_steps) x step_time_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
         inputs = (plan.budget.number, "step_time_s", "ramp_up_steps", "ramp_up_days")
@@ -259,7 +259,7 @@ def _ramped(plan: Plan, ramp: RampUp, row: Row) -> Derivation:
 
 
 def _tokens_from(plan: Plan, row: Row) -> Derivation:
-    """How the tokens are made that a row trains in its days."""
+    """The derivation of the tokens that a row trains in its days."""
     if plan.budget.tokens is not None:
         return Derivation(inputs=(plan.budget.number,), unit="tokens")
     if plan.ramp is None:
@@ -272,7 +272,7 @@ def _tokens_from(plan: Plan, row: Row) -> Derivation:
 
 def _of_ramp_up(ramp: RampUp, row: Row, lasts: str) -> dict[str, Derivation]:
     stages = ramp.stages(row["gbs"])
-    many = given("stages", len(stages), note=f"{stages[0]} to {stages[-1]}")
+    many = input_number("stages", len(stages), note=f"{stages[0]} to {stages[-1]}")
     return {
         "ramp_up_steps": Derivation(
             expression="sum over stages of samples / stages / batch",
@@ -290,13 +290,13 @@ def _of_ramp_up(ramp: RampUp, row: Row, lasts: str) -> dict[str, Derivation]:
 def _numbers(plan: Plan, stages: Sequence[Stage]) -> Iterator[Number]:
     """Numbers of the sentences, of goodput and of a ramp-up."""
     if plan.goodput is None:
-        yield given("goodput", 0.9, note="an example of how days grow with time lost")
+        yield input_number("goodput", 0.9, note="an example of how days grow with time lost")
         more = Derivation(expression="1 / 0.9 - 1", unit="of the days")
         yield Number("more days at goodput 0.9", 1 / 0.9 - 1, more)
     if plan.ramp is not None:
         yield from plan.ramp.numbers
     for batch, replicas, devices, nodes in stages:
-        of = given("batch", batch, "sequences", "twice the one before, from the start on")
+        of = input_number("batch", batch, "sequences", "doubled from stage to stage")
         dp = Number("dp", replicas, Derivation(expression="batch / mbs", inputs=(of,)))
         many = Number("devices", devices, Derivation(expression="dp x tp x pp", inputs=(dp,)))
         yield from (of, dp, many)
@@ -306,7 +306,7 @@ def _numbers(plan: Plan, stages: Sequence[Stage]) -> Iterator[Number]:
 
 
 def _critical_numbers(found: Sequence[Row], spreads: Mapping[str, Spread]) -> Iterator[Number]:
-    """The critical differences that ranges are made of, each once."""
+    """The critical differences behind the ranges, each once."""
     seen = set()
     for row in found:
         known = spread_of(row, spreads)
@@ -316,7 +316,7 @@ def _critical_numbers(found: Sequence[Row], spreads: Mapping[str, Spread]) -> It
 
 
 def _rate(row: Row, budget: Budget) -> float:
-    """The speed of a row that is known to have one."""
+    """The speed of a row; it must have one."""
     speed = budget.speed(row)
     assert speed is not None
     return speed

@@ -17,8 +17,8 @@ _TINY = 1e-300
 _MOST_STEPS, _SETTLED = 200, 1e-15
 _MOST_TERMS = 10_000
 _POINTS = 400  # of the integral of the noncentral t
-_TAIL = 30.0  # in ln of its density: what lies beyond is less than any digit told
-_NORMAL = 8.0  # and in its own deviations
+_TAIL = 30.0  # in ln of its density: what lies beyond is less than any digit printed
+_NORMAL = 8.0  # in standard deviations
 
 
 def t_tail(dof: int, t: float) -> float:

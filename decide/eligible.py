@@ -30,7 +30,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The runs asked for, and what the whole warehouse knows of doubts and spread."""
+    """The selected runs, with the doubts and spreads of the whole warehouse."""
 
     rows: list[Row]
     doubted: dict[str, str]
@@ -42,7 +42,7 @@ class Candidates:
 
 
 def candidates(warehouse: Warehouse, query: Query) -> Candidates:
-    """The runs asked for; raises BenchError when there are none."""
+    """The selected runs; raises BenchError if there are none."""
     select_of_every(warehouse, query)
     rows = load(warehouse)
     if not rows:
@@ -56,10 +56,10 @@ def _nothing(warehouse: Warehouse) -> BenchError:
     if every:
         return BenchError(
             "no run fits the filters", why=f"none of {counted(every, 'run')} does",
-            hint="bench runs lists them; --where, --model and --table say which count",
+            hint="bench runs lists them; --where, --model and --table select them",
         )  # fmt: skip
     error = BenchError(
-        "no runs found", why="what was read holds no row and no log of one",
+        "no runs found", why="no row and no log of one was read",
         hint="bench ingest PATH, or name logs and tables",
     )  # fmt: skip
     error.exit_code = NOTHING_RECOGNISED
@@ -67,25 +67,25 @@ def _nothing(warehouse: Warehouse) -> BenchError:
 
 
 def doubts_near(warehouse: Warehouse) -> dict[str, str]:
-    """What the audit says against the runs of `near`, a temporary table that is filled with those
-    of `selected` and those of `every` that tell how much jobs of theirs may vary."""
+    """The findings of the audit against the runs of `near`, a temporary table that is filled with
+    those of `selected` and those of `every` that show how much their jobs vary."""
     devices = [name for (name,) in warehouse.rows("SELECT DISTINCT device FROM every") if name]
-    asked = {
+    requested = {
         system_of(name)
         for (name,) in warehouse.rows("SELECT DISTINCT device FROM selected")
         if name is not None
     }
-    machines = [name for name in devices if system_of(name) in asked]
+    machines = [name for name in devices if system_of(name) in requested]
     warehouse.rows(statements()["near"], {"machines": machines})
     uris = "SELECT DISTINCT uri FROM every SEMI JOIN near USING (run_id) ORDER BY uri"
     return doubts(warehouse, [uri for (uri,) in warehouse.rows(uris)])
 
 
 def repeats(warehouse: Warehouse, doubted: Mapping[str, str]) -> list[Row]:
-    """The sound runs of `near` of one configuration with another; `alike` says with which."""
+    """The sound runs of `near` that repeat a configuration; `alike` is equal for its runs."""
     near = "(FROM every SEMI JOIN near USING (run_id))"
     name_systems(warehouse, near)
-    fill(warehouse, "said", own_settings(warehouse, near).said())
+    fill(warehouse, "settings_key", own_settings(warehouse, near).keys())
     fill(warehouse, "doubted", doubted)
     made = statements()
     sound = made["sound"].replace("{worked_out}", worked_out(near)).replace("{here}", near)
@@ -101,12 +101,12 @@ def fill(warehouse: Warehouse, table: str, texts: Mapping[str, str]) -> None:
 
 
 def doubts(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, str]:
-    """What the audit of sources says against runs: an error by run id."""
+    """The findings of the audit against runs of these sources: an error by run id."""
     return doubts_of(open_errors(warehouse, uris))
 
 
 def doubts_of(errors: Iterable[Finding]) -> dict[str, str]:
-    """What errors say against runs, by run id. Of a row printed twice, the copy."""
+    """The runs that errors doubt, by run id. Of a row printed twice, the copy."""
     found: dict[str, str] = {}
     for finding in errors:
         # The first of two equal rows was measured; doubting both would lose the number.
@@ -130,7 +130,7 @@ def eligible(rows: Sequence[Row], doubted: Mapping[str, str], need: str) -> Rows
 
 
 def _reason(row: Row, doubted: Mapping[str, str], need: str, here: set[str]) -> str | None:
-    """Why a row does not count: what happened to the run, what is wrong with it, what it lacks."""
+    """Why a row is left out: the status of the run, an error in it, or a missing value."""
     if row["kind"] != "measured":
         return f"{row['kind']}, not measured"
     if row["origin"] == "quote":
@@ -158,7 +158,7 @@ def _lacks(row: Row, need: str) -> str:
         if lacking:
             missing = " and ".join(f"no {words}" for _, words in lacking)
             sets = ",".join(f"{name}=..." for name, _ in lacking)
-            return f"no tokens/s: {missing} is stated (--set {sets} tells it)"
+            return f"no tokens/s: {missing} is stated (--set {sets})"
     if need == "mfu":
         return "no MFU: the device, its peak or the model's size is not known"
     named = {
@@ -172,7 +172,7 @@ def _lacks(row: Row, need: str) -> str:
 
 
 def _damage(row: Row, here: set[str]) -> str | None:
-    """What the warehouse says against a row; a copy counts where the first one is not asked for."""
+    """Why the warehouse leaves a row out; a copy counts if its original is not selected."""
     detail = row["left_out_detail"] or ""
     if row["left_out"] != "copy":
         return f"{row['left_out']}: {detail}"

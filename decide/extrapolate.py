@@ -1,4 +1,4 @@
-"""Runs at sizes that nobody measured, by a fitted law, with the interval of the fit."""
+"""Runs at sizes that were not measured, by a fitted law, with the interval of the fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .pairing import agree
 from .rows import Row, configuration
 from .scaling_curves import Group, groups
 
-# What was measured on other nodes than these.
+# Measurements of other sizes.
 _RATES = ("step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
           "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu",
           "tflops", "model_tflops", "memory_gb")  # fmt: skip
@@ -26,7 +26,7 @@ def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Row
     kept: list[Row] = []
     left: list[Row] = []
     for group in groups(rows)[0]:
-        # What was measured needs no fit, and a law over devices says nothing of nodes.
+        # A measured size needs no fit, and a law over devices does not apply to nodes.
         if group.unit != "nodes" or any(point.x == nodes for point in group.points):
             continue
         made = _made(group, nodes, failed)
@@ -35,7 +35,7 @@ def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Row
 
 
 def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
-    # Columns that no law tells, such as TP, are as the nearest size has them.
+    # Columns without a law, such as TP, are those of the nearest size.
     nearest = min(group.points, key=lambda point: abs(point.x - nodes))
     row = nearest.row
     law, first_fitted = group.law

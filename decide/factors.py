@@ -1,4 +1,4 @@
-"""What is compared: a column, a flag or a version, and the value of it that a run has."""
+"""The factor of a comparison: a column, a flag or a version, and its value for a run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .rows import CONFIGURATION, Row, configuration, follows_ranks
 NOT_STATED = "not stated"
 _DP = {"dp", "dp_replicate", "dp_shard"}
 _SIZES = {"nodes", "devices", "world_size", "procs_per_node"}
-# Columns that say the same thing as another: with a factor of one, both may differ.
+# Columns that state the same thing: if one is the factor, the others may differ too.
 TOGETHER = (
     _SIZES, {"system", "device"}, {"size", "model"},
     {"gbs", "grad_accum", "device_batch"}, {"date", "epoch"}, _DP,
 )  # fmt: skip
 _SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-_INNER = ("env", "versions", "arguments", "others")  # what a row holds for us
+_INNER = ("env", "versions", "arguments", "others")  # settings other than columns
 _NAMED = ("env", "versions", "others")  # of these, what can be compared by
 _VALUES = 4  # of a column, where columns are listed
 _MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data parallelism follows
@@ -29,7 +29,7 @@ _MOVE_DP = ("tp", "pp", "cp", "nodes", "devices", "world_size")  # what data par
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What is compared: its name, the parts of a configuration that it stands for."""
+    """A factor: its name, and the parts of a configuration that it covers."""
 
     name: str
     parts: frozenset[str]
@@ -103,13 +103,12 @@ def level(row: Row, by: Factor) -> str:
     values, parts = whole(row), sorted(by.parts)
     if len(parts) == 1:
         return value_text(values.get(parts[0]))
-    said = [f"{part.split(' ', 1)[1]}={values[part]}" for part in parts if values.get(part)]
-    return ", ".join(said) or NOT_STATED
+    values_text = [f"{part.split(' ', 1)[1]}={values[part]}" for part in parts if values.get(part)]
+    return ", ".join(values_text) or NOT_STATED
 
 
 def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
-    """The level that the others are set against: as asked, else without the flag, else the least
-    that is stated.
+    """The base level: as requested, else without the flag, else the least stated one.
 
     Raises BenchError for a level that is not there, or when there is only one.
     """
@@ -120,7 +119,7 @@ def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
             hint="compare by another column, or take more runs",
         )  # fmt: skip
     if base is not None:
-        fitting = [one for one in levels if one.casefold() == base.casefold()]
+        fitting = [known for known in levels if known.casefold() == base.casefold()]
         if not fitting:
             raise BenchError(f"no run has {by.name} {base!r}", hint=f"levels: {', '.join(levels)}")
         return fitting[0]
@@ -128,12 +127,12 @@ def base_level(by: Factor, levels: Sequence[str], base: str | None) -> str:
     for without in ("none", "0", "off", "False", NOT_STATED):
         if without in levels and any(part.startswith("env ") for part in by.parts):
             return without
-    stated = [one for one in levels if one != NOT_STATED]
+    stated = [known for known in levels if known != NOT_STATED]
     return stated[0] if len(stated) > 1 else levels[0]
 
 
 def whole(row: Row) -> dict[str, Any]:
-    """All that tells a run: configuration, flags, versions, document and day of a table's row."""
+    """The identity of a run: configuration, flags, versions, document and day of a table's row."""
     dated = row["origin"] == "row"
     return {
         **configuration(row),
@@ -159,7 +158,7 @@ def value_text(value: object) -> str:
 
 
 def order(text: str) -> tuple[int, float, str]:
-    """Numbers and sizes such as 1.3B by size, then texts; what is not stated first."""
+    """Sort key: not stated first, then numbers and sizes such as 1.3B, then texts."""
     if text == NOT_STATED:
         return (0, 0.0, text)
     found = _SIZE.fullmatch(text)

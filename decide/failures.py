@@ -17,7 +17,7 @@ from .rows import Decision, Row
 from .selection import select
 
 FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")
-# What tells runs apart that end alike.
+# Columns that distinguish runs with one ending.
 _CONFIGURED = ("size", "model", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs")
 # Two rows that state another of these are no copies; one of them alone is no sign of one.
 _BESIDE = ("device", "dtype", "seq_len", "zero_stage", "recompute")
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 def failures(warehouse: Warehouse, query: Query) -> Decision:
     """The failed runs of a query, the latest first; `since` counts from when they ran.
 
-    Runs without a date are left out where `since` asks for one.
+    Runs without a date are left out if `since` is set.
     """
     since, chosen = query.since, replace(query, since=None)
     select(warehouse, chosen)
@@ -99,8 +99,8 @@ def _identity(row: Row) -> tuple[Any, ...] | None:
 
 
 def cause(status: str, reason: str | None) -> str | None:
-    """Equal for failures of one cause, whatever numbers and places their lines hold; None where
-    nothing but the status is said."""
+    """Equal for failures of one cause, whatever numbers and places are in their lines; None if
+    only the status is stated."""
     text = " ".join(_NUMBER.sub("0", _PLACE.sub("", reason or "")).split()).casefold()
     return f"{status}: {text[:200]}" if text not in ("", status) else None
 
@@ -117,7 +117,7 @@ def _timed(row: Row, run: Ran) -> dict[str, Any]:
         "hosts": list(run.hosts),
         "job_ids": [row["job_id"]] if row["job_id"] else list(run.job_ids),
         "where": f"{row['uri']}:{row['line']}",
-        # A scheduler's bare state says that a job failed, not why.
+        # The bare state of a scheduler is no cause.
         "cause": cause(row["status"], row["reason"]) if row["run"] or row["why"] else None,
         "left_out": None,
     }
@@ -152,7 +152,7 @@ def _causes(rows: Sequence[Row]) -> list[dict[str, Any]]:
         for of in groups.values()
         if len(of) > 1
     ]
-    return sorted(found, key=lambda one: -len(one["rows"]))
+    return sorted(found, key=lambda group: -len(group["rows"]))
 
 
 def _shared_hosts(rows: Sequence[Row]) -> list[str]:

@@ -4,7 +4,7 @@ With x = devices over those of the base point and e the efficiency against it,
 1 / e = c (1 + alpha (x - 1) + beta x (x - 1)), alpha and beta at least 0 (Gunther, "A General
 Theory of Computational Scalability", arXiv 0808.1431). Amdahl: beta = 0, alpha the serial share.
 c is what the base took at the law's rate over what it took: its measurement is no surer than
-others. How often the intervals hold the truth is measured in tests/test_fits.py.
+others. The coverage of the intervals is measured in tests/test_fits.py.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def likeliest(laws: Sequence[Fit]) -> Fit | None:
 
 
 def chance(plain: Fit, richer: Fit) -> float:
-    """How often a law gains so much by one parameter more, where the plain one holds (p)."""
+    """How often a law gains so much by one parameter more if the plain law is true (p)."""
     dof = richer.points - _PARAMETERS[richer.law]
     gained = (plain.squares - richer.squares) / (richer.squares / dof)
     # F with one degree of freedom above is the square of Student's t.
@@ -162,7 +162,7 @@ def _least_squares(terms: Array, wanted: Array) -> Array:
             some = terms[:, :, chosen]
             q, r = numpy.linalg.qr(some)
             if (abs(r.diagonal(axis1=1, axis2=2)) < _NOTHING).any():
-                continue  # these terms say the same at these points
+                continue  # these terms are equal at these points
             found = numpy.linalg.solve(r, q.transpose(0, 2, 1) @ wanted[..., None])
             squares = (((some @ found)[..., 0] - wanted) ** 2).sum(axis=1)
             better = (found[..., 0] >= 0).all(axis=1) & (squares < least)

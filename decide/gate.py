@@ -22,7 +22,7 @@ class Threshold:
 
     @property
     def column(self) -> str:
-        """The column of an answer that holds the metric."""
+        """The column of the metric in an answer."""
         return METRICS[self.metric]
 
 
@@ -49,7 +49,7 @@ def gated(decision: Decision, limits: Sequence[Threshold], fail: bool) -> Decisi
     for limit in limits:
         # A gate that can never close would pass unseen.
         if rows and all(growth(row, limit) is None and not row["newly_fails"] for row in rows):
-            raise nothing(f"no pair tells {limit.metric} on both sides")
+            raise nothing(f"no pair states {limit.metric} on both sides")
     gate = {
         "limits": limits,
         "worse": [row for row in rows if row["worse"]],
@@ -62,7 +62,7 @@ def gated(decision: Decision, limits: Sequence[Threshold], fail: bool) -> Decisi
 
 
 def _judged(row: Row, limits: Sequence[Threshold]) -> Row:
-    """A pair with `worse`, and `inconclusive`: beyond a limit, but not told from chance."""
+    """A pair with `worse`, and `inconclusive`: beyond a limit, but within chance."""
     worse = is_worse(row, limits)
     beyond = any(_grown(row, limit) for limit in limits)
     return {**row, "worse": worse, "inconclusive": beyond and not worse}
@@ -78,7 +78,7 @@ def nothing(what: str) -> BenchError:
 def is_worse(row: Row, limits: Sequence[Threshold]) -> bool:
     """Whether a pair got worse: jobs newly fail, or a time or a metric beyond its limit.
 
-    Without limits, what is detectably slower. Where nothing tells how much jobs vary, the limit
+    Without limits, what is detectably slower. If the spread of jobs is unknown, the limit
     alone decides; a pair that differs in more never fails.
     """
     # What else differs may be the cause: no gate should fail for that.
@@ -100,13 +100,13 @@ def _beyond(row: Row, limit: Threshold) -> bool:
     # Memory hardly varies between jobs: no test is needed.
     if limit.metric == "memory":
         return True
-    # A gate asks of each pair alone: what would be lost among many is no reason to let it pass.
+    # A gate tests each pair alone: no correction for many pairs.
     alone = row["p_value"] is not None and row["p_value"] < LEVEL and row["speedup"] < 1
     return bool(alone or row["verdict"] in ("slower", UNKNOWN))
 
 
 def _grown(row: Row, limit: Threshold) -> bool:
-    """Whether a metric lies beyond its limit, whatever can be said of it."""
+    """Whether a metric lies beyond its limit, significant or not."""
     grown = None if row["also_differs"] else growth(row, limit)
     return grown is not None and grown > limit.share
 

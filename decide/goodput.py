@@ -1,4 +1,4 @@
-"""Goodput: the share of a job's time that trained, where a log's clock tells it."""
+"""Goodput: the share of a job's time spent in training, if a log prints clock times."""
 
 from __future__ import annotations
 

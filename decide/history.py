@@ -16,7 +16,7 @@ from .query import Query
 from .rows import Decision, Row
 
 _NAMES = {"step_time": "step_time_s", "mem": "memory", "time": "step_time_s"}
-# The rows that are asked for, each with what it said from which commit to which.
+# The requested rows, each with its versions from commit to commit.
 _VERSIONS = """
     SELECT v.*, t.uri AS uri_now, t.line AS line_now,
         row_number() OVER (PARTITION BY v.history_id, v.row_id ORDER BY v.number) AS version
@@ -40,22 +40,22 @@ def history(
     """Each number that appeared, changed or went, oldest first within its row.
 
     `row` is FILE:LINE or the id of a run; without it the rows of `query.model` and
-    `query.document`, or of none of them the rows that ever changed. Raises BenchError where no
-    history is stored, and for what is in none.
+    `query.document`, or, without these, the rows that ever changed. Raises BenchError if no
+    history is stored, and for a row, model or document without one.
     """
     require_history(warehouse)
-    conditions, given = _conditions(warehouse, query, row)
+    conditions, parameters = _conditions(warehouse, query, row)
     text = _VERSIONS.format(tips=TIPS, condition=" AND ".join(conditions))
-    found = warehouse.dicts(text, given)
+    found = warehouse.dicts(text, parameters)
     if not found:
         raise _nothing(warehouse, query)
-    by_row = [list(_events(one)) for one in _by_row(found)]
+    by_row = [list(_events(versions)) for versions in _by_row(found)]
     if not (conditions[1:] or query.all_rows):  # most rows never change
-        by_row = [one for one in by_row if any(e["kind"] != "appeared" for e in one)]
-    events = [event for one in by_row for event in one]
+        by_row = [of_row for of_row in by_row if any(e["kind"] != "appeared" for e in of_row)]
+    events = [event for of_row in by_row for event in of_row]
     if metric is not None:
         events = _of_metric(events, metric)
-    rows = {(one["history_id"], one["row_id"]) for one in found}
+    rows = {(version["history_id"], version["row_id"]) for version in found}
     asked = {"asked": row or query.model or query.document or "", "metric": metric}
     return Decision("history", tuple(events), (), asked | _facts(warehouse, rows, events))
 
@@ -77,17 +77,17 @@ def _conditions(
     warehouse: Warehouse, query: Query, row: str | None
 ) -> tuple[list[str], dict[str, object]]:
     """Which versions of rows are meant, with the parameters of the conditions."""
-    conditions, given = ["true"], dict[str, object]()
+    conditions, parameters = ["true"], dict[str, object]()
     if row is not None:
         conditions.append("list_contains($rows::VARCHAR[], v.row_id)")
-        given["rows"] = _rows_named(warehouse, row)
+        parameters["rows"] = _rows_named(warehouse, row)
     if query.model is not None:
         conditions.append(_MODEL)
-        given["model"] = query.model
+        parameters["model"] = query.model
     if query.document is not None:
         conditions.append("v.document_id IN (SELECT document_id FROM revisions WHERE uri = $uri)")
-        given["uri"] = _document(warehouse, query.document)
-    return conditions, given
+        parameters["uri"] = _document(warehouse, query.document)
+    return conditions, parameters
 
 
 def _facts(
@@ -96,11 +96,13 @@ def _facts(
     """How many rows and changes there are, and from when to when."""
     return {
         "row_count": len(rows),
-        "changed": len({one["row_id"] for one in events if one["kind"] == "changed"}),
-        "went": len({one["row_id"] for one in events if one["kind"] == "went" and one["is_gone"]}),
-        "commits": len({one["commit"] for one in events}),
-        "first": min((one["date"] for one in events), default=None),
-        "last": max((one["date"] for one in events), default=None),
+        "changed": len({event["row_id"] for event in events if event["kind"] == "changed"}),
+        "went": len(
+            {event["row_id"] for event in events if event["kind"] == "went" and event["is_gone"]}
+        ),
+        "commits": len({event["commit"] for event in events}),
+        "first": min((event["date"] for event in events), default=None),
+        "last": max((event["date"] for event in events), default=None),
         "until": warehouse.rows("SELECT max(committed_at) FROM raw.commits")[0][0],
     }
 
@@ -114,7 +116,7 @@ def require_history(warehouse: Warehouse) -> None:
 
 
 def scope(warehouse: Warehouse) -> str:
-    """What the rules that ask for the history look at, in a few words."""
+    """The scope of the rules about histories, in a few words."""
     query = """SELECT count(DISTINCT row_id), count(DISTINCT document_id),
         count(DISTINCT commit_id), count(*) FILTER (kind IN ('changed', 'returned'))
         FROM row_versions"""
@@ -173,8 +175,8 @@ def _document(warehouse: Warehouse, name: str) -> str:
 
 def _by_row(versions: Sequence[Row]) -> Iterator[list[Row]]:
     found: dict[tuple[str, str], list[Row]] = {}
-    for one in versions:
-        found.setdefault((one["history_id"], one["row_id"]), []).append(one)
+    for version in versions:
+        found.setdefault((version["history_id"], version["row_id"]), []).append(version)
     yield from sorted(found.values(), key=_place)
 
 
@@ -184,23 +186,23 @@ def _place(versions: Sequence[Row]) -> tuple[str, int]:
 
 
 def _events(versions: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """What became of each number of a row, commit by commit."""
-    said: Mapping[str, str] = {}
+    """The events of each number of a row, commit by commit."""
+    printed: Mapping[str, str] = {}
     numbers: Mapping[str, float] = {}
     settings: Mapping[str, str] = {}
     is_gone = versions[-1]["kind"] == "removed"
-    for one in versions:
-        now, its, are = one["printed"], one["numbers"], one["settings"]
-        if one["kind"] == "removed":
+    for version in versions:
+        now, its, are = version["printed"], version["numbers"], version["settings"]
+        if version["kind"] == "removed":
             now, its, are = {}, {}, settings
-        moves = [(name, said.get(name), now.get(name), numbers.get(name), its.get(name))
-                 for name in {**now, **said} if said.get(name) != now.get(name)]  # fmt: skip
+        moves = [(name, printed.get(name), now.get(name), numbers.get(name), its.get(name))
+                 for name in {**now, **printed} if printed.get(name) != now.get(name)]  # fmt: skip
         for move in moves:
-            yield _event(one, are, is_gone, False, *move)
+            yield _event(version, are, is_gone, False, *move)
         for name in sorted({*settings, *are}) if settings else ():
             if settings.get(name) != are.get(name):
-                yield _event(one, are, is_gone, True, name, settings.get(name), are.get(name))
-        said, numbers, settings = now, its, are
+                yield _event(version, are, is_gone, True, name, settings.get(name), are.get(name))
+        printed, numbers, settings = now, its, are
 
 
 def _event(
@@ -208,7 +210,7 @@ def _event(
     old: str | None, new: str | None, old_value: float | None = None,
     new_value: float | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """A number, or a setting, that a version of a row brought, changed or took away."""
+    """A number or a setting that a version of a row added, changed or removed."""
     kind = "appeared" if old is None else "went" if new is None else "changed"
     if version["kind"] == "returned" and kind == "appeared":
         kind = "returned"
@@ -228,7 +230,7 @@ def _event(
 
 
 def _configuration(settings: Mapping[str, str]) -> str:
-    """What tells a row from others of its table: DP8 TP1 PP1, MBS 1."""
+    """The configuration of a row, to recognise it in its table: DP8 TP1 PP1, MBS 1."""
     words = [
         f"{name.upper()}{settings[name]}"
         for name in ("dp", "tp", "pp", "cp", "ep")
@@ -245,11 +247,11 @@ def _configuration(settings: Mapping[str, str]) -> str:
 
 def _of_metric(events: Sequence[dict[str, Any]], metric: str) -> list[dict[str, Any]]:
     name = _NAMES.get(metric.strip().casefold(), metric.strip())
-    known = sorted({one["name"] for one in events})
+    known = sorted({event["name"] for event in events})
     if name not in known:
         raise BenchError(
             f"no such number in these rows: {metric!r}",
             why=f"there are: {', '.join(known)}",
             hint=did_you_mean(name, known),
         )
-    return [one for one in events if one["name"] == name]
+    return [event for event in events if event["name"] == name]

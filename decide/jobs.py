@@ -26,14 +26,14 @@ _RANGES = {
 def identity(row: Row) -> tuple[Hashable, ...]:
     """Equal for runs of one configuration, with the same versions and arguments in their logs.
 
-    Rows of a table that bear other dates stand apart, and so does what each fit tells. A log that
-    states no model or no batch is a repeat of no other.
+    Rows of a table with other dates are other configurations, and so is each prediction of a fit.
+    A log that states no model or no batch repeats no other.
     """
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
     if (alike := row.get("alike")) is not None:
         return (alike,)
-    # A machine may change between the days of one table; logs say what changed themselves.
+    # A machine may change between the days of one table; logs state what changed.
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
     own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
     dated = own if row["origin"] == "row" else ()
@@ -120,8 +120,8 @@ def combined(runs: Iterable[Row]) -> dict[str, Any]:
     if len(rows) > 1:
         values = {name: per_job(rows, name) for name in MEASURED}
         made |= {name: median(found) if found else None for name, found in values.items()}
-        made["derivations"] = {}  # medians over the jobs, which `members` hold
-        # Where a job prints rates alone, step times tell of the others only.
+        made["derivations"] = {}  # medians over the jobs in `members`
+        # If a job prints rates alone, step times are those of the other jobs.
         if len(values["step_time_s"]) == len(group) and (tokens := _tokens(rows)):
             _at_step_time(made, tokens)
         for name, (low, high) in _RANGES.items():

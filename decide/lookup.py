@@ -1,4 +1,4 @@
-"""What a user means by the name of a source, a run or a published table."""
+"""Names of sources, runs and published tables, as users write them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..vocabulary.format import counted
 from ..vocabulary.printable import typed
 
 _LISTED = 20  # names of sources, and places, in a message
-_ID = 6  # letters from which the beginning of a run's id is one
+_ID = 6  # letters of the shortest prefix of a run id
 
 
 def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str:
-    """The uri of the source that a user means: its path, file name, stem or what begins it.
+    """The uri of a source by its path, file name, stem or a prefix of it.
 
-    Unless it has to be `whole`, any part that one source alone has will do.
+    Unless the name has to be `whole`, any part that occurs in one source alone matches.
     """
     uris = _uris(warehouse)
     found = _meant(warehouse, uris, name.removeprefix("./"), whole)
@@ -30,7 +30,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
         found = _at_path(warehouse, uris, name) or found
     if len(found) == 1:
         return found[0]
-    raise _not_one(Names.of(warehouse).short, uris, found, name)
+    raise _ambiguous_or_unknown(Names.of(warehouse).short, uris, found, name)
 
 
 def _meant(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) -> list[str]:
@@ -44,10 +44,10 @@ def _meant(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) ->
     return [uri for uri in uris if short(uri) == name] or found
 
 
-def _not_one(
+def _ambiguous_or_unknown(
     short: Callable[[str], str], uris: Sequence[str], found: Sequence[str], name: str
 ) -> BenchError:
-    """The error for a name of none or several sources; of none, the nearest are named."""
+    """The error for a name of no or several sources; for none, with the nearest names."""
     from difflib import get_close_matches  # errors are rare, start-up is not
 
     if found:
@@ -55,7 +55,7 @@ def _not_one(
         return BenchError(f"several sources are called {name!r}", why=f"they are: {listed}",
                           hint="name one by its path")  # fmt: skip
     known = {short(uri).casefold(): short(uri) for uri in uris}
-    near = [known[one] for one in get_close_matches(name.casefold(), known, n=3)]
+    near = [known[match] for match in get_close_matches(name.casefold(), known, n=3)]
     listed = ", ".join(list(known.values())[:_LISTED]) or "none"
     return BenchError(f"no source is called {name!r}", why=f"known sources: {listed}",
                       hint=f"did you mean {' or '.join(near)}?" if near
@@ -63,10 +63,10 @@ def _not_one(
 
 
 def find_run(warehouse: Warehouse, wanted: str) -> str:
-    """The run that `wanted` means: an id, the start of one, FILE:LINE, or a source with one run."""
+    """The run named `wanted`: an id, the start of one, FILE:LINE, or a source with one run."""
     place = re.fullmatch(r"(.+):(\d+)", wanted)
     uri = ""
-    # 001 is a document before it is the beginning of an id.
+    # 001 is a document rather than the prefix of an id.
     if not place and len(wanted) < _ID and _is_source(warehouse, wanted):
         return _only_run_of(warehouse, wanted)
     if place:
@@ -94,7 +94,7 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
 
 
 def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:
-    """Which lines around this one are runs of a source."""
+    """The lines of the runs of a source next to this line."""
     query = """SELECT line FROM runs WHERE uri = ? GROUP BY line
                ORDER BY abs(line - ?), line LIMIT 5"""
     lines = sorted(near for (near,) in warehouse.rows(query, [uri, line]))
@@ -124,7 +124,7 @@ def _only_run_of(warehouse: Warehouse, name: str) -> str:
     if len(found) == 1:
         return str(found[0][0])
     if not found:
-        raise BenchError(f"{uri} holds no run", hint="bench doctor tells what no format reads")
+        raise BenchError(f"{uri} has no run", hint="bench doctor lists what no format reads")
     listed = ", ".join(f"{name}:{line}" for _, line in found[:12])
     more = f" and {len(found) - 12} more" if len(found) > 12 else ""
     place = typed(f"{name}:{found[0][1]}")
@@ -138,9 +138,9 @@ def _only_run_of(warehouse: Warehouse, name: str) -> str:
 def benchmark_tables(
     warehouse: Warehouse, name: str, number: int | None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A source and its benchmark tables: the N-th, else the one that holds line N, or all.
+    """A source and its benchmark tables: table N, else the one at line N, or all.
 
-    Raises BenchError when there is none.
+    Raises BenchError if there is none.
     """
     uri = source_named(warehouse, name)
     query = """SELECT table_id, number, headings, alignment, header_line, last_line FROM tables
@@ -159,7 +159,7 @@ def benchmark_tables(
 
 
 def _at_path(warehouse: Warehouse, uris: Sequence[str], wanted: str) -> list[str]:
-    """The source that lies at a path, by its name or, under links, by what they lead to."""
+    """The source at a path, by name or, through links, by the file that they lead to."""
     root = os.path.abspath(warehouse.home)
     path = Path(os.path.relpath(os.path.abspath(wanted), root)).as_posix()
     if path in uris:

@@ -34,7 +34,7 @@ class _Jobs:
 
 _Levels = dict[str, _Jobs]
 _SIDES = ("a", "b")
-_PLACES = frozenset({"document", "system", "date", "epoch"})  # where and when, not what was run
+_PLACES = frozenset({"document", "system", "date", "epoch"})  # where and when, not configuration
 
 
 def failures(rows: Sequence[Row]) -> list[Row]:
@@ -51,10 +51,10 @@ def matched(
 ) -> tuple[list[Pair], list[Row]]:
     """Every level against the base within one configuration, and the runs without a partner.
 
-    A configuration without the base level has its least stated one for that, unless `base` is
-    asked for.
-    Runs of tables are matched within a document and day. A run that no other matches exactly is
-    set against the nearest one, and what else differs is named.
+    In a configuration without the base level its least stated level is the base, unless `base` is
+    set.
+    Runs of tables are matched within a document and day. A run without an exact match is
+    compared with the nearest run, and the other differences are named.
     """
     levels = sorted({level(row, by) for row in (*rows, *failed)}, key=order)
     chosen = base_level(by, levels, base)
@@ -92,7 +92,7 @@ def sides(
     pairs = _sides(before, after, names, declared, failed)
     if differing(pairs, declared - _PLACES):
         return pairs, declared
-    # What sets all pairs apart is what the sides are about, though nobody named it.
+    # A difference of all pairs is the one between the sides, though no condition names it.
     only = {tuple(pair.also) for pair in pairs if pair.measured}
     if len(only) == 1 and len(one := only.pop()) == 1:
         declared = declared | frozenset(one)
@@ -142,7 +142,7 @@ def _ignored(
 ) -> frozenset[str]:
     """What two sides need not share: versions; of two documents, what they are named by."""
     rows = (*before, *after, *failed[0], *failed[1])
-    # Two sides are mostly two versions, of which nobody would match the other.
+    # Two sides are mostly two versions, which would not match each other.
     ignored = {f"version {name}" for row in rows for name in row["versions"]}
     uris = [
         {row["uri"] for row in (*ran, *broken)}
@@ -151,7 +151,7 @@ def _ignored(
     if not uris[0] & uris[1]:
         ignored |= {"document", "date", "epoch"}
         if any(row["device"] is None for row in rows):
-            ignored.add("system")  # a table without a device is a machine of its own
+            ignored.add("system")  # a table without a device counts as another machine
     return frozenset(ignored)
 
 
@@ -169,7 +169,7 @@ def _with_a_side(pairs: Sequence[Pair]) -> list[Pair]:
 def _add_failed(
     groups: dict[Hashable, _Levels], failed: Sequence[tuple[Row, str]], by: Factor
 ) -> None:
-    """Failed runs, each at its level, beside those of their configuration as far as they state
+    """Failed runs by level, matched to the runs of their configuration as far as they state
     that."""
     alike: dict[Hashable, list[tuple[Hashable, dict[str, Any]]]] = {}
     if failed:

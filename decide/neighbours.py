@@ -1,4 +1,4 @@
-"""Configurations next to the best that fulfil all arithmetic and that nobody has run."""
+"""Configurations next to the best that satisfy all constraints and have not been run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _SIZES = ("dp", "tp", "pp", "mbs")
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the plain model of memory says of a run, and how far printed memory is above it."""
+    """Predictions of the plain memory model, and how far printed memory is above them."""
 
     row: Printed
     ratio: float | None  # None: too few rows print memory to calibrate the model by
-    readings: int  # rows of the document that print memory and say enough to predict it
+    readings: int  # rows of the document that print memory and enough sizes to predict it
 
     def of(self, made: Row) -> float | None:
         """The memory of a neighbour in GB, at the ratio that the document's other rows have."""
@@ -52,7 +52,7 @@ def neighbours(
     allowed: Callable[[Row], bool] = lambda row: True,
 ) -> Decision:
     """Runs one step from the best, as a plan: a factor of 2 in the micro batch, or moved between
-    DP, TP and PP. `tried` are all runs there are; `allowed` holds the user's own constraints."""
+    DP, TP and PP. `tried` are all runs there are; `allowed` are the constraints of the user."""
     best, tried = _filled(best), [_filled(row) for row in tried]
     known = {_key(row) for row in tried}
     kept: list[dict[str, Any]] = []
@@ -77,7 +77,7 @@ def neighbours(
         "memory_needs": _memory_needs(best),
         "room": _room(best),
         "unchecked": [*missing, *([] if best["gbs"] else ["global batch size"])],
-        "unplanned": wordless(best),
+        "unplanned": inexpressible(best),
     }
     return Decision("neighbours", tuple(rows), tuple(left), facts)
 
@@ -89,7 +89,7 @@ def _memory_needs(best: Row) -> list[str]:
 
 
 def _filled(row: Row) -> Row:
-    """A run with the data parallel size and the batch that others of its sizes multiply out to."""
+    """A run with the data parallel size and the batch that follow from its other sizes."""
     row = with_dp(row)
     batch = batch_of(row)
     return {**row, "gbs": int(batch) if batch and batch.is_integer() else None}
@@ -124,7 +124,7 @@ def broken_rule(row: Row) -> str | None:
         (heads and heads % tp, f"{heads} heads do not divide by TP {tp}"),
         (hidden and hidden % tp, f"hidden size {hidden} does not divide by TP {tp}"),
         (
-            # Megatron may put the embedding and the output on stages of their own, as two layers.
+            # Megatron may put the embedding and the output on separate stages, as two layers.
             layers and pp > 1 and layers % (pp * vpp) and (layers + 2) % (pp * vpp),
             f"{layers} layers do not divide by {stages}, nor {(layers or 0) + 2} with the"
             " embedding",
@@ -164,12 +164,12 @@ def _ran_out(row: Row, tried: Sequence[Row]) -> str | None:
     """A run that differs in a smaller micro batch alone, or in nothing, and had no room."""
     alike = ("tp", "pp", "dp", "zero_stage", "recompute", "layers", "hidden", "heads", "size")
     found = [
-        one
-        for one in tried
-        if one["status"] == "oom"
-        and one["mbs"]
-        and one["mbs"] <= row["mbs"]
-        and all(one[name] == row[name] for name in alike)
+        run
+        for run in tried
+        if run["status"] == "oom"
+        and run["mbs"]
+        and run["mbs"] <= row["mbs"]
+        and all(run[name] == row[name] for name in alike)
     ]
     return f"MBS {found[0]['mbs']} ran out of memory ({found[0]['where']})" if found else None
 
@@ -184,7 +184,7 @@ def _tiles(row: Row) -> bool | None:
 
 
 def _room(row: Row) -> float | None:
-    """The memory of a device in GB, as its name says: A100-80GB."""
+    """The memory of a device in GB, as in its name: A100-80GB."""
     found = re.search(r"(?<!\d)(\d++)\s?(GB|GiB|G)\b", row["device"] or "")
     return float(found[1]) if found else None
 
@@ -220,8 +220,8 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbour
             hint="state them in facts.toml",
         )  # fmt: skip
     plan = tomlkit.document()
-    for said in comments:
-        plan.add(tomlkit.comment(said))
+    for text in comments:
+        plan.add(tomlkit.comment(text))
     plan["name"] = name
     if any((row["nodes"] or 1) > 1 for row in rows):
         plan.add(
@@ -233,28 +233,32 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbour
         "iterations",
     )  # fmt: skip
     for row in rows:
-        one = tomlkit.table()
+        entry = tomlkit.table()
         for column in (*columns, "zero_stage", "recompute", "dtype"):
-            if row.get(column) is not None and (column, row[column]) not in wordless(row):
-                one[column] = row[column]
+            if row.get(column) is not None and (column, row[column]) not in inexpressible(row):
+                entry[column] = row[column]
         if row["sequence_parallel"]:
-            one["sequence_parallel"] = True
+            entry["sequence_parallel"] = True
         env = {
-            name: said for name, said in row["env"].items() if name.isupper() and said != REDACTED
+            name: value
+            for name, value in row["env"].items()
+            if name.isupper() and value != REDACTED
         }
         if env:
-            one["env"] = {name: "" if said == "none" else said for name, said in env.items()}
-        matrix.append(one)
+            entry["env"] = {name: "" if value == "none" else value for name, value in env.items()}
+        matrix.append(entry)
     plan["matrix"] = matrix
     return tomlkit.dumps(plan)
 
 
-def wordless(row: Row) -> list[tuple[str, object]]:
-    """What a run has that a plan has no word for."""
+def inexpressible(row: Row) -> list[tuple[str, object]]:
+    """The settings of a run that a plan cannot express."""
     sizes = [(name, row[name]) for name in ("cp", "ep", "vpp") if (row[name] or 1) > 1]
     kinds = [("recompute", row["recompute"])] if row["recompute"] == "selective" else []
     kinds += [("dtype", row["dtype"])] if row["dtype"] not in (None, *_DTYPES) else []
     flags = [
-        (name, said) for name, said in row["env"].items() if not name.isupper() or said == REDACTED
+        (name, value)
+        for name, value in row["env"].items()
+        if not name.isupper() or value == REDACTED
     ]
     return [*sizes, *kinds, *flags, *row["others"].items()]

@@ -1,4 +1,4 @@
-"""Columns of tables that no heading of ours means, and that tell one configuration from another.
+"""Columns of tables under unknown headings that distinguish configurations.
 
 So do words under a heading of numbers: `auto` among tensor-parallel sizes.
 """
@@ -31,7 +31,7 @@ _NUMBER = re.compile(
     re.I,
 )
 
-# What the name of a row says of the machine is read elsewhere; the rest sets it apart.
+# The machine in the name of a row is read elsewhere; the rest distinguishes the row.
 _OF_MACHINES = re.compile(
     r"\b(?:nvidia|amd|intel|google|huawei)\b|(?<!\w)[x×*]\s?\d{1,6}\b|\b\d{1,6}\s?[x×*](?!\w)"
     r"|\b\d{1,6}\s?(?:gpu|node|device|chip|card|host|npu|tpu)s?\b",
@@ -47,7 +47,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Headings of these words alone name a job, or say something of it.
+# Headings of these words alone are names of jobs or remarks.
 _OF_A_JOB = _words(
     """job jobs jobid run runs runid id ids trial repeat repeats repetition rep seed attempt index
     no nr num number of name user author owner host hosts hostname hostnames hostlist nodelist node
@@ -55,7 +55,7 @@ _OF_A_JOB = _words(
     when comment comments remark remarks note notes observation observations reason conclusion
     verdict result results ok exit code rank place"""
 )
-# Numbers under these are measured, unless the heading says that they are set.
+# Numbers under these are measured, unless the heading marks them as settings.
 _MEASURED = _words(
     """loss ppl perplexity accuracy acc score time elapsed duration power watt watts w energy kwh
     joules j temp temperature c util utilization utilisation efficiency eff speedup scaling cost
@@ -78,9 +78,9 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
         if has_batch and batch_in_tokens(heading):
             continue  # the batch again, times the sequence length
         if name and known[name].role == "result":
-            continue  # why there is none
-        said = raw if heading else _name_apart(raw)
-        columns.setdefault((table, heading or _ROW), []).append((said, run))
+            continue  # the reason why a result is missing
+        text = raw if heading else _without_machine(raw)
+        columns.setdefault((table, heading or _ROW), []).append((text, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
         if not is_setting(heading, [raw for raw, _ in cells]):
@@ -93,8 +93,8 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
     return found
 
 
-def _name_apart(text: str) -> str:
-    """The name of a row without what it says of the machine: `(lora)` of `(lora) A100 x4`."""
+def _without_machine(text: str) -> str:
+    """The name of a row without the machine in it: `(lora)` of `(lora) A100 x4`."""
     rest = " ".join(_OF_MACHINES.sub(" ", device_pattern().sub(" ", text)).split())
     return rest if re.search(r"[^\W\d_]{2}", rest) else ""
 

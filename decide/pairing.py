@@ -1,4 +1,4 @@
-"""Two sides of a comparison: the jobs of each, in what else they differ, and if they compare."""
+"""Two sides of a comparison: the jobs of each, their other differences, whether they compare."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
 from .rows import Row
 
 MOST_MORE = 1  # further columns in which a shown pair may differ, besides the factor
-# What a measure of speed takes along: between runs that differ in it, it tells none.
-TAKES_ALONG: Mapping[str | None, frozenset[str]] = {
+# Columns that a measure of speed depends on: runs that differ in them do not compare by it.
+DEPENDS_ON: Mapping[str | None, frozenset[str]] = {
     "step_time_s": frozenset({"gbs", "device_batch", "seq_len"}),
     "tflops": frozenset({
         "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
@@ -31,7 +31,7 @@ _SIZES = ("nodes", "devices", "world_size", "dp", "tp", "pp", "mbs", "gbs", "lay
 class Pair:
     """Jobs at a base level and at another, and what else differs between them.
 
-    One side may hold none that ran: then its jobs failed.
+    A side may have no finished run: then its jobs failed.
     """
 
     base: str
@@ -76,7 +76,7 @@ def needed(stated: Mapping[str, Any]) -> frozenset[tuple[str, Any]]:
 
 
 def stated_apart(pair: Pair) -> dict[str, tuple[str, str]]:
-    """Versions and arguments in the logs of a pair that differ: no reason to refuse, but said."""
+    """Versions and arguments in the logs of a pair that differ: listed, but no reason to refuse."""
     found: dict[str, tuple[str, str]] = {}
     for kind in ("versions", "arguments"):
         sets = [[row[kind] for row in side] for side in (pair.before, pair.after)]
@@ -99,12 +99,12 @@ def of_one_measure(pair: Pair) -> bool:
     before, after = pair.before[0], pair.after[0]
     first, second = whole(before), whole(after)
     return before["measure"] == after["measure"] and all(
-        first.get(name) == second.get(name) for name in TAKES_ALONG.get(before["measure"], ())
+        first.get(name) == second.get(name) for name in DEPENDS_ON.get(before["measure"], ())
     )
 
 
 def counted_apart(pair: Pair) -> int:
-    """How much differs beside the factor; another model, system or day is too much."""
+    """The number of differences other than the factor; another model, system or day is too much."""
     # Another model or machine changes speed by more than any setting: no pair at all.
     far = {"size", "model", "system", "date", "document", "layers", "hidden"}
     named = [name for name in pair.also if not name.startswith("version ")]
@@ -126,9 +126,9 @@ def pair_of(base: str, other: str, before: Sequence[Row], after: Sequence[Row], 
 
 
 def stated_by(row: Row, by: Factor) -> dict[str, Any]:
-    """What tells a run apart beside the factor; versions are named, not matched."""
+    """The identity of a run without the factor; versions are named, not matched."""
     # Step times across batches, or TFLOPs across models, compare nothing.
-    free = by.parts - TAKES_ALONG.get(row["measure"], frozenset())
+    free = by.parts - DEPENDS_ON.get(row["measure"], frozenset())
     return {
         name: value
         for name, value in whole(row).items()
@@ -146,7 +146,7 @@ def nearest(
     alone: Sequence[tuple[str, list[Row]]], bases: Sequence[list[Row]], chosen: str, by: Factor
 ) -> list[Pair]:
     """Each group without a partner with the first base that differs in one more column, or in
-    several that say one thing."""
+    several that state one thing."""
     # Zobrist's: sums of hashes meet too often, those of small numbers in a tuple hang together.
     chance = Random(0)
     # A fixed seed: which of two bases is as near must not change between runs.
@@ -170,12 +170,12 @@ def _near(pair: Pair) -> bool:
 
 def _all_but_one(row: Row, by: Factor, marks: Marks) -> Iterator[Hashable]:
     """For each thing that two runs may differ in, the sum of the marks of all else: equal for runs
-    that differ in nothing more. What their measure takes along has to be equal, too."""
+    that differ in nothing else. The columns that their measure depends on have to be equal, too."""
     values = whole(row)
     units: dict[str, int] = dict.fromkeys((*_UNIT.values(), *values), 0)
     for name, value in values.items():
         if name not in by.parts and not name.startswith("version ") and value is not None:
-            # Columns that say one thing count as one, so that they may differ together.
+            # Columns that state one thing count as one, so that they may differ together.
             units[_UNIT.get(name, name)] += marks[name, value]
     along = _along(row["measure"], values)
     total = sum(units.values())
@@ -184,4 +184,4 @@ def _all_but_one(row: Row, by: Factor, marks: Marks) -> Iterator[Hashable]:
 
 
 def _along(measure: str | None, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(values.get(name) for name in sorted(TAKES_ALONG.get(measure, ())))
+    return tuple(values.get(name) for name in sorted(DEPENDS_ON.get(measure, ())))

@@ -39,7 +39,7 @@ def rank_shift(n: int, m: int, level: float, power: float) -> float | None:
     rng = numpy.random.default_rng(_SEED)
     a, b = rng.standard_normal((_TRIALS, n, 1)), rng.standard_normal((_TRIALS, 1, m))
     # U is the number of pairs in which the first is less: one shift of all pairs tries a
-    # difference without drawing anew, so the power grows steadily and bisection holds.
+    # difference without drawing anew, so the power grows steadily and bisection applies.
     apart = a - b
 
     def detected(shift: float) -> float:

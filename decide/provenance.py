@@ -1,6 +1,6 @@
 """Where the numbers of a decision come from, written down by the code that computes them.
 
-Each row of a decision holds `derivations`, by column. `bench explain` walks them: what has none is
+Each row of a decision has `derivations`, by column. `bench explain` walks them: what has none is
 a column of the row's runs, whose own derivations stand in the heads of SQL files.
 """
 
@@ -25,9 +25,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
-    """How a number was made: arithmetic over the names of its inputs; '' where it is given.
+    """How a number was derived: arithmetic over the names of its inputs; '' for an input.
 
-    `formula` is the id of a file of schema/formulas, which tells the arithmetic where that is ''.
+    `formula` is the id of a file of schema/formulas, which states the arithmetic if that is ''.
     """
 
     expression: str = ""
@@ -57,8 +57,8 @@ class Number:
 Derivations = Mapping[str, Derivation | Column]  # a Column: the same number under another name
 
 
-def given(name: str, value: Any, unit: str = "", note: str = "") -> Number:
-    """A number that was asked for or assumed, and who says so."""
+def input_number(name: str, value: Any, unit: str = "", note: str = "") -> Number:
+    """A number that was requested or assumed; `note` states its origin."""
     return Number(name, value, Derivation(unit=unit, note=note))
 
 

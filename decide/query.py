@@ -1,4 +1,4 @@
-"""What a reading command, a region of a page or an explanation asks for: one object for all."""
+"""The query of a reading command, a region of a page or an explanation: one object for all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANKED_BY = (
     "tokens_per_s", "tokens_per_s_per_device", "mfu", "tflops", "mem", "device_hours", "cost",
     "energy",
 )  # fmt: skip
-MOST = 20  # rows that people are shown, unless they ask for all
+MOST = 20  # rows shown by default
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Query:
     what it has no option for at its default.
     """
 
-    # Which runs: conditions that all have to hold. `where` is the text of `--where`.
+    # Which runs: conditions that all have to be true. `where` is the text of `--where`.
     model: str | None = None
     table: TableRef | None = None
     where: str | None = None
@@ -50,7 +50,7 @@ class Query:
     )  # of bench.toml, by parameters in 1e9
     prices: Prices = NO_PRICES  # of a device-hour: --price, else those of bench.toml
     # Days: on so many nodes, the share of the time that trains, a ramp-up of the batch, and whether
-    # sizes that nobody measured are fitted.
+    # sizes that were not measured are fitted.
     nodes: int | None = None
     goodput: float | None = None
     ramp_up: str | None = None
@@ -84,7 +84,7 @@ class Query:
         return replace(self, where=both)
 
     def of_days(self) -> bool:
-        """Whether something is asked that `bench days` alone can tell."""
+        """Whether an option is set that only `bench days` has."""
         return bool(self.extrapolate) or (self.nodes, self.goodput, self.ramp_up) != (None,) * 3
 
 

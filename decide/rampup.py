@@ -1,7 +1,7 @@
 """Batch-size ramp-up: its steps and time, and what the batch has to be a multiple of.
 
 As Megatron's `--rampup-batch-size START INCREMENT SAMPLES`: SAMPLES are shared evenly by the stages
-below the whole batch, each INCREMENT larger than the one before.
+below the whole batch, each INCREMENT larger than the previous.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..schema.errors import BenchError
-from .provenance import Number, given
+from .provenance import Number, input_number
 from .rows import Row
 
 Stage = tuple[int, int, int, float | None]  # batch, replicas, devices, nodes
@@ -31,10 +31,10 @@ class RampUp:
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """What was asked for."""
+        """The three numbers of the option."""
         values = {"start": self.start, "increment": self.increment, "samples": self.samples}
-        note = "as asked for with --ramp-up"
-        return tuple(given(name, value, "sequences", note) for name, value in values.items())
+        note = "as requested with --ramp-up"
+        return tuple(input_number(name, value, "sequences", note) for name, value in values.items())
 
 
 def parse_ramp_up(text: str) -> RampUp:

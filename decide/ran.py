@@ -26,7 +26,7 @@ _FORMS = ("%a %b %d %H:%M:%S %Z %Y", "%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:%S"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """When a run began and ended, as printed, without time zone, and what says so; its hosts."""
+    """When a run began and ended, as printed, without time zone, and the source; its hosts."""
 
     began: datetime | None = None
     ended: datetime | None = None
@@ -52,7 +52,7 @@ def ran(warehouse: Warehouse) -> dict[str, Ran]:
         if one.at is None:
             undated[row["run_id"]] = row["uri"]
     if undated:
-        # Git tells when a file came, which is later than its run but better than nothing.
+        # The date of the commit that added a file is later than its run, but better than nothing.
         root = warehouse.home
         times = added(root, sorted(set(undated.values())))
         for run, uri in undated.items():
@@ -91,7 +91,7 @@ def read_date(text: str | None) -> datetime | None:
 
 
 def _of_path(uri: str) -> datetime | None:
-    """The date in the name of a file or of its folders, the innermost one."""
+    """The date in the name of a file, else of its innermost folder that has one."""
     every = [*_PATH.finditer(uri)]
     for found in reversed(every):
         year, month, day, hour, minute, second = (int(found[n] or 0) for n in (1, 3, 4, 5, 6, 7))

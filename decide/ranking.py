@@ -26,7 +26,7 @@ def ranking(
     """The configurations of runs, repeats as one row, with days.
 
     `place` counts within a model and system, of which the first `most` come that take less than
-    SLOWEST times as long as the best (0: all); `timed` counts all of them, as given where `rows`
+    SLOWEST times as long as the best (0: all); `timed` counts all of them, as passed where `rows`
     are not all. Days are of the budget, the range that of the digits or of the jobs.
     """
     kept = [_with_days(row, plan) for row in by_configuration(filter(counts, rows))]

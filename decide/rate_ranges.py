@@ -25,7 +25,7 @@ def rates(
     if row["basis"] == "fit":
         return low, high, row["range_from"]
     count = row["jobs"]
-    # Nothing was repeated: what a single run tells of its own variation is a lower bound.
+    # Nothing was repeated: the variation within a single run is a lower bound.
     if known is None or not known.deviation or not rate:
         alone = "intervals of the log" if row["origin"] == "log" else "printed digits"
         return low, high, f"{count} jobs" if count > 1 else alone
@@ -33,7 +33,7 @@ def rates(
     lowest, highest = min(low or rate, rate / about), max(high or rate, rate * about)
     basis = f"{count} jobs, repeats" if count > 1 else "repeats"
     spread = f"±{percent(about - 1, 1)}" if about < 2 else f"{difference(about - 1)} each way"
-    # A spread known from few repeats may say what no device can do.
+    # A spread known from few repeats may exceed what a device can do.
     most = _at_peak(row, rate)
     if most is not None and highest > most:
         highest, spread = most, f"{spread}, at most the device's peak"

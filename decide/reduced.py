@@ -1,7 +1,7 @@
-"""What pages take of many thousand runs, reduced in SQL: the rows that they show, and no others.
+"""The rows that pages show of many thousand runs, selected in SQL.
 
-SQL tells which configurations and curves may come first; what they come to is worked out of their
-runs as ever, by `ranking` and `curves_among`.
+SQL selects the configurations and curves that may come first; their numbers are computed from
+their runs, by `ranking` and `curves_among`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .rows import (
 from .scaling_curves import FREE, Candidate, curves_of
 from .selection import show_every
 
-_LABELS = ("size", "model")  # of which a shape says all
+_LABELS = ("size", "model")  # determined by the shape
 # What a curve of each kind needs, and the batch that its runs have in common.
 _KINDS = {
     "strong": ("batch <> 0", "batch"),
@@ -41,7 +41,7 @@ class Reduced:
         self.configured = False
         name_systems(warehouse, "selected")
         self.own = own_settings(warehouse, "selected")
-        fill(warehouse, "said", self.own.said())
+        fill(warehouse, "settings_key", self.own.keys())
         weigh = statements()["weigh"].replace("{worked_out}", worked_out("selected"))
         warehouse.rows(weigh)
 
@@ -62,8 +62,10 @@ class Reduced:
         """The runs of repeated configurations whose device-days may lie within limits."""
         self._configure()
         query = statements()["repeated"]
-        given = [{"low": low, "high": high, **plan.parameters} for low, high in limits]
-        return self._load([run for one in given for (run,) in self.warehouse.rows(query, one)])
+        parameters = [{"low": low, "high": high, **plan.parameters} for low, high in limits]
+        return self._load(
+            [run for values in parameters for (run,) in self.warehouse.rows(query, values)]
+        )
 
     def _configure(self) -> None:
         if not self.configured:

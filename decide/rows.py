@@ -39,7 +39,7 @@ _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
               AND run_id IN (SELECT run_id FROM {runs} WHERE origin = 'log')
             ORDER BY run_id, field, value"""
 _VERSION = re.compile(r"\w+_(version|commit)")
-# Arguments that name a place, a job or the length of a training, and say nothing of its speed.
+# Arguments that name a place, a job or the length of a training, and do not affect its speed.
 _ASIDE = re.compile(
     r"(?:.*_)?(?:dir|paths?|file|folder|names?|seed|port|addr|hosts?|save|load|log|logging|date|time"
     r"|id|ranks?|iters|iterations|samples|tokens|interval|exit|entity|project|prefix"
@@ -77,9 +77,9 @@ def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
     """The runs of a relation, mostly the temporary table `selected`, each with its system, flags,
     versions, hosts, and the columns of its table that are settings unknown to us.
 
-    What names a job or its nodes tells no configuration. `pace` is what jobs are compared by: less
-    is better, of one `measure` alone. `rate` is tokens/s, the sequences/s of a job that states no
-    sequence length, or the TFLOP/s of one that prints those alone. `batch` are the sequences of a
+    Names of jobs and nodes are no part of a configuration. Jobs are compared by `pace`: less is
+    better, within one `measure`. `rate` is tokens/s, sequences/s if a job states no sequence
+    length, or TFLOP/s if it prints nothing else. `batch` are the sequences of a
     step, as stated or multiplied out.
     """
     name_systems(warehouse, runs)
@@ -106,7 +106,7 @@ def name_systems(warehouse: Warehouse, runs: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OwnSettings:
-    """What runs state besides columns, by run and name."""
+    """Settings of runs other than columns, by run and name."""
 
     env: dict[str, dict[str, str]]
     versions: dict[str, dict[str, str]]
@@ -115,7 +115,7 @@ class OwnSettings:
     hosts: dict[str, str]
 
     def of(self, run: str) -> dict[str, Any]:
-        """The columns that one run gets."""
+        """The columns of one run."""
         return {
             "env": self.env.get(run, _NONE),
             "versions": self.versions.get(run, _NONE),
@@ -124,11 +124,11 @@ class OwnSettings:
             "hosts": self.hosts.get(run),
         }
 
-    def said(self) -> dict[str, str]:
-        """A text by run, equal for runs that have the same settings."""
-        of = (self.env, self.others, self.versions, self.arguments)
-        runs = dict.fromkeys(run for one in of for run in one)
-        return {run: repr([sorted(one.get(run, _NONE).items()) for one in of]) for run in runs}
+    def keys(self) -> dict[str, str]:
+        """A text by run id, equal for runs with the same settings."""
+        kinds = (self.env, self.others, self.versions, self.arguments)
+        runs = dict.fromkeys(run for kind in kinds for run in kind)
+        return {run: repr([sorted(kind.get(run, _NONE).items()) for kind in kinds]) for run in runs}
 
 
 _NONE: dict[str, str] = {}
@@ -138,11 +138,11 @@ def own_settings(warehouse: Warehouse, runs: str) -> OwnSettings:
     """The flags, versions, arguments and unknown columns of the runs of a relation."""
     found = OwnSettings({}, {}, {}, other_columns(warehouse, runs), {})
     for run, name, value, kind in warehouse.rows(_FLAGS.format(runs=runs)):
-        said = "none" if value is None else "set" if kind == "launcher" and not value else value
+        text = "none" if value is None else "set" if kind == "launcher" and not value else value
         if states(name) == "hosts":
-            found.hosts[run] = str(said)
+            found.hosts[run] = str(text)
         elif states(name) is None:
-            found.env.setdefault(run, {})[name] = str(said)
+            found.env.setdefault(run, {})[name] = str(text)
     for run, name, value in warehouse.rows(_FACTS.format(runs=runs)):
         if _VERSION.fullmatch(name):
             found.versions.setdefault(run, {})[name] = str(value)
@@ -188,8 +188,8 @@ def with_dp(row: Row) -> Row:
 
 
 def batch_of(row: Row) -> float | None:
-    """The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch
-    a device x GA x devices."""
+    """The sequences of a step: stated, tokens of a step / sequence length, MBS x GA x DP, or batch
+    per device x GA x devices."""
     accumulated = row["grad_accum"]
     if row["gbs"] is not None:
         return float(row["gbs"])
@@ -203,11 +203,11 @@ def batch_of(row: Row) -> float | None:
 
 
 def _settings(row: Row) -> str | None:
-    """The settings of a run as one text, with what has no column of its own in answers."""
+    """The settings of a run as one text, with those that have no column in answers."""
     values = _of_unseen(row)
     if values == _NOTHING:
         return cast("str | None", row["settings"])
-    # A setting as most have it would repeat in every row and tell nothing.
+    # A default value would repeat in every row.
     named = zip(_UNSEEN.items(), values, strict=True)
     more = [f"{name}={value}" for (name, plain), value in named if value not in (None, plain)]
     return ", ".join([*([row["settings"]] if row["settings"] else []), *more]) or None
@@ -224,11 +224,11 @@ def system_of(device: str) -> str:
 
 
 def configuration(row: Row) -> dict[str, Any]:
-    """What tells one configuration from another: columns, `env NAME` for each flag, `column NAME`
-    for each other column of its table.
+    """The identity of a configuration: columns, `env NAME` for each flag, `column NAME` for each
+    other column of its table.
 
     A model is its shape; its label counts where no shape is stated. Logs that state no device are
-    taken to be of one machine, tables that state none of one a document.
+    taken to be of one machine; tables that state none, of one machine per document.
     """
     flags = {f"env {name}": value for name, value in row["env"].items()}
     others = {f"column {name}": value for name, value in row["others"].items()}
@@ -260,8 +260,8 @@ def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:
     return frozenset((THREADS,)) if threads == sorted(threads, reverse=True) else frozenset()
 
 
-def counts_nobody_stated(row: Row) -> bool:
-    """Whether nothing states how many devices or processes the nodes of a row have."""
+def lacks_device_count(row: Row) -> bool:
+    """Whether the devices or processes of a node are not stated for a row."""
     return bool(
         row["nodes"] and row["device_count"] in (row["nodes"], None) and row["devices"] is None
         and row["procs_per_node_stated"] is None and None in (row["dp"], row["tp"], row["pp"])
@@ -271,7 +271,7 @@ def counts_nobody_stated(row: Row) -> bool:
 def assumed_devices(rows: Sequence[Row]) -> list[bool]:
     """Where nothing states the devices of a node: whether one process a node is taken (True), or
     none can be counted (False); both, one or neither."""
-    return sorted({row["device_count"] is not None for row in rows if counts_nobody_stated(row)})
+    return sorted({row["device_count"] is not None for row in rows if lacks_device_count(row)})
 
 
 def gigabytes(row: Row) -> float | None:
@@ -284,7 +284,7 @@ def gigabytes(row: Row) -> float | None:
 class Decision:
     """The rows of an answer, best first, and those left out, each with its reason.
 
-    `facts` hold what the sentences of the report `name` need: numbers, rows and names, no text.
+    `facts` are the inputs of the sentences of the report `name`: numbers, rows and names, no text.
     """
 
     name: str

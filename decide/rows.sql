@@ -1,5 +1,5 @@
 -- name: worked_out
--- Runs with what decisions work out of their columns. `systems` names the machine of each device.
+-- Runs with the columns that decisions derive. `systems` names the machine of each device.
 SELECT w.* EXCLUDE (each), CASE WHEN step_time_s <> 0 THEN 1 / step_time_s
         WHEN tokens_per_s <> 0 AND tokens_per_step <> 0 THEN tokens_per_s / tokens_per_step END AS steps_per_s,
     CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s ELSE each END AS rate,
@@ -9,7 +9,7 @@ SELECT w.* EXCLUDE (each), CASE WHEN step_time_s <> 0 THEN 1 / step_time_s
         WHEN each IS NOT NULL THEN 'tflops' END AS measure
 FROM (
     SELECT *, CASE WHEN tflops <> 0 AND device_count <> 0 THEN tflops * device_count END AS each,
-        -- The sequences of a step: stated, as the tokens of a step tell them, MBS x GA x DP, or a batch a device.
+        -- The sequences of a step: stated, tokens of a step / sequence length, MBS x GA x DP, or batch per device.
         CASE WHEN gbs IS NOT NULL THEN gbs::DOUBLE
             WHEN tokens_per_step <> 0 AND seq_len <> 0 THEN tokens_per_step / seq_len
             WHEN mbs <> 0 AND grad_accum <> 0 AND dp <> 0 THEN (mbs::HUGEINT * grad_accum * dp)::DOUBLE
@@ -17,7 +17,7 @@ FROM (
             THEN device_batch * coalesce(nullif(grad_accum, 0), 1) * device_count END AS batch
     FROM (
         SELECT s.* REPLACE (coalesce(y.system, CASE WHEN origin = 'row' THEN uri ELSE 'device not stated' END) AS system,
-                -- What TP, PP and CP leave of the processes, where the devices are no guess.
+                -- Processes / (TP x PP x CP), if the devices are no guess.
                 CASE WHEN dp IS NOT NULL OR coalesce(devices, 0) = 0 OR coalesce(world_size, 0) = 0 THEN dp
                     WHEN world_size % nullif(tp::HUGEINT * pp * coalesce(nullif(cp, 0), 1), 0) = 0
                     THEN (world_size // (tp::HUGEINT * pp * coalesce(nullif(cp, 0), 1)))::INTEGER
@@ -41,8 +41,8 @@ FROM ({worked_out}) w LEFT JOIN (
 ORDER BY uri, line, run_id
 
 -- name: near
--- The runs asked for, and those of all that tell how much jobs of theirs may vary: of the same documents, or of the
--- same sizes on the same $machines, where something is repeated. Who differs in a column is no repeat.
+-- The selected runs, and those that show how much their jobs vary: of the same documents, or of the same sizes on
+-- the same $machines, where something is repeated. A run that differs in a column is no repeat.
 CREATE OR REPLACE TEMP TABLE near AS
 SELECT run_id FROM selected
 UNION
@@ -54,7 +54,7 @@ WHERE (origin = 'row' AND uri IN (SELECT uri FROM selected))
 GROUP BY CASE WHEN origin = 'row' THEN uri END, {{compared, but system, dp, size, model}} HAVING count(*) > 1
 
 -- name: sound
--- The runs that count: measured, ended well, not doubted; of copies those whose first is not here.
+-- The usable runs: measured, finished, not doubted; of copies those whose original is not here.
 SELECT w.* FROM ({worked_out}) w
 WHERE kind = 'measured' AND origin <> 'quote' AND (status IN ('ok', 'ended', 'running') OR usable)
     AND run_id NOT IN (SELECT run_id FROM doubted)
@@ -63,11 +63,11 @@ WHERE kind = 'measured' AND origin <> 'quote' AND (status IN ('ok', 'ended', 'ru
             SELECT uri || ':' || line FROM {here})))
 
 -- name: repeats
--- Of the sound runs near, those of one configuration with another, alike by number: what spreads are made of.
+-- The sound runs near that repeat a configuration, equal in `alike`: the input of spreads.
 WITH kept AS MATERIALIZED (
     SELECT run_id, uri, line, origin, measure, pace, source, job_ids, basis, step_time_s, step_time_low, step_time_high, date, epoch,
-        dtype_printed, tokens_per_step, said, {{compared}}
-    FROM ({sound}) s LEFT JOIN said USING (run_id) WHERE pace <> 0 AND measure <> 'tflops'
+        dtype_printed, tokens_per_step, settings_key, {{compared}}
+    FROM ({sound}) s LEFT JOIN settings_key USING (run_id) WHERE pace <> 0 AND measure <> 'tflops'
 ), groups AS (
     -- Of ids alone: most runs have no repeat, and lists of their columns took most of the time.
     SELECT list(run_id) AS runs FROM kept GROUP BY measure, {identity} HAVING count(*) > 1
@@ -79,7 +79,7 @@ ORDER BY uri, line, run_id
 
 -- name: identity
 {{compared, but size, model}}, CASE WHEN layers IS NULL OR hidden IS NULL THEN size END,
-CASE WHEN layers IS NULL OR hidden IS NULL THEN model END, said,
+CASE WHEN layers IS NULL OR hidden IS NULL THEN model END, settings_key,
 CASE WHEN origin = 'row' THEN uri END, CASE WHEN origin = 'row' THEN date END,
 CASE WHEN origin = 'row' THEN coalesce(epoch, '') END, CASE WHEN origin = 'row' THEN coalesce(dtype_printed, '') END,
 CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::VARCHAR) IS NOT NULL
@@ -87,15 +87,15 @@ CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::
     THEN struct_pack(source := source, job_ids := coalesce(job_ids, [])) END
 
 -- name: weigh
--- The runs asked for as far as groups are made of them; Python sees those alone that a page shows.
+-- The selected runs, with the columns that groups are formed by; Python loads only those that a page shows.
 CREATE OR REPLACE TEMP TABLE weighed AS
 SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, job_ids, date, epoch, dtype_printed,
-    said, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
-FROM ({worked_out}) LEFT JOIN said USING (run_id)
+    settings_key, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
+FROM ({worked_out}) LEFT JOIN settings_key USING (run_id)
 
 -- name: configured
--- The configurations that a page may rank. What medians over the segments of logs come to is worked out later: the speed
--- of these is a guess.
+-- The configurations that a page may rank. Medians over the segments of logs are computed later: their speed is
+-- an estimate here.
 CREATE OR REPLACE TEMP TABLE configured AS
     SELECT list(run_id) AS runs, count(*) AS many, coalesce(nullif(max(devices), 0), max(world_size)) AS device_count,
         min(tokens_per_step) AS tokens_per_step, first(size ORDER BY uri, line, run_id) AS model_size, any_value(system) AS machine,
@@ -107,7 +107,7 @@ CREATE OR REPLACE TEMP TABLE configured AS
     GROUP BY {identity}
 
 -- name: fastest
--- The runs of the configurations that may be the first $most of their model and system, and how many there are in all.
+-- The runs of the configurations that may be among the first $most of their model and system, and the number of all.
 WITH placed AS (
     SELECT *, row_number() OVER (PARTITION BY model_size, machine, of_logs ORDER BY speed DESC) AS place FROM configured
 ), barred AS (
@@ -116,7 +116,7 @@ WITH placed AS (
 SELECT unnest(runs), (SELECT count(*) FROM configured) FROM barred WHERE of_logs OR speed >= bar * (1 - 1e-9)
 
 -- name: repeated
--- The runs of the configurations that several have, whose device-days may lie between $low and $high.
+-- The runs of repeated configurations whose device-days may lie between $low and $high.
 SELECT unnest(runs) FROM configured WHERE many > 1 AND (of_logs OR coalesce(
     coalesce($tokens, $steps * tokens_per_step) / speed / 86400 * device_count BETWEEN $low AND $high, true))
 
@@ -127,8 +127,8 @@ SELECT *, CASE WHEN origin = 'row' THEN uri END AS document,
 FROM ({sound}) WHERE rate IS NOT NULL
 
 -- name: longest
--- The sets of runs, of two sizes or more, of which the $most of most sizes may be: kind, number, run. Sets with several
--- days are taken apart later: all of them count.
+-- The sets of runs of two sizes or more that may be among the $most with most sizes: kind, number, run. Sets with
+-- several days are split later: all of them count.
 WITH sets AS (
     {kinds}
 ), sized AS (
@@ -146,6 +146,6 @@ SELECT {kind} AS kind, list(run_id) AS runs, min({'uri': uri, 'line': line, 'run
     count(DISTINCT nullif(nodes, 0)) AS node_counts, count(DISTINCT nullif(device_count, 0)) AS device_counts,
     count(DISTINCT coalesce(date, '')) > 1 AS several_days
 FROM scaled WHERE coalesce(nullif(nodes, 0), nullif(device_count, 0)) IS NOT NULL AND {where}
-GROUP BY document, epoch, measure, {batch}, said, {columns},
+GROUP BY document, epoch, measure, {batch}, settings_key, {columns},
     CASE WHEN layers IS NULL OR hidden IS NULL THEN size END, CASE WHEN layers IS NULL OR hidden IS NULL THEN model END
 HAVING count(*) > 1

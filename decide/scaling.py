@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .fits import Fit, chance, likeliest
-from .provenance import Column, Derivation, Number, given
+from .provenance import Column, Derivation, Number, input_number
 from .rows import Decision, Row
 from .scaling_curves import RATES, Group, Point, groups
 
@@ -37,8 +37,8 @@ def bubble(row: Row) -> float | None:
 
 
 def scaling(kept: Sequence[Row], left_out: Sequence[Row], most: int = 0) -> Decision:
-    """The groups one after the other, each with its fits; of more than `most` those of most sizes
-    alone have any, as a law takes thousands of refits (0: all)."""
+    """The groups in order, with their fits; at most `most` groups, those with most sizes, are
+    fitted, as a law takes thousands of refits (0: all)."""
     found, alone = groups(kept)
     longest = sorted(range(len(found)), key=lambda at: -len(found[at].points))[: most or None]
     fitted = set(longest)
@@ -53,17 +53,17 @@ def scaling(kept: Sequence[Row], left_out: Sequence[Row], most: int = 0) -> Deci
     left = (*left_out, *({**row, "left_out": reason} for row in alone))
     facts = {
         "groups": [
-            {**curve(one), **(_fit_of(one) if at in fitted else _NO_FIT)}
-            for at, one in enumerate(found)
+            {**curve(group), **(_fit_of(group) if at in fitted else _NO_FIT)}
+            for at, group in enumerate(found)
         ],
-        "numbers": [one for at in sorted(fitted) for one in _numbers(found[at], sets[at])],
+        "numbers": [n for at in sorted(fitted) for n in _numbers(found[at], sets[at])],
     }
     return Decision("scaling", tuple(rows), left, facts)
 
 
 def curve(group: Group) -> dict[str, Any]:
-    """What tells a group, and where it ends: without its laws, which take thousands of refits."""
-    rows = [one for point in group.points for one in point.rows]
+    """The summary of a group, without its laws, which take thousands of refits."""
+    rows = [row for point in group.points for row in point.rows]
     faster = [point.x for point in group.points[1:] if group.efficiency(point) > 1]
     return {
         "kind": group.kind,
@@ -73,7 +73,7 @@ def curve(group: Group) -> dict[str, Any]:
         "last_size": group.points[-1].x,
         "efficiency": group.efficiency(group.points[-1]),
         "sizes": len(group.points),
-        "days": sorted({one["date"][:10] for one in rows if one["date"]}),
+        "days": sorted({row["date"][:10] for row in rows if row["date"]}),
         "above_all": faster[0] if faster else None,
     }
 
@@ -96,7 +96,7 @@ def _row(at: int, group: Group, point: Point, fitted: bool) -> dict[str, Any]:
     share = group.efficiency(point)
     waits, at_base = bubble(row), bubble(base.row)
     without = share * (1 - at_base) / (1 - waits) if waits and at_base is not None else None
-    # The least of the one over the most of the other: both ends are given, not their chance.
+    # The least of one over the most of the other: the full range, not a confidence interval.
     scale = base.x / point.x
     return {
         **row,
@@ -114,7 +114,7 @@ def _row(at: int, group: Group, point: Point, fitted: bool) -> dict[str, Any]:
 
 
 def _fitted(group: Group, point: Point) -> Mapping[str, Any]:
-    """The law that tells the group best, and what it gives for a point from its base on."""
+    """The law that fits the group best, and its prediction for a point relative to its base."""
     law, first = group.law
     start = group.points[first]
     if law is None or point.x < start.x:
@@ -159,11 +159,11 @@ def _of_fit(group: Group, row: Row, start: Row) -> Derivation:
     unit, at_base = group.unit, "efficiency_of_the_fit_base"
     size = Derivation(expression=f"{unit} / {unit} of the fit's base")
     n = Number("n", row[unit] / start[unit], size)
-    note = "what the base took at the law's rate over what it took"
+    note = "time of the base by the law over its measured time"
     return Derivation(
         expression=f"{at_base} / (c x (1 + alpha x (n - 1) + beta x n x (n - 1)))",
         inputs=(
-            n, given("c", row["fit_base"], note=note), Column("efficiency", start, at_base),
+            n, input_number("c", row["fit_base"], note=note), Column("efficiency", start, at_base),
             "alpha", "beta",
         ),
         title=row["law"], source=_SOURCE,
@@ -175,7 +175,7 @@ def _of_bubble(row: Row) -> Derivation:
     of = Derivation(
         expression="gbs / (mbs x dp)", inputs=("gbs", "mbs", "dp"), unit="micro-batches"
     )
-    chunks = given("v", row["vpp"] or 1, "chunks of a stage")
+    chunks = input_number("v", row["vpp"] or 1, "chunks of a stage")
     return Derivation(
         expression="(p - 1) / (v m + p - 1)",
         inputs=(Column("pp", called="p"), chunks, Number("m", count, of)),
@@ -192,11 +192,11 @@ def _of_law(law: str, name: str, points: tuple[Column, ...]) -> Derivation:
 
 def _numbers(group: Group, rows: Sequence[Row]) -> Iterator[Number]:
     """Numbers of the sentences: the laws of all points and from the second on, and their points."""
-    yield given("sizes", len(rows), note="of the group")
+    yield input_number("sizes", len(rows), note="of the group")
     chosen, first = group.law
     for law in (*group.laws, *([chosen] if chosen and first else [])):
         points = tuple(Column("efficiency", row) for row in rows[-law.points :])
-        yield given("points", law.points, note=f"that {law.law} is fitted to")
+        yield input_number("points", law.points, note=f"that {law.law} is fitted to")
         fitted_columns = _law_columns(law)
         for name in FITTED:
             low, high = (fitted_columns.get(f"{name}_{end}") for end in ("low", "high"))

@@ -21,8 +21,8 @@ FREE = (
     "dp_replicate",
     "dp_shard",
 )  # what may differ besides the batch
-# The column that efficiencies compare, by what is measured: tokens/s of a job; sequences/s where no
-# length of these is stated; the TFLOP/s of all its devices where those alone are printed.
+# The column that efficiencies compare, by measure: tokens/s of a job; sequences/s if no sequence
+# length is stated; the TFLOP/s of all its devices if nothing else is printed.
 RATES = {
     "tokens_per_s": "tokens_per_s",
     "step_time_s": "sequences_per_s",
@@ -45,17 +45,17 @@ class Point:
 
     @property
     def low(self) -> float | None:
-        """The least that jobs, or the printed digits, tell; of one log its intervals tell none."""
+        """The least of the jobs or within the printed digits; None for the intervals of one log."""
         return self._end("tokens_per_s_low", "step_time_high")
 
     @property
     def high(self) -> float | None:
-        """The most that jobs, or the printed digits, tell."""
+        """The most of the jobs, or within the printed digits."""
         return self._end("tokens_per_s_high", "step_time_low")
 
     def _end(self, name: str, time: str) -> float | None:
         row = self.row
-        # The intervals of one log vary less than jobs do, and would pass for their range.
+        # The intervals of one log vary less than jobs do, and would be taken for their range.
         if row["jobs"] < 2 and row["basis"] != "cell":
             return None
         if row["measure"] == "step_time_s":
@@ -80,7 +80,7 @@ class Group:
         """The rate per device against that of the base point."""
         return point.rate / point.x / (self.base.rate / self.base.x)
 
-    # A law takes thousands of refits, and each row, sentence and explanation asks for it.
+    # A law takes thousands of refits, and each row, sentence and explanation needs it.
     @cached_property
     def laws(self) -> list[Fit]:
         """The laws fitted to all points."""
@@ -92,7 +92,7 @@ class Group:
         law misses a point by far and is twice as good without the first."""
         law = likeliest(self.laws)
         # One node has no network to wait for: often the first point is off the law of the others.
-        # Below five points the rest could not tell a law any more.
+        # With fewer than five points no law could be chosen from the rest.
         if law is None or not law.misses or len(self.points) < 5:
             return law, 0
         again = likeliest(self._fits(1))
@@ -164,7 +164,7 @@ def _free(rows: Sequence[Row]) -> tuple[str, ...]:
     for row in rows:
         nodes.setdefault(row["device_count"], set()).add(row["nodes"])
     # 1, 2, 4 and 8 devices of a node and 16 of two are one curve, unless as many were spread
-    # over more nodes, too: then the layout is a thing of its own.
+    # over more nodes, too: then the layout is a separate variable.
     one_layout = all(len(one) == 1 for one in nodes.values())
     return (*FREE, *follows_ranks(rows), *(("procs_per_node",) if one_layout else ()))
 
@@ -218,7 +218,7 @@ def _points(rows: Sequence[Row], unit: str) -> tuple[Point, ...]:
 
 
 def _with_rate(row: Row) -> dict[str, Any]:
-    """A row with the rate that its measure tells, where it is not tokens/s."""
+    """A row with the rate of its measure, if that is not tokens/s."""
     name, many = RATES[row["measure"]], devices_of(row)
     if row["measure"] == "step_time_s":
         value = row["batch"] / row["step_time_s"]

@@ -1,4 +1,4 @@
-"""Which runs a page speaks of: by model, document and filter, in one temporary table.
+"""The runs of a page: by model, document and filter, in one temporary table.
 
 `--where` may name columns of a run listing, environment flags and headings of tables.
 """
@@ -30,7 +30,7 @@ LISTED = """SELECT * EXCLUDE (table_id, source_id, segment, product, usable), ru
            FROM selected"""
 _FLAGS = """SELECT DISTINCT name FROM env_flags
             WHERE run_id IN (SELECT run_id FROM {runs}) ORDER BY name"""
-# A launcher's switch states no value: that it is set is all there is to tell.
+# A switch of a launcher has no value: it is set or not.
 _VALUE = """(
     SELECT max(CASE WHEN f.value IS NULL THEN 'none'
                     WHEN f.kind = 'launcher' AND f.value = '' THEN 'set' ELSE f.value END)
@@ -57,14 +57,14 @@ _CLOSE = 0.03  # a computed size within 3 % of a label may bear it
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What was found: the name the page bears and the number of runs."""
+    """The name of the page and the number of its runs."""
 
     name: str
     runs: int
 
 
 def select(warehouse: Warehouse, query: Query) -> Selected:
-    """Fill the temporary table `selected` with the runs that a query asks for.
+    """Fill the temporary table `selected` with the runs of a query.
 
     Raises BenchError for a model or document that is not there, naming the known ones.
     """
@@ -79,8 +79,8 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
         found = condition(warehouse, query.where)
         warehouse.rows(f"DELETE FROM selected WHERE ({found}) IS NOT TRUE")
     [(runs,)] = warehouse.rows("SELECT count(*) FROM selected")
-    # A page of one size is named after it, even if all sizes were requested. What a table has
-    # measured of a model that it does not name is of another one, as far as anyone knows.
+    # A page of one size is named after it, even if all sizes were requested. Measured rows
+    # of a model without a name may be of another.
     if query.model is None or parse_size(query.model) is None:
         sizes = warehouse.rows(
             """SELECT DISTINCT size FROM selected
@@ -92,7 +92,7 @@ def select(warehouse: Warehouse, query: Query) -> Selected:
 
 
 def select_of_every(warehouse: Warehouse, query: Query) -> None:
-    """Fill `selected` with the runs that a query asks for of all, which `every` is a view of.
+    """Fill `selected` with the runs of a query, from the view `every` of all runs.
 
     `where` may name whatever a run of the whole warehouse has; raises BenchError as `select`.
     """
@@ -107,7 +107,7 @@ def select_of_every(warehouse: Warehouse, query: Query) -> None:
 
 
 def show_every(warehouse: Warehouse) -> None:
-    """Make the temporary view `every`: all runs, as `selected` has those asked for."""
+    """Make the temporary view `every`: all runs, with the columns of `selected`."""
     materialize_pages(warehouse)
     warehouse.rows("CREATE OR REPLACE TEMP VIEW every AS FROM results")
     if _find_other_settings(warehouse, "every"):
@@ -127,7 +127,7 @@ def _fill(
 def _conditions(
     warehouse: Warehouse, query: Query
 ) -> tuple[str, list[tuple[str, Sequence[object]]]]:
-    """The name of what is selected; conditions in SQL, each with its parameters' values."""
+    """The name of the selection; conditions in SQL, each with the values of its parameters."""
     name, found = "all models", list[tuple[str, Sequence[object]]]()
     if query.model is not None:
         name, of_model, values = _model(warehouse, query.model)
@@ -141,8 +141,8 @@ def _conditions(
 
 
 def _find_other_settings(warehouse: Warehouse, runs: str) -> bool:
-    """Fill the temporary table `more_settings`, for behind the environment flags: what tables state
-    in columns of their own. Whether there are any."""
+    """Fill the temporary table `more_settings` with settings in unknown columns of tables, which
+    follow the environment flags. Returns whether there are any."""
     if not warehouse.rows(_ANY_OTHER.format(runs=runs)):
         return False
     from .other_columns import other_columns  # what headings mean takes longer to load
@@ -202,8 +202,8 @@ def listed_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, st
 
 
 def condition(warehouse: Warehouse, text: str, runs: str = "selected") -> str:
-    """The condition as SQL over what is called `selected` there; its names are what the runs of a
-    relation have."""
+    """The condition as SQL over a relation `selected`; its names are the columns of the runs of
+    `runs`."""
     from ..schema.where import compile_where  # most commands have no condition
 
     known = listed_columns(warehouse, runs)

@@ -40,7 +40,7 @@ class Series:
 
     @property
     def medians(self) -> list[float]:
-        """One value a place: jobs of one day or commit share what the day or commit brought."""
+        """One value a place: jobs of one day or commit share the effect of that day or commit."""
         return [median(one) for one in self.values]
 
 
@@ -70,7 +70,7 @@ def placed_by(
 
 
 def _version_name(rows: Sequence[Row], by: str) -> str:
-    """Which of the versions that logs state is meant: the one of this name, or the commonest."""
+    """The version to order by: that of this name, or the commonest that logs state."""
     counts = Counter(name for row in rows for name in row["versions"])
     wanted = by if by in counts else f"{by}_version"
     if wanted in counts:

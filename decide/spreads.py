@@ -11,7 +11,7 @@ from statistics import fmean, median
 
 from ..vocabulary.format import significant
 from .jobs import identity, per_job
-from .provenance import Derivation, Number, given
+from .provenance import Derivation, Number, input_number
 from .rows import Row
 
 
@@ -35,11 +35,13 @@ class Spread:
     @property
     def number(self) -> Number:
         """The deviation and what it was made of."""
-        split = given("clusters", self.clusters, note="configurations whose jobs fall into two")
+        split = input_number(
+            "clusters", self.clusters, note="configurations whose jobs fall into two"
+        )
         made = Derivation(
             expression=f"pooled over repeats, {self.dof} degrees of freedom",
             inputs=(
-                given("dof", self.dof, note="jobs - configurations"),
+                input_number("dof", self.dof, note="jobs - configurations"),
                 *([split] if self.clusters else []),
             ),
         )
@@ -192,7 +194,7 @@ def _repeated(group: Sequence[Row]) -> _Repeats | None:
 def _spread(repeats: Sequence[_Repeats], scope: str) -> Spread | None:
     """The same over groups of jobs of one configuration each.
 
-    Jobs in two clusters vary as all of them do, since nobody knows of which a single job is;
+    Jobs in two clusters vary as all of them do, since the cluster of a single job is unknown;
     rounded times vary at least as rounding does.
     """
     if not repeats:

@@ -15,7 +15,7 @@ from statistics import mean, median, stdev
 from ..vocabulary.format import significant
 from .distributions import signed_rank_p, t_quantile, t_tail
 from .power import rank_shift, t_shift
-from .provenance import Derivation, Number, given
+from .provenance import Derivation, Number, input_number
 from .spreads import Spread
 
 LEVEL = 0.05
@@ -38,7 +38,7 @@ class Effect:
     ln(speed-up) and its degrees of freedom; of a rank test `jobs` and `deviation` are the jobs a
     side and their deviation. `rounding` is what printed digits could make. `seen`: the smallest
     change, as a share, that would have been detected 4 times in 5, among all pairs. `p` and `q`
-    (Benjamini-Hochberg, over `pairs`) are None where jobs tell nothing.
+    (Benjamini-Hochberg, over `pairs`) are None if no test was possible.
     """
 
     speedup: float
@@ -59,7 +59,7 @@ class Effect:
 
     @property
     def verdict(self) -> str:
-        """What can be said of the difference."""
+        """The verdict on the difference."""
         if self.confounded:
             return "more differs: no effect of it alone"
         if self.p is None:
@@ -96,11 +96,11 @@ def effect(
     return _by_spread(len(before), len(after), shift, known, rounding)
 
 
-def tells_apart(
+def separates(
     before: Sequence[float], after: Sequence[float], known: Spread | None, rounding: float = 0.0
 ) -> bool | None:
-    """Whether the test of `effect` finds a difference, without all else that it tells; None where
-    there is nothing to test by."""
+    """Whether the test of `effect` finds a difference, without computing the rest; None if there
+    is no spread to test by."""
     if _enough(before, after):
         p = _nudged_p(before, after, _shift(before, after), rounding)
         return p < LEVEL
@@ -121,8 +121,8 @@ def _shift(before: Sequence[float], after: Sequence[float]) -> float:
 
 
 def _enough(before: Sequence[float], after: Sequence[float]) -> bool:
-    """With enough jobs their own spread decides, without an assumption of how it is distributed;
-    with fewer only repeats elsewhere tell how far jobs of one configuration lie apart."""
+    """With enough jobs their spread decides, without assuming a distribution; with fewer, only
+    repeats elsewhere show how far jobs of one configuration lie apart."""
     return min(len(before), len(after)) >= ENOUGH
 
 
@@ -137,7 +137,7 @@ def critical_number(known: Spread, jobs: int) -> Number:
     variance = "1 / jobs" if jobs < 3 else "(pi / 2) / (jobs + pi / 2 - 1)"
     made = Derivation(
         expression=f"exp(t x deviation x sqrt({variance} + 1)) - 1",
-        inputs=(known.number, given("jobs", jobs, note="measured of the first")),
+        inputs=(known.number, input_number("jobs", jobs, note="measured of the first")),
         unit="of the time",
         title="95 in 100 differences between jobs of one configuration are less",
         counts=f"t: of Student at {1 - LEVEL / 2} with {known.dof} degrees of freedom",
@@ -204,14 +204,14 @@ def false_discovery(ps: Sequence[float]) -> list[float]:
 
 def _alone(one: Effect, count: int) -> float | None:
     """The smallest change seen of one pair among so many, which has to pass LEVEL / count; None
-    where too few jobs could show one at all."""
+    where the jobs are too few for any."""
     # Bonferroni, though q is of Benjamini and Hochberg: what one pair needs there hangs on the
     # others, and this bound holds whatever they are.
     return None if one.floor * count > LEVEL else seen(one, LEVEL / count)
 
 
 def _jobs_for(pairs: int) -> int:
-    """The least number of jobs a side of which a rank test can tell one of so many pairs."""
+    """The least number of jobs a side for a rank test to be significant in one of so many pairs."""
     jobs = ENOUGH
     while 2 / math.comb(2 * jobs, jobs) * pairs > LEVEL:
         jobs += 1

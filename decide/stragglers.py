@@ -19,7 +19,7 @@ from .rows import Decision, Row
 from .statistics import LEVEL, false_discovery
 
 SLOWER = 0.05  # over the median of its configuration, from where on a job is slow
-ENOUGH = 4  # jobs of a configuration: of fewer no median says what is slow
+ENOUGH = 4  # jobs of a configuration: fewer have no meaningful median
 MARKS = ("slow", "failed")
 
 
@@ -110,7 +110,7 @@ def _hosts_of(job: Sequence[Row], places: dict[str, tuple[str, ...]]) -> tuple[s
 
 
 def _tested(sets: Sequence[Sequence[Job]]) -> list[Row]:
-    """A row for each host; hosts that were always in the same jobs cannot be told apart."""
+    """A row for each host; hosts that were always in the same jobs are indistinguishable."""
     together: dict[tuple[tuple[int, ...], ...], list[str]] = {}
     for host in sorted({host for one in sets for job in one for host in job.hosts}):
         key = tuple(tuple(n for n, job in enumerate(one) if host in job.hosts) for one in sets)
@@ -151,5 +151,5 @@ def _verdict(row: Row, tested: int) -> str:
     if row["q_value"] is not None and row["q_value"] < LEVEL:
         return "more often than chance"
     if row["least"] * max(tested, 1) > LEVEL:
-        return "too few jobs to tell"
+        return "too few jobs"
     return "no more than chance"

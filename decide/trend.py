@@ -27,11 +27,11 @@ LOWER_IS_BETTER = frozenset(("step_time_s", "memory_gb"))
 _NAMES = {"step_time": "step_time_s", "memory": "memory_gb"}
 _NO_RESULTS = frozenset(("memory", "model_flops", "documented_aggregate"))
 REVISION = "revision"
-_LEAST_DOF = 3  # fewer say next to nothing of a spread
+_LEAST_DOF = 3  # fewer give no usable spread
 
 
 def columns() -> list[str]:
-    """The metrics that a trend may follow, by the names that users give."""
+    """The metrics that a trend may follow, by the names that users write."""
     known = [one.column for one in metrics() if one.column not in _NO_RESULTS]
     return sorted({*_NAMES, *known} - {"step_time_s"})
 
@@ -45,9 +45,9 @@ def trend(
 ) -> Decision:
     """The levels of each configuration, the newest first; `query.by` is date, commit, version,
     the name of a version, or revision: the rows of documents by the commits that changed them.
-    `query.since` counts from when runs ran; `chosen` are its runs, where they are loaded already.
+    `query.since` applies to the times of runs; `chosen` are its runs, if already loaded.
 
-    Raises BenchError for an unknown metric and where no configuration has two places.
+    Raises BenchError for an unknown metric and if no configuration has two places.
     """
     column = _column(metric)
     if query.by == REVISION:
@@ -69,7 +69,7 @@ def trend(
 
 
 def _candidates(warehouse: Warehouse, query: Query) -> Candidates:
-    """The runs that may be followed; where there is none but a history, the error names that."""
+    """The runs to follow; if there is only a history, the error suggests it."""
     try:
         return candidates(warehouse, replace(query, since=None))
     except BenchError as error:
@@ -108,9 +108,9 @@ def _decision(
 
 
 def _revised(warehouse: Warehouse, query: Query, column: str) -> list[Series]:
-    """What the rows of documents said of a metric, commit by commit; a row is a series.
+    """The values of a metric in the rows of documents, commit by commit; a row is a series.
 
-    Raises BenchError where no number of that name has two values.
+    Raises BenchError if no number of that name has two values.
     """
     by_row: dict[tuple[str, str], list[Row]] = {}
     for event in history(warehouse, query).rows:
@@ -119,9 +119,9 @@ def _revised(warehouse: Warehouse, query: Query, column: str) -> list[Series]:
             by_row.setdefault((event["history_id"], event["row_id"]), []).append(event)
     found = [
         Series(
-            tuple(f"{one['date']:%Y-%m-%d} {one['commit'][:7]}" for one in events),
-            tuple((math.log(one["new_value"]),) for one in events),
-            tuple((_as_run(one),) for one in events),
+            tuple(f"{event['date']:%Y-%m-%d} {event['commit'][:7]}" for event in events),
+            tuple((math.log(event["new_value"]),) for event in events),
+            tuple((_as_run(event),) for event in events),
         )
         for events in by_row.values()
         if len(events) > 1
@@ -136,8 +136,8 @@ def _as_run(event: Row) -> Row:
     columns = dict.fromkeys((*CONFIGURATION, "device_count", "settings", "left_out"))
     known = {name: int(text) if text.isdecimal() else text
              for name, text in event["stated"].items() if name in columns}  # fmt: skip
-    given = {"where": event["where"], "run": event["row_id"], "size": event["model"]}
-    return {**columns, **known, **given}
+    place = {"where": event["where"], "run": event["row_id"], "size": event["model"]}
+    return {**columns, **known, **place}
 
 
 def _column(metric: str) -> str:

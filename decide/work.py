@@ -1,4 +1,4 @@
-"""Models of several shapes brought to one: FLOPs a token, and the rate that another shape has."""
+"""Models of several shapes normalised to one: FLOPs per token, and the rate of another shape."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def work(rows: Sequence[Row]) -> Work | None:
 
 
 def model_of(row: Row) -> tuple[Hashable, ...]:
-    """Equal for rows of one model: a token costs all of them the same, whatever rounding says."""
+    """Equal for rows of one model: a token costs the same for all, whatever the rounding."""
     return tuple(row[name] for name in _SHAPE)
 
 
@@ -66,7 +66,7 @@ def _by_model(rows: Sequence[Row], found: Sequence[float]) -> tuple[float, ...]:
     sets: dict[tuple[Hashable, ...], list[float]] = {}
     keys = [model_of(row) for row in rows]
     for key, value in zip(keys, found, strict=True):
-        # Rounding of step times would else make two rows of one model cost differently.
+        # Otherwise, rounded step times would give two rows of one model different costs.
         sets.setdefault(key, []).append(value)
     return tuple(median(sets[key]) for key in keys)
 
@@ -81,7 +81,7 @@ def normalised(rows: Sequence[Row], known: Work) -> list[float]:
 
 
 def labelled_flops(row: Row) -> float | None:
-    """6 FLOPs a parameter and token, parameters as stated or as the label says."""
+    """6 FLOPs per parameter and token, with stated parameters or those of the label."""
     return 6e9 * row["params_b"] if row["params_b"] else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.cost import ORDERED, facts_of
-from ..decide.neighbours import wordless
+from ..decide.neighbours import inexpressible
 from ..decide.query import Query
 from ..decide.rows import Decision, Row
 from ..schema.errors import BenchError
@@ -85,7 +85,7 @@ def proposed(
         "largest_gain": max(row["expected_gain"] for row in rows), "plan": start.plan,
         "candidates": len(new), "measured": len(measured),
         "limits": limits, "spent": spent, "runs": len(start.predictor.rows), "every": True,
-        "unplanned": wordless(start.base), "order": start.column, "cost_fronts": [],
+        "unplanned": inexpressible(start.base), "order": start.column, "cost_fronts": [],
         "front_models": False, **facts_of(rows),
     }  # fmt: skip
     return Decision("proposals", tuple(rows), tuple(left), facts)

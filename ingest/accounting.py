@@ -159,7 +159,7 @@ def _stepd(lines: Sequence[str]) -> Iterator[Job]:
 
 
 def _qstat(lines: Sequence[str]) -> Iterator[Job]:
-    """PBS, `qstat -f`: blocks of indented `key = value`, long values wrapped behind a tab."""
+    """PBS, `qstat -f`: blocks of indented `key = value`, long values wrapped after a tab."""
     for number, block in _blocks(lines, lambda line: line.startswith("Job Id:")):
         cells: dict[str, str] = {}
         key = ""

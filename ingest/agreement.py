@@ -36,7 +36,7 @@ class _Relation:
 
     needs: tuple[str, ...]
     doubted: tuple[str, ...]
-    holds: Callable[[Values], bool]
+    is_true: Callable[[Values], bool]
 
 
 def agreeing(
@@ -47,14 +47,14 @@ def agreeing(
 ) -> tuple[dict[str, Fact], list[Refused]]:
     """The facts that apply to a row, by field, and those refused; none of `trusted` is.
 
-    `reach`: all facts that reach the row, weakest first: of two that disagree the nearer one stays.
+    `reach`: all facts that reach the row, weakest first: of two that disagree the nearer stays.
     `own`: the numbers of the row's cells by field; `size` in 1e9 parameters.
     """
     refused = [one for one in _of_other_models(facts, reach, own) if one.fact not in trusted]
     kept = _without(facts, [one.fact for one in refused])
     values = _values(kept, own)
     for relation in _RELATIONS:
-        while not _holds(relation, values):
+        while not _is_satisfied(relation, values):
             doubted = [kept[name] for name in relation.doubted if name in kept]
             doubted = [fact for fact in doubted if fact not in trusted]
             if not doubted:
@@ -72,8 +72,12 @@ def _of_other_models(
 ) -> list[Refused]:
     """The shape facts of a statement whose layers or hidden size a nearer statement replaces."""
     values = _values(facts, own)
-    if "size" in values and _holds(_RELATIONS[0], values) and {"layers", "hidden"} <= values.keys():
-        return []  # taken together they make the model of the row
+    if (
+        "size" in values
+        and _is_satisfied(_RELATIONS[0], values)
+        and {"layers", "hidden"} <= values.keys()
+    ):
+        return []  # together they are the model of the row
     refused = []
     for fact in (facts[name] for name in _SHAPE if name in facts):
         replaced = [
@@ -98,8 +102,8 @@ def _without(facts: Mapping[str, Fact], gone: Sequence[Fact]) -> dict[str, Fact]
     return {name: fact for name, fact in facts.items() if fact not in gone}
 
 
-def _holds(relation: _Relation, values: Values) -> bool:
-    return not all(name in values for name in relation.needs) or relation.holds(values)
+def _is_satisfied(relation: _Relation, values: Values) -> bool:
+    return not all(name in values for name in relation.needs) or relation.is_true(values)
 
 
 def _other(relation: _Relation, fact: Fact, values: Values) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the text around a table says of each of its rows."""
+"""The facts in the text around a table, for each of its rows."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .agreement import Refused, agreeing
 from .fact import Fact
 from .families import families_in
 from .reach import resolve, stated
-from .row import AROUND, Around
+from .row import FROM_TEXT, RowContext
 from .sections import FoundTable
 from .subjects import named_by, of_table
 
-_FIRST_ROWS = 40  # of a table that is looked through for names
+_FIRST_ROWS = 40  # of a table that are searched for names
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
 
 
 def _of_one_model(facts: Sequence[Fact], rows: Sequence[Sequence[str]]) -> list[Fact]:
-    """Without the name of a model where the rows name theirs."""
+    """Without the name of a model if the rows name their models."""
     named = any(families_in(cell) for cells in rows[:_FIRST_ROWS] for cell in cells)
-    return [one for one in facts if not (named and one.field == "model_name")]
+    return [fact for fact in facts if not (named and fact.field == "model_name")]
 
 
 class TableContext:
-    """The facts that reach one table, and which of them its rows take.
+    """The facts that apply to one table, and which of them apply to each row.
 
-    `rows`: the numbers of each row's cells by field. What the table's own section says of it is
-    taken, and so is what two thirds of the rows of a size agree with: a row that it contradicts
-    contradicts its table. What stands further away has to agree with the row.
+    `rows`: the numbers of each row's cells by field. Facts of the section of the table apply, and
+    so do those that two thirds of the rows of a size agree with: a row that contradicts these
+    contradicts its table. Facts from further away have to agree with the row.
     """
 
     def __init__(
@@ -42,32 +42,32 @@ class TableContext:
         cells = [row.cells for row in found.table.rows]
         self._facts_found = of_table(_of_one_model(found.facts, cells), cells)
         self._found, self._everywhere = found, of_table(everywhere, cells)
-        self._names = AROUND - columns
+        self._names = FROM_TEXT - columns
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
         self._reach = [*self._everywhere, *self._facts_found]
-        self._subjects = {one.only_named for one in self._reach if one.only_named}
-        # Of rows that name no size themselves; what is said of another model is not theirs.
+        self._subjects = {fact.only_named for fact in self._reach if fact.only_named}
+        # The size of rows that name none: facts about another model do not apply to them.
         named = resolve(self._reach, "size", None) if "size" in self._names else None
         self._size = parse_size(named.value) if named and named.value else None
         self._facts_of: dict[object, dict[str, Fact]] = {}
-        self._taken: dict[object, tuple[Around, list[Refused]]] = {}
+        self._taken: dict[object, tuple[RowContext, list[Refused]]] = {}
         self._near = frozenset(filter(self._is_near, self._reach))
         self._of_table = self._agreed(rows)
 
     def of(
         self, own: Mapping[str, float], cells: Sequence[str] = ()
-    ) -> tuple[Around, list[Refused]]:
-        """What holds for a row with these numbers, and what it refuses: once for rows alike.
+    ) -> tuple[RowContext, list[Refused]]:
+        """The facts for a row with these numbers, and those it contradicts; cached for equal rows.
 
-        `cells`: its words, by which statements of some rows alone are known to be of it.
+        `cells`: its words, which match the subjects of facts about some rows only.
         """
         subjects = named_by(cells, self._subjects)
         key = (subjects, *sorted(own.items()))
         if key not in self._taken:
             trusted = self._of_table.get(own.get("size"), self._near)
             taken, refused = agreeing(self._facts(own, subjects), self._reach, own, trusted)
-            self._taken[key] = Around.of(taken), refused
+            self._taken[key] = RowContext.of(taken), refused
         return self._taken[key]
 
     def _facts(
@@ -77,8 +77,8 @@ class TableContext:
         key = size, layers, subjects
         if key not in self._facts_of:
             facts = [
-                one for one in self._facts_found
-                if one.only_layers is None or layers in (None, one.only_layers)
+                fact for fact in self._facts_found
+                if fact.only_layers is None or layers in (None, fact.only_layers)
             ]  # fmt: skip
             self._facts_of[key] = stated(facts, self._everywhere, self._names, size, subjects)
         return self._facts_of[key]
@@ -88,7 +88,7 @@ class TableContext:
         return fact.of_all_rows or (bool(path) and fact.line >= path[-1].line)
 
     def _of_the_model(self, size: float | None) -> frozenset[Fact]:
-        """What is said in one way alone, where the text names the size of the rows as its own."""
+        """Facts of fields with a single value, if the text names only the size of the rows."""
         named = {fact.value for fact in self._reach if fact.field == "size" and fact.value}
         if size is None or {parse_size(one or "") for one in named} != {size}:
             return frozenset()
@@ -98,7 +98,7 @@ class TableContext:
         return frozenset(fact for fact in self._reach if len(values[fact.field]) == 1)
 
     def _agreed(self, rows: Sequence[Mapping[str, float]]) -> dict[float | None, frozenset[Fact]]:
-        """By size, the facts that are of the table."""
+        """By size, the facts that apply to the whole table."""
         counts: Counter[float | None] = Counter(own.get("size") for own in rows)
         refusals: Counter[tuple[float | None, Fact]] = Counter()
         for own in rows:

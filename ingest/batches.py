@@ -115,7 +115,7 @@ def _is_small(task: Task) -> bool:
 
 
 def _alone(task: Task, groups: list[Iterable[tuple[str, Source]]]) -> Parsed | None:
-    """A file by itself; its rows become two groups, those of its part behind the others."""
+    """A file by itself; its rows become two groups, those of its part last."""
     try:
         parsed = parse(task)
     except (OSError, NoReader):

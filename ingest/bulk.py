@@ -1,8 +1,8 @@
 """A log in blocks: lines are scanned by their masks, and only those with values are read.
 
-Steps whose numbers stand at known places are taken many at once. What stands between them and
-leaves them as they are (memory, timers, noise) is read line by line and holds nothing up. All other
-lines go to the reader one by one, and after each block it is where it would be had it read them so.
+Steps with numbers at known places are read many at once. Lines between them that do not change
+them (memory, timers, noise) are read line by line without a break. All other lines go to the reader
+one by one; after each block its state is the same as if it had read every line so.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class _Feed:
         self._timed = np.zeros(len(scan.lines), bool)
         for timers in scan.timers:
             self._timed[timers.places] = True
-        # Lines that are read one by one wherever they stand between steps.
+        # Lines that are read one by one wherever they are between steps.
         alone = scan.each & ~scan.neutral
         alone[self._places] = False
         self._alone = alone

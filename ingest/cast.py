@@ -20,7 +20,7 @@ EXACT = 2**53  # below, a double is every whole number
 
 
 def is_absent(text: str) -> bool:
-    """Whether a printed value stands for no number (nan, inf, None, ...)."""
+    """Whether a printed value means no number (nan, inf, None, ...)."""
     return text.lower() in ABSENT
 
 

@@ -19,7 +19,7 @@ _APART = re.compile(r"[,;]\s(?:and\s|but\s|while\s|whereas\s)?|\s(?:and|but|whil
 _WORDS = (
     r"(?:\d{1,4}(?:\.\d{1,2})?[BM]\b|[A-Za-z][\w+/-]{0,30})(?: (?!and\b|or\b)[\w+/-]{1,30}){0,2}"
 )
-_BEHIND = re.compile(
+_AFTER = re.compile(
     rf"\s(?:(?:on|for|with|in)\s(?:the\s)?[`*]{{0,2}}(?P<name>{_WORDS})|\([`*]{{0,2}}(?P<inner>{_WORDS})[`*]{{0,2}}\))"
     r"[`*]{0,2}[.:]?$"
 )
@@ -31,16 +31,16 @@ _SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
 _LONGEST = 300  # characters of a sentence
 _FEWEST = 2
 _ARTICLES = frozenset(("the", "a", "an"))
-# What a site has is not what a run had.
+# The devices of a site are not those of a run.
 _INSTALLED = re.compile(
     r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
     r"\b(?:total of|in total)\b"
     r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",
     re.I,
 )
-# Of the others a sentence may state something else.
+# Such a sentence may state another value for other rows.
 _OTHERS = re.compile(r"\b(?:others?|rest|remaining)\b", re.I)
-# Whoever is named by one of these is no row among others.
+# A subject with one of these words is no single row.
 _ALL = frozenset(
     re.findall(
         r"\w+",
@@ -62,26 +62,29 @@ _ALL = frozenset(
 
 
 def facts_by_subject(text: str, line: int) -> list[Fact]:
-    """The facts of a text that its clauses state of one subject each."""
-    sentences = (one for one in _SPLIT.split(text) if len(one) <= _LONGEST)
-    return [fact for one in sentences if not is_installed(one) for fact in _of(one, line)]
+    """The facts of a text whose clauses name one subject each."""
+    sentences = (sentence for sentence in _SPLIT.split(text) if len(sentence) <= _LONGEST)
+    return [
+        fact for sentence in sentences if not is_installed(sentence) for fact in _of(sentence, line)
+    ]
 
 
 def is_installed(sentence: str) -> bool:
-    """Whether a sentence says what a site has, which is not what a run used."""
+    """Whether a sentence is about the devices of a site, which are not those of a run."""
     return bool(_INSTALLED.search(sentence))
 
 
 def without_clauses(text: str, bound: list[Fact]) -> str:
-    """A text without the sentences that state facts of one subject alone."""
-    said = {one.raw for one in bound}
-    return " ".join(one for one in _SPLIT.split(text) if one.strip() not in said) if said else text
+    """A text without the sentences with facts about one subject only."""
+    stated = {fact.raw for fact in bound}
+    others = (part for part in _SPLIT.split(text) if part.strip() not in stated)
+    return " ".join(others) if stated else text
 
 
 def without_subjects(facts: list[Fact], bound: list[Fact]) -> list[Fact]:
     """The facts, with those of fields that are bound replaced."""
-    fields = {one.field for one in bound}
-    return [*(one for one in facts if one.field not in fields), *bound]
+    fields = {fact.field for fact in bound}
+    return [*(fact for fact in facts if fact.field not in fields), *bound]
 
 
 def _of(sentence: str, line: int) -> list[Fact]:
@@ -102,16 +105,16 @@ def _of(sentence: str, line: int) -> list[Fact]:
 
 
 def _of_one(sentence: str, line: int) -> Iterator[Fact]:
-    """What a sentence says of one alone: `Eager uses MBS 1`, `MBS 1 for eager`."""
+    """The facts of a sentence about one subject: `Eager uses MBS 1`, `MBS 1 for eager`."""
     front, others = "", bool(_OTHERS.search(sentence))
     for clause in _APART.split(sentence):
-        before, behind = _BEFORE.match(clause), _BEHIND.search(clause)
+        before, after = _BEFORE.match(clause), _AFTER.search(clause)
         front = _plain(before["name"]) if before else front
         leads = not is_of_all(front)
-        subject = front if leads else _plain(behind["name"] or behind["inner"]) if behind else ""
+        subject = front if leads else _plain(after["name"] or after["inner"]) if after else ""
         if is_of_all(subject):
             continue
-        # Of a device, a model or a trainer a document may speak without others beside it.
+        # A device, a model or a trainer may be named though there is only one.
         known = device_pattern().search(subject) or frameworks_in(subject) or families_in(clause)
         for fact in _facts(clause, line):
             bound = replace(fact, raw=sentence.strip(), only_named=subject)
@@ -125,7 +128,7 @@ def _facts(clause: str, line: int) -> Iterator[Fact]:
 
 
 def is_of_all(subject: str) -> bool:
-    """Whether a sentence that begins so speaks of no rows apart: `we`, `the batch size`."""
+    """Whether a subject covers all rows, or is a setting: `we`, `the batch size`."""
     words = _words(subject)
     return (
         not words
@@ -143,20 +146,20 @@ def _words(text: str) -> list[str]:
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
-    """Clauses and the subject of each; a bare value goes on with the words of the first one."""
+    """Clauses and the subject of each; a bare value repeats the words of the first clause."""
     parts = _APART.split(sentence)
     number = _NUMBER.search(parts[0])
     lead = parts[0][: number.start()] if number else ""
     for at, part in enumerate(parts):
-        behind, before = _BEHIND.search(part), _BEFORE.match(part)
-        if behind:
-            said, subject = part[: behind.start()], behind["name"] or behind["inner"]
+        after, before = _AFTER.search(part), _BEFORE.match(part)
+        if after:
+            value, subject = part[: after.start()], after["name"] or after["inner"]
         elif before:
-            said, subject = part[before.end() :], before["name"]
+            value, subject = part[before.end() :], before["name"]
         else:
             continue
-        bare = at > 0 and _NUMBER.match(said.strip())
+        bare = at > 0 and _NUMBER.match(value.strip())
         yield (
-            (f"{lead}{said.strip()}" if bare else said),
+            (f"{lead}{value.strip()}" if bare else value),
             " ".join(re.findall(r"[^\W_]+", subject.lower())),
         )

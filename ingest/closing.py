@@ -89,7 +89,7 @@ def _beyond_devices(table: Columns) -> Iterator[Quantity]:
 
 
 def proof(first: FirstSteps) -> str | None:
-    """An equation that holds among the numbers of steps alone, closely; None where none does.
+    """An equation that the numbers of steps satisfy closely; None if there is none.
 
     Without a batch to compare with, a rate times the step time is the same in steps of other times.
     """

@@ -1,4 +1,4 @@
-"""The cells of one table, column by column: what a column says twice is read once."""
+"""The cells of one table, column by column: a repeated text in a column is read once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False)  # `dumps` makes one a call
 
 @dataclass(frozen=True, slots=True)
 class ReadCell:
-    """A cell as read, and what is stored of it in whatever row it stands: `_STORED`."""
+    """A cell as read, and the values stored for it in any row: `_STORED`."""
 
     cell: Cell
     stored: tuple[object, ...]
@@ -29,7 +29,7 @@ class ReadCell:
 
 @dataclass(slots=True)
 class ColumnCells:
-    """Reads the cells under one heading; None for those behind the last one."""
+    """Reads the cells under one heading; None for those after the last heading."""
 
     column: Column | None
     _read: dict[str, ReadCell] = field(default_factory=dict)
@@ -76,9 +76,9 @@ def add_cells(
 
 
 def _with_remarks(read: list[ReadCell], columns: Sequence[Column | None]) -> list[ReadCell]:
-    """A row whose only oddity is words in a number's place: they are its remarks.
+    """A row that is fine except for words in place of numbers: these become its remarks.
 
-    Beside a unit of something else, or under too many headings, they may have slipped there.
+    With a wrong unit elsewhere, or too many cells, the cells may be shifted: no remarks then.
     """
     odd = [one.cell for one in read if one.cell.invalid]
     if not odd or len(read) != len(columns) or not all(map(in_words, odd)):

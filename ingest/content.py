@@ -145,7 +145,7 @@ class Content:
             if self.sha256 is None and digest.size != self.size:
                 raise Changed(f"{self.path} changed while it was read")
             self.check(digest.hexdigest())
-        # Hashed again, unless stat() shows that nobody wrote since the bytes were hashed.
+        # Hashed again, unless stat() shows no write since the bytes were hashed.
         elif self.data is None and not (self.stamp and self.stamp.same(stamp_of(self.path))):
             self.check(fingerprint_of(self.path, self.size).sha256 or "")  # a log may have grown
 

@@ -1,4 +1,4 @@
-"""What a document states around its tables: facts, where they stand and how far they reach."""
+"""Facts that a document states around its tables, with their lines and scopes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TOKENS = re.compile(
     r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
     re.I,
 )
-# Of experts, a token takes a part: `active params (21.6B)`, `3B active`.
+# Of experts, a token uses a part: `active params (21.6B)`, `3B active`.
 _ACTIVE = re.compile(
     r"\b(?:active|activated)\s(?:param\w*)?\W{0,4}\d+(?:\.\d+)?\s?[BM]\b"
     r"|\b\d+(?:\.\d+)?\s?[BM]\s(?:active|activated)\b",
@@ -70,14 +70,14 @@ _PER_NODE = re.compile(
 
 
 def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
-    """Facts that a heading or lead-in line states in passing, but no field stated two ways."""
+    """Facts that a heading or lead-in line mentions, except fields with several values."""
     facts: list[Fact] = []
     for name, value in _stated_by_phrases(text):
         facts += _phrase_facts(name, value, text, line, scope)
     named = {fact.field for fact in facts}
     if scope == "heading":
-        passing = [*_assigned(text, line, scope), *frameworks_heading(text, line)]
-        facts += [fact for fact in passing if fact.field not in named]
+        mentioned = [*_assigned(text, line, scope), *frameworks_heading(text, line)]
+        facts += [fact for fact in mentioned if fact.field not in named]
     sizes = {found[1] for found in sizes_in(text)}
     if model := _model_named(text):
         facts.append(Fact("size", model, text.strip(), line, scope))
@@ -90,7 +90,7 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
 
 
 def dtype_of(text: str) -> str | None:
-    """The one number format that a text names as used: `BF16 (no FP8)` is in bf16."""
+    """The number format that a text names as used: `BF16 (no FP8)` is bf16."""
     names = formats_in(_NO_FORMAT.sub(" ", text))
     return names.pop() if len(names) == 1 else None
 
@@ -108,7 +108,7 @@ def recipe_of(text: str) -> str | None:
 
 
 def devices_named(text: str, line: int) -> list[Fact]:
-    """One fact for each device that a text names: several of them hold for no table."""
+    """One fact for each device that a text names: several apply to no table."""
     names = sorted({_device_name(found) for found in device_pattern().finditer(text)})
     return [Fact("device", name, text.strip(), line, "line") for name in names]
 
@@ -126,19 +126,19 @@ def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
         for found in _PER_NODE.finditer(text)
     }
     found = {"device": names, "devices_per_node": counts}
-    return tuple((field, given.pop()) for field, given in found.items() if len(given) == 1)
+    return tuple((field, values.pop()) for field, values in found.items() if len(values) == 1)
 
 
 def is_aside(text: str, where: str) -> bool:
-    """Whether words of `headings` or `lines` say that what follows is no setting of a run here.
+    """Whether words of `headings` or `lines` mark what follows as no setting of a run here.
 
-    Those of `projected` say that it is no measurement either.
+    Those of `projected` mark it as no measurement either.
     """
     return bool(_aside(where).search(text))
 
 
 def same_device(name: str, other: str) -> bool:
-    """Whether one name only says more of the same device (A100 and A100-80GB)."""
+    """Whether one name is a longer form of the other (A100 and A100-80GB)."""
     short, long = sorted((name, other), key=len)
     return long == short or long.startswith(short + "-")
 
@@ -152,7 +152,7 @@ def phrase_samples() -> list[tuple[str, str, str]]:
 def _stated_by_phrases(text: str) -> tuple[tuple[str, str], ...]:
     """The fields with one value; of two phrases that overlap, the one declared first counts less.
 
-    `with activation checkpointing disabled` holds `with activation checkpointing`.
+    `with activation checkpointing disabled` contains `with activation checkpointing`.
     """
     found = [
         (phrase["field"], match.span(), _phrase_value(phrase, match))
@@ -167,7 +167,7 @@ def _stated_by_phrases(text: str) -> tuple[tuple[str, str], ...]:
         if place not in denied:
             plain = value.replace(",", "") if name in INTEGERS else value
             values.setdefault(name, set()).add(plain)
-    return tuple((name, given.pop()) for name, given in values.items() if len(given) == 1)
+    return tuple((name, single.pop()) for name, single in values.items() if len(single) == 1)
 
 
 def _denied(found: Sequence[tuple[str, tuple[int, int], str]]) -> Iterator[int]:
@@ -195,7 +195,7 @@ def _assigned(text: str, line: int, scope: str) -> list[Fact]:
 
 
 def setting_field(name: str) -> str | None:
-    """The field that a setting of this name states, None: no field; its letters alone count."""
+    """The field of a setting by the letters of its name; None if it is no field."""
     letters = re.sub(r"[^a-z]", "", name.lower())
     known, names = _settings()
     return known.get(letters) or known.get(meant(letters, names) or "")
@@ -209,7 +209,7 @@ def _settings() -> tuple[dict[str, str], frozenset[str]]:
 
 
 def _denies(value: str, other: str) -> bool:
-    """Whether of two readings of the same words the first is the right one."""
+    """Whether the first of two readings of the same words overrides the second."""
     rank = ("unclear", "none", "selective", "full")
     return value in rank and (other not in rank or rank.index(value) < rank.index(other))
 
@@ -264,7 +264,7 @@ def sizes_in(text: str) -> tuple[tuple[str, float], ...]:
 
 
 def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | None:
-    """The fact that a setting of a line states; None where its value is none for the field."""
+    """The fact that a setting of a line states; None if the value does not fit the field."""
     plain = value.replace(",", "").replace("_", "")
     if field == "size" and find_size(value) is None:
         return None  # `MSIZE=39` has no unit

@@ -35,13 +35,13 @@ _OF_NODES = re.compile(r"node|\b(?:hosts?|servers?|machines?)\b", re.I)
 _NEXT = re.compile(
     r"([=:][ ]?[^\s=:,;]+)[ ](?=[A-Za-z_]\w{0,30}(?:[ ][A-Za-z]\w{0,30})?[ ]?[=:](?!=))"
 )
-_ASSIGNMENT = re.compile(r"^[\w.-]{1,60}\s?=\s?\S+$")  # of a name that is no field's
+_ASSIGNMENT = re.compile(r"^[\w.-]{1,60}\s?=\s?\S+$")  # of a name that is no field
 _VALUE = re.compile(r"^[\d.e+-]+[kKmM]?$")  # a further value of the setting before it
 _BETWEEN = re.compile(r"[,;|()⇒→]|[=-]>|\s/\s|\.\s")
 # `length: 8,192` is one number; `GBS: 256,512` may be two.
 _GROUPED = re.compile(r"((?:length|vocab\w*)\s?[:=]\s?\d{1,3}),(\d{3})(?![\d,])", re.I)
 _REMARK = re.compile(r"(?<!\s)\s?\([^()=\d]{1,120}\)$")  # `Length: 8,192 (without padding)`
-# A result of its own: `Training llama-3b on 4x RTX 3090: ~6300 tokens per second`.
+# A result: `Training llama-3b on 4x RTX 3090: ~6300 tokens per second`.
 _MEASURED = re.compile(
     r"\d[ ~]{0,2}(?:[kKM] ?)?(?:tokens?|tok|samples?|sequences?|it|steps?)(?: ?/ ?| per )"
     r"(?:s|sec|gpu|device)"
@@ -55,33 +55,33 @@ _FOR_ALL = re.compile(
     r"(?<!\s)\s++(?:in|for)\s++all(?:\s++of)?(?:\s++the)?\s++(?:entries|rows|runs|tables|experiments)$",
     re.I,
 )
-_TOLD = re.compile(r"^[^=:]{1,60}\sis\s+\S+\s*$")
+_WORDED = re.compile(r"^[^=:]{1,60}\sis\s+\S+\s*$")
 _CAPTION = re.compile(r"^\W{0,6}(?:table|tab\.|figure|fig\.)\s?\d", re.I)
-# Words of a sentence, which speaks of settings and sets none.
+# Words of a sentence, which mentions settings and sets none.
 _SENTENCE = re.compile(
     r"\b(?:we|i|you|they|it|this|these|there|is|are|was|were|be|been|has|have|had|do|does|did|can|could"
     r"|may|might|would|should|will|if|when|while|because|since|so|which|what|but|not|than|that|let|try"
     r"|needs?|gives?|breaks?)\b",
     re.I,
 )
-# A line that computes has inputs, which no run need have had.
+# A command that computes: its inputs need not be those of a run.
 _COMPUTES = re.compile(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
-_LONGEST = 400  # characters of a line that sets values; `X=1` as often as that is a dump
+_LONGEST = 400  # characters of a line that sets values; a longer one is a dump
 
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """What a line states: a whole configuration, else a formula, else devices in passing."""
+    """The facts of a line: a configuration, else a formula, else devices that it mentions."""
 
     configuration: list[Fact]
     formula: list[Fact]
-    section: list[Fact]  # what holds from here on in its section
-    mentions: list[Fact]  # what may hold for the whole document, if no other line contradicts it
+    section: list[Fact]  # facts that apply from here to the end of the section
+    mentions: list[Fact]  # facts for the whole document, unless another line contradicts
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a part of a line states; `sets`: by name and value; `marked`: with a sign between."""
+    """The facts of a part of a line; `sets`: by name and value; `marked`: with a sign between."""
 
     facts: list[Fact]
     sets: bool = False
@@ -91,7 +91,7 @@ class _Part:
 def line_facts(text: str, line: int) -> LineFacts:
     """The facts of a line outside tables.
 
-    A device in passing holds for a section only where the line speaks of nodes or starts a job:
+    A device that it mentions applies to the section only if the line names nodes or starts a job:
     prose names devices for many other reasons.
     """
     facts = configuration(text, line) or explained(text, line)
@@ -102,27 +102,27 @@ def line_facts(text: str, line: int) -> LineFacts:
     of_nodes = is_launch(text) or bool(_OF_NODES.search(text))
     section = formula or (machine if of_nodes else [])
     mentions = [*machine, *devices_named(text, line)]
-    if tells_result(text) and len(sizes := {size for _, size in sizes_in(text)}) == 1:
+    if states_result(text) and len(sizes := {size for _, size in sizes_in(text)}) == 1:
         mentions = [replace(one, only_size=min(sizes)) for one in mentions]
     return LineFacts([], formula, section, mentions)
 
 
-def tells_result(text: str) -> bool:
-    """Whether a line tells what was measured: on what it ran is of that alone."""
+def states_result(text: str) -> bool:
+    """Whether a line states a result: the devices in it are of that result alone."""
     return bool(_MEASURED.search(text))
 
 
 def configuration(text: str, line: int) -> list[Fact]:
     """The facts of a line that sets values (`20B model: TP=8, PP=1, GBS=2048`), part by part.
 
-    A part that is not understood loses itself alone; a sentence, a quotation and a line that
+    A part that is not understood is skipped alone; a sentence, a quotation and a line that
     computes set nothing.
     """
     if len(text) > _LONGEST or text.lstrip().startswith(">") or _COMPUTES.search(text):
         return []
     parts = list(_parts(text))
     read = _read_parts(parts, text, line)
-    known = [one for one in read if one]
+    known = [part for part in read if part]
     unknown = [
         part
         for part, one in zip(parts, read, strict=True)
@@ -131,28 +131,28 @@ def configuration(text: str, line: int) -> list[Fact]:
     sentences = sum(bool(_SENTENCE.search(part)) for part in unknown)
     if len(unknown) > len(known) or (sentences and 2 * sentences >= len(known)):
         return []
-    if len(unknown) == len(known):  # `layers 3` beside other words sets nothing
-        known = [one for one in known if one.marked]
+    if len(unknown) == len(known):  # `layers 3` among other words sets nothing
+        known = [part for part in known if part.marked]
     return (
-        _of_its_size(_unambiguous([fact for one in known for fact in one.facts]))
-        if any(one.sets for one in known)
+        _of_its_size(_unambiguous([fact for part in known for fact in part.facts]))
+        if any(part.sets for part in known)
         else []
     )
 
 
 def reaches_back(text: str) -> bool:
-    """Whether a configuration line says that it also holds for the tables above."""
+    """Whether a configuration line also applies to the tables above: `(for the above)`."""
     return bool(_ABOVE.search(text))
 
 
 def of_all_rows(text: str) -> bool:
-    """Whether a configuration line says that it holds for every row of its section."""
+    """Whether a configuration line applies to every row of its section: `... in all entries`."""
     return bool(_FOR_ALL.search(re.sub(r"[`*]", "", text).rstrip()))
 
 
-def is_told(text: str) -> bool:
-    """Whether an item of a list says in words what holds (`- Seq length is 1024`)."""
-    return bool(_BULLET.match(text) and _TOLD.search(text))
+def is_worded(text: str) -> bool:
+    """Whether an item of a list states a setting in words (`- Seq length is 1024`)."""
+    return bool(_BULLET.match(text) and _WORDED.search(text))
 
 
 def is_caption(text: str) -> bool:
@@ -180,7 +180,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _read_parts(parts: Sequence[str], text: str, line: int) -> list[_Part | None]:
-    """What each part states; of a setting with several values (`mbs=2,3`) none is known."""
+    """The facts of each part; None for a setting with several values (`mbs=2,3`)."""
     read = [_read(part, text, line) for part in parts]
     for at, part in enumerate(parts[1:]):
         before = read[at]
@@ -190,7 +190,7 @@ def _read_parts(parts: Sequence[str], text: str, line: int) -> list[_Part | None
 
 
 def _read(part: str, text: str, line: int) -> _Part | None:
-    """What one part of a line states; None when it is something else."""
+    """The facts of one part of a line; None if it states none."""
 
     def of(field: str, value: str) -> list[Fact]:
         return [Fact(field, value, text.strip(), line, "line")]
@@ -213,11 +213,11 @@ def _read(part: str, text: str, line: int) -> _Part | None:
 
 
 def _read_words(part: str, text: str, line: int) -> _Part | None:
-    """What a part of a few words states by a phrase (`full activation checkpointing`)."""
+    """The facts of a part of a few words, by its phrases (`full activation checkpointing`)."""
     if len(part.split()) > 4 or _SENTENCE.search(part):
         return None
     facts = [replace(one, raw=text.strip()) for one in phrases_in(part, line, "line")]
-    facts = [one for one in facts if one.field not in ("size", "device_memory") and one.value]
+    facts = [fact for fact in facts if fact.field not in ("size", "device_memory") and fact.value]
     return _Part(facts) if facts else None
 
 
@@ -243,7 +243,7 @@ def _of_its_size(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _unambiguous(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts of fields to which the line gives one value."""
+    """The facts of fields with a single value in the line."""
     values: dict[str, set[str | None]] = {}
     for fact in facts:
         values.setdefault(fact.field, set()).add(fact.value)

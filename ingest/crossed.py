@@ -1,6 +1,6 @@
 r"""A table whose corner names both of its sides: `model \ GPUs` over 8, 16 and 32.
 
-Its headings are numbers; each is headed with its name, so that what unfolds wide tables reads it.
+Its headings are numbers; each gets its name, so that the table can be unfolded.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from ..vocabulary.fields import fields as declared_fields
 from ..vocabulary.headings import column_of
 from .grid import Table
 
-# `GPUs/node` is one thing, not two.
+# `GPUs/node` is one field, not two.
 _CORNER = re.compile(r"(?P<rows>[^\\/]{1,80}?)(?:\s*\\+\s*|\s+/\s+)(?P<columns>[^\\/]{1,80})")
 _TIMES = re.compile(r"\s{0,3}[*×]\s{0,3}|(?<![a-z])x(?![a-z])|\s{1,3}by\s{1,3}", re.I)
 _NUMBERS = re.compile(r"\d{1,7}(?:\s*[*x×]\s*\d{1,7}){0,2}", re.I)
 _SHORT = re.compile(r"[A-Za-z]{1,8}")
-_COUNTED = {"nodes": "nodes", "devices": "GPUs"}  # what is written with its number in front
+_COUNTED = {"nodes": "nodes", "devices": "GPUs"}  # written with the number before the name
 _NODES_OF_DEVICES = ["nodes", "devices"]
 
 
 def with_axis_named(table: Table) -> Table:
-    """The table with the numbers on top headed by what the corner says they are."""
+    """The table with the numbers on top named as the corner states."""
     corner, *above = (cell.strip("*` ") for cell in table.header.cells)
     found = _CORNER.fullmatch(corner)
     if found is None or column_of(corner) is not None:
@@ -40,7 +40,7 @@ def with_axis_named(table: Table) -> Table:
 
 
 def _axes(text: str) -> Iterator[str]:
-    """The fields that the numbers on top are of; none where a word names none."""
+    """The fields of the numbers on top; none if a word is no field."""
     columns = [column_of(one.strip()) for one in _TIMES.split(text)]
     if all(one and one.type == "count" for one in columns):
         yield from (one.name for one in columns if one)

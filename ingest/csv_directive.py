@@ -19,7 +19,7 @@ _FEWEST = 2  # cells of a row
 
 
 def csv_table(lines: Sequence[str], at: int) -> Table | None:
-    """The table of a directive that opens on a line; None where it holds no rows of its own."""
+    """The table of a directive that opens on a line; None if it has no rows."""
     indent = _indent(lines[at])
     body = list(takewhile(lambda line: _goes_on(line, indent), lines[at + 1 : at + _LONGEST]))
     options = {
@@ -45,7 +45,7 @@ def csv_table(lines: Sequence[str], at: int) -> Table | None:
 
 
 def _goes_on(line: str, indent: int) -> bool:
-    """Whether a line is of a directive, which holds no other of its kind."""
+    """Whether a line belongs to a directive; directives are not nested."""
     return not line.strip() or (_indent(line) > indent and not OPENS.match(line))
 
 

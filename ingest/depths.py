@@ -1,4 +1,4 @@
-"""Models cut to fewer layers: the size of the whole one is none of theirs."""
+"""Models cut to fewer layers: the size of the whole model does not apply to them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _SHAPED = frozenset(("size", "params", "hidden", "active_b"))
 
 
 def without_whole_models(tables: Sequence[FoundTable]) -> None:
-    """Take the size that is said of several tables from rows whose numbers of layers differ.
+    """Remove the size that is stated for several tables from rows with other numbers of layers.
 
-    A model has one depth: the one that most rows have, if none is deeper; else no row is known to
-    be of it. Where rows say their width or size, these tell.
+    A model has one depth: that of most rows, if none is deeper; else the size applies to no row.
+    Tables that state widths or sizes are left alone.
     """
     cut = [(found, layers) for found in tables if found.number and (layers := _layers(found))]
     depths: dict[str | None, Counter[int]] = {}
     for found, layers in cut:
-        for value in {one.value for one in found.facts if one.field == "size"}:
+        for value in {fact.value for fact in found.facts if fact.field == "size"}:
             depths.setdefault(value, Counter()).update(layers)
     whole = {value: _whole(found) for value, found in depths.items() if len(found) > 1}
     for found, _ in cut:
         found.facts = [
-            replace(one, only_layers=whole[one.value]) if _is_of(one, whole) else one
-            for one in found.facts
-            if not _is_of(one, whole) or whole[one.value]
+            replace(fact, only_layers=whole[fact.value]) if _is_of(fact, whole) else fact
+            for fact in found.facts
+            if not _is_of(fact, whole) or whole[fact.value]
         ]
 
 
@@ -39,13 +39,13 @@ def _is_of(fact: Fact, sizes: Container[str | None]) -> bool:
 
 
 def _whole(rows: Counter[int]) -> int | None:
-    """The depth of more rows than any other, where it is the greatest."""
+    """The depth of most rows, if it is also the greatest."""
     (depth, most), (_, next_most) = rows.most_common(2)
     return depth if most > next_most and depth == max(rows) else None
 
 
 def _layers(found: FoundTable) -> list[int]:
-    """The depths that the rows of a table state; none where they state widths or sizes, too."""
+    """The depths that the rows of a table state; none if they state widths or sizes, too."""
     names = [column.name if column else "" for column in columns_of(found.table.header.cells)]
     if "layers" not in names or _SHAPED & set(names):
         return []

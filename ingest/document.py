@@ -1,4 +1,4 @@
-"""A markdown document -> tables with the facts that reach them, quoted log lines, statements."""
+"""A markdown document -> tables with the facts that apply to them, quoted log lines, statements."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from itertools import chain
 from operator import is_not
 
 from ..vocabulary.headings import LONGEST
+from .bare_batches import BareBatches
 from .clauses import facts_by_subject, without_subjects
 from .context import is_aside, phrases_in
-from .context_lines import LineFacts, is_caption, is_told, line_facts, of_all_rows, reaches_back
+from .context_lines import LineFacts, is_caption, is_worded, line_facts, of_all_rows, reaches_back
 from .crossed import with_axis_named
 from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
-from .leads import facts_above, facts_of_corner, told_above
+from .leads import facts_above, facts_of_corner, lead_lines
 from .markdown import Heading, TextLine, blocks, is_quotation
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .others import without_others
 from .paragraphs import (
     BULLET,
+    announced_size,
     announces_settings,
     below_table,
-    beyond,
-    heads_list_of,
     is_of_one,
     shows_commands,
     stated_in,
+    without_fields_of,
 )
 from .prose import (
     counted,
@@ -39,11 +40,10 @@ from .prose import (
     prose_facts,
     set_up,
     sizes_named,
+    unambiguous,
 )
-from .prose import unanimous as said_once
 from .quantities import quantity_in
 from .reach import unanimous
-from .said_batches import SaidBatches
 from .sections import MOST, Document, FoundTable, Quote, Section, is_general, struck
 from .spanned import one_run_a_row
 from .stated_units import as_stated
@@ -58,7 +58,7 @@ _OPENING = 2  # the document itself and its title
 def read_document(text: str) -> Document:
     """Read a whole document."""
     found = list(blocks(text))
-    prose = (one.text for one in found if not isinstance(one, Table))
+    prose = (block.text for block in found if not isinstance(block, Table))
     reader = _Reader(subject_of(line for line in prose if len(line) <= LONGEST))
     for block in found:
         reader.take(block)
@@ -77,16 +77,16 @@ class _Reader:
         self.previous: list[FoundTable] = []
         self.formula_first = False
         self.stated_since_table = False
-        self.aside_line = False  # the last line of prose opens an example or a plan
-        self.of_others = False  # the last sentence speaks of others, and goes on
+        self.aside_line = False  # the last line of prose introduces an example or a plan
+        self.of_others = False  # the last sentence is about others, and continues
         self.caption: list[Fact] = []
-        self.after_table = False  # only one paragraph stands between
+        self.after_table = False  # at most one paragraph in between
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.announced = False  # the paragraph before this one announced settings
-        self.of_size: float | None = None  # of the model whose settings are being listed
-        self.lent: list[tuple[Fact, ...]] = []  # by the sections, for the last line
+        self.of_size: float | None = None  # of the model whose settings are listed
+        self.stated: list[tuple[Fact, ...]] = []  # of each section, for the last line
         self.reaching: tuple[Fact, ...] = ()
-        self.batches = SaidBatches(self.document.accumulations)
+        self.batches = BareBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
@@ -115,9 +115,9 @@ class _Reader:
         self.formula_first = False
         text = heading.text if len(heading.text) <= LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
-        devices = said_once(counted(text, heading.line))
+        devices = unambiguous(counted(text, heading.line))
         named = model_named(text, heading.line)
-        facts = [*(one for one in facts if one.field != "size" or not named), *named, *devices]
+        facts = [*(fact for fact in facts if fact.field != "size" or not named), *named, *devices]
         self.aside_line = False
         self.caption = []
         if self.document.title is None and not self.document.tables:
@@ -127,16 +127,16 @@ class _Reader:
         while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
             self._close()
         aside = self.sections[-1].aside or is_aside(text, "headings")
-        apart = self.sections[-1].apart or is_of_one(text)
+        apart = self.sections[-1].of_one_run or is_of_one(text)
         general = self.sections[-1].general or (is_general(heading) and not facts)
         if not aside:
             self.mentions += facts
-        said = {fact.field for fact in facts}
-        sizes = [one for one in sizes_named(text, heading.line) if one.field not in said]
+        fields = {fact.field for fact in facts}
+        sizes = [fact for fact in sizes_named(text, heading.line) if fact.field not in fields]
         section = Section(heading, aside=aside, facts=[*facts, *sizes])
         section.is_title = self.document.title == heading.text and len(self.sections) == 1
-        section.apart = apart and not section.is_title
-        section.general = general and not (aside or section.apart)
+        section.of_one_run = apart and not section.is_title
+        section.general = general and not (aside or section.of_one_run)
         if is_struck(text):
             section.withdrawn = TextLine(heading.line, text)
         self.sections.append(section)
@@ -147,7 +147,7 @@ class _Reader:
         self.previous = section.tables or self.previous
 
     def _end_paragraph(self) -> None:
-        """What a paragraph says: of the table above it, of its section, of all tables to come."""
+        """Attach the facts of a paragraph to the table above, its section or all tables to come."""
         if not self.lead:
             return
         lines = [line for line in self.lead if not line.code]
@@ -156,19 +156,19 @@ class _Reader:
         if not lines or section.aside or self.aside_line:
             return
         announced, self.announced = self.announced, announces_settings(lines[-1].text)
-        # Where captions stand above their tables, one below is that of the next.
+        # If captions are above their tables, a caption below belongs to the next table.
         if table and not (table.captioned and is_caption(lines[0].text)):
-            table.told_below(below_table(lines))
+            table.add_below(below_table(lines))
             return
         facts = stated_in(lines)
-        facts = [replace(one, only_size=one.only_size or self.of_size) for one in facts]
+        facts = [replace(fact, only_size=fact.only_size or self.of_size) for fact in facts]
         if section.tables:
             section.tail += facts if announced else []
             section.others += facts
         elif section.heading is None or section.is_title:
             section.opening += [replace(one, scope="document") for one in facts]
         else:
-            section.said += facts
+            section.paragraphs += facts
 
     def _line(self, line: TextLine) -> None:
         if len(line.text) > LONGEST:
@@ -190,7 +190,7 @@ class _Reader:
         if not same:
             self._end_paragraph()
         if not line.code and not BULLET.match(line.text):
-            self.of_size = heads_list_of(line.text)
+            self.of_size = announced_size(line.text)
         aside = is_aside(line.text, "lines") and not line.text.rstrip().endswith(".")
         if not line.code:
             text, self.of_others = without_others(line.text, same and self.of_others)
@@ -202,18 +202,18 @@ class _Reader:
         if self.aside_line:
             facts = []
         else:
-            self._lend(line, read, self.lead[0].line if same else line.line)
+            self._attach(line, read, self.lead[0].line if same else line.line)
             if not (facts or formula or line.code):
                 first = self.lead[0].line if same else line.line
                 bound = facts_by_subject(line.text, line.line)
                 section = self.sections[-1]
-                # A caption speaks of one table.
-                said = section.others if is_caption(line.text) else section.prose
-                said += [
-                    replace(one, group=first, only_size=one.only_size or self.of_size)
-                    for one in without_subjects(prose_facts(line.text, line.line), bound)
+                # A caption is about one table.
+                target = section.others if is_caption(line.text) else section.prose
+                target += [
+                    replace(fact, group=first, only_size=fact.only_size or self.of_size)
+                    for fact in without_subjects(prose_facts(line.text, line.line), bound)
                 ]
-                self._lend_to_all(line)
+                self._attach_to_all(line)
         self.stated_since_table |= bool(facts or formula)
         if formula and not self.formula_first:
             self.formula_first = not self.sections[-1].computed_by(formula)
@@ -222,22 +222,22 @@ class _Reader:
         self.lead = [*self.lead, line] if same else [line]
 
     def _quotation(self, line: TextLine) -> None:
-        """What is quoted was said by others, or of other runs: it is no fact of these."""
+        """A quotation is by others, or about other runs: no fact of these."""
         self._end_paragraph()
         self.lead = []
         self.document.quotes.append(Quote(line, self._facts()))
         self.document.state(line, [], [], self.sections[-1].heading)
 
     def _withdraw(self, line: TextLine) -> None:
-        """A line takes back the table right above it, else those that follow in its section."""
+        """A line withdraws the table right above it, else those that follow in its section."""
         tables = self.sections[-1].tables
         if tables and (self.after_table or re.search(r"\babove\b", line.text, re.I)):
             tables[-1].withdrawn = line
         else:
             self.sections[-1].withdrawn = line
 
-    def _lend(self, line: TextLine, read: LineFacts, group: int) -> None:
-        """Give what a line states to what it speaks of: a table, its section, the document."""
+    def _attach(self, line: TextLine, read: LineFacts, group: int) -> None:
+        """Attach the facts of a line to their scope: a table, its section, the document."""
         section, everywhere = self.sections[-1], of_all_rows(line.text)
         facts = [
             replace(
@@ -256,57 +256,57 @@ class _Reader:
         if section.tables and read.configuration and BULLET.match(line.text):
             section.tail += facts
         mentions = of_subject(read.mentions, line.text)
-        # What is said of one model can contradict what is said of all, and no more.
+        # A fact about one model can only contradict those about all.
         self.mentions += (
-            [replace(one, scope="heading") for one in mentions] if section.apart else mentions
+            [replace(one, scope="heading") for one in mentions] if section.of_one_run else mentions
         )
         if facts and reaches_back(line.text):
             for found in self.previous:
-                found.lend([replace(one, scope="document", of_all_rows=True) for one in facts])
-        if read.configuration and (everywhere or is_told(line.text)):
+                found.add([replace(fact, scope="document", of_all_rows=True) for fact in facts])
+        if read.configuration and (everywhere or is_worded(line.text)):
             for found in section.tables:
-                found.lend(facts)
+                found.add(facts)
 
-    def _lend_to_all(self, line: TextLine) -> None:
-        """What a sentence says of all experiments holds for the section, whatever others say."""
+    def _attach_to_all(self, line: TextLine) -> None:
+        """A sentence about all experiments applies to the section, even if others contradict."""
         facts = prose_facts(of_all_runs(line.text), line.line)
         section, devices = self.sections[-1], device_of_all(line.text, line.line)
-        section.facts += [replace(one, of_all_rows=True) for one in [*said_once(facts), *devices]]
+        section.facts += [replace(one, of_all_rows=True) for one in [*unambiguous(facts), *devices]]
         for found in section.tables:
-            found.lend(devices)
+            found.add(devices)
 
     def _table(self, table: Table) -> None:
-        number, given, settings = None, table, list[Fact]()
+        number, original, settings = None, table, list[Fact]()
         above = [section.heading.text for section in self.sections if section.heading]
-        lead = " ".join(line.text.strip() for line in told_above(self.lead))
+        lead = " ".join(line.text.strip() for line in lead_lines(self.lead))
         quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
         turned = oriented(with_axis_named(table))
-        if turned.header.cells != table.header.cells:  # what stood on top is no heading any more
+        if turned.header.cells != table.header.cells:  # the former header is no heading any more
             lead = " ".join([lead, *table.header.cells])
         turned = with_method_a_row(turned, [lead, *reversed(above)])
         table = one_run_a_row(turned, quantity)
-        # Where nothing else speaks of it, the names of the rows may: `Gradient Accumulation`.
+        # If nothing else names training, the names of rows may: `Gradient Accumulation`.
         names = " | ".join(row.cells[0] for row in table.rows if row.cells)
         words = [names, *above]
         cells = [row.cells for row in table.rows]
         training = is_training(table.header.cells, words, lead, self.subject, cells)
         if training and not lists_features(table):
             number = 1 + sum(found.number is not None for found in self.document.tables)
-        elif not self.aside_line and (settings := set_up(given)):
-            # A list in the form of a table: it is of the tables that follow.
+        elif not self.aside_line and (settings := set_up(original)):
+            # A table of settings: it applies to the tables that follow.
             self.sections[-1].facts += settings
             self.sections[-1].listed += settings
         near = [*facts_above(self.lead), *self.caption]
-        if turned is not given and turned.header.cells[:1] != given.header.cells[:1]:
-            near += facts_of_corner(given)
+        if turned is not original and turned.header.cells[:1] != original.header.cells[:1]:
+            near += facts_of_corner(original)
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
-        reach = beyond(table, self._facts()) if number is not None else self._facts()
+        reach = without_fields_of(table, self._facts()) if number is not None else self._facts()
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
-        found.captioned = any(is_caption(line.text) for line in told_above(self.lead))
+        found.captioned = any(is_caption(line.text) for line in lead_lines(self.lead))
         found.batches = [one for section in self.sections for one in section.batches]
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].others += near
@@ -321,16 +321,16 @@ class _Reader:
         self.stated_since_table = False
 
     def _continued(self, table: Table) -> FoundTable | None:
-        """The table above, when this one has its headings and nothing was stated in between."""
+        """The table above, if this one has its headings and nothing was stated in between."""
         above = self.sections[-1].tables
         same = above and sorted(above[-1].table.header.cells) == sorted(table.header.cells)
         return above[-1] if same and not self.stated_since_table else None
 
     def _facts(self) -> tuple[Fact, ...]:
-        """What reaches the next line: the same tuple until that changes, as every line keeps it."""
-        lent = [section.lends() for section in self.sections]
-        if len(lent) != len(self.lent) or any(map(is_not, lent, self.lent)):
-            self.lent, facts = lent, tuple(chain.from_iterable(lent))
+        """The facts for the next line: the same tuple until they change, as every line keeps it."""
+        stated = [section.stated_facts() for section in self.sections]
+        if len(stated) != len(self.stated) or any(map(is_not, stated, self.stated)):
+            self.stated, facts = stated, tuple(chain.from_iterable(stated))
             self.reaching = facts if len(facts) <= MOST else ()
         return self.reaching
 

@@ -37,8 +37,8 @@ _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0
 class Checked:
     """The numbers of lines, identified by their names and by equations.
 
-    `proof` is the equation that holds, None if none applies; a number that an equation refutes is
-    kept in `numbers` as printed, not as a column.
+    `proof` is the equation that they satisfy, None if none applies; a number that an equation
+    refutes is kept in `numbers` as printed, not as a column.
     """
 
     numbers: tuple[Number, ...]
@@ -71,7 +71,7 @@ def checked(
 ) -> Checked:
     """The numbers of lines of one shape, checked by their equations."""
     if not any(number.column == "iteration" for number in numbers):
-        # A count without the name of a step is a step if an equation then holds.
+        # A count without the name of a step is a step if an equation is then satisfied.
         guessed = _with_step(lines, numbers)
         found = checked(lines, dates, guessed) if guessed else None
         return found if found and found.proof else Checked(tuple(numbers))

@@ -71,7 +71,7 @@ def _table(rows: Sequence[TableRow], headers: int, end: int) -> Table | None:
 
 
 class _Cells(HTMLParser):
-    """The rows of one HTML table; what spans rows or columns stands in each."""
+    """The rows of one HTML table; a cell that spans rows or columns is repeated in each."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ def _grid(lines: Sequence[str], at: int) -> Table | None:
     """A grid table of reStructuredText; one whose cells span others is not read."""
     edges = [n for n, letter in enumerate(lines[at].rstrip()) if letter == "+"]
     rows: list[TableRow] = []
-    held: list[tuple[str, ...]] = []
+    pending: list[tuple[str, ...]] = []
     headers = 1
     first, end = at + 2, at + 1
     for place in range(at + 1, min(len(lines), at + _LONGEST)):
@@ -186,13 +186,13 @@ def _grid(lines: Sequence[str], at: int) -> Table | None:
             end = place + 1
             if [n for n, letter in enumerate(line) if letter == "+"] != edges:
                 return None
-            rows += [TableRow(first, _joined(held))] if held else []
-            held, first = [], place + 2
+            rows += [TableRow(first, _joined(pending))] if pending else []
+            pending, first = [], place + 2
             headers = len(rows) if "=" in line else headers
         elif line.lstrip().startswith("|"):
             if any(line[edge : edge + 1] != "|" for edge in edges):
                 return None
-            held.append(tuple(line[a + 1 : b].strip() for a, b in pairwise(edges)))
+            pending.append(tuple(line[a + 1 : b].strip() for a, b in pairwise(edges)))
         else:
             break
     return _table(rows, headers, end)
@@ -214,7 +214,7 @@ def _simple(lines: Sequence[str], at: int) -> Table | None:
                 break
         elif line.strip() and not re.fullmatch(r"[\s-]+", line):
             cells = tuple(line[a:b].strip() for a, b in zip(starts, ends, strict=True))
-            # A line without a first cell goes on with the row above; headings are put together.
+            # A line without a first cell continues the row above; headings are joined.
             if not cells[0] and rows and borders:
                 rows[-1] = TableRow(rows[-1].line, _joined([rows[-1].cells, cells]))
             else:
@@ -265,14 +265,14 @@ def _latex(lines: Sequence[str], at: int) -> Table | None:
 
 
 def _above_rule(lines: Sequence[str], first: int) -> int:
-    """The line of the rule below the headings; 0 where no `\\midrule` tells it."""
+    """The line of the rule below the headings; 0 without a `\\midrule`."""
     return next((n for n, line in enumerate(lines, first) if r"\midrule" in line), 0)
 
 
 def _one_heading(rows: list[TableRow], rule: int) -> tuple[list[TableRow], int]:
-    """The rows and how many of the first are headings, which may be in several languages.
+    """The rows and the number of heading rows, which may be in several languages.
 
-    Of rows that each name the columns the one is kept that names most; of others all are read.
+    Of several complete heading rows, the one with most known columns is kept; others are joined.
     """
     above = [row for row in rows if row.line < rule]
     if len(above) < _FEWEST or not all(all(row.cells) for row in above):
@@ -301,7 +301,7 @@ def _latex_rows(lines: Sequence[str], first: int, rule: int) -> Iterator[TableRo
 
 
 def _latex_row(line: int, text: str, heading: bool) -> TableRow:
-    """A row; a heading over several columns stands over each of them."""
+    """A row; a heading over several columns is repeated for each."""
     cells: list[str] = []
     for cell in _AMPERSAND.split(_SKIP.sub("", text)):
         spanned = _SPAN.search(cell) if heading else None

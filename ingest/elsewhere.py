@@ -1,7 +1,7 @@
 """Chunks of files that a cluster reads ahead.
 
-When a worker dies, all that it was given is blamed. So the files of a batch that failed are read
-one by one, while nothing else is: what fails then is the file itself.
+When a worker dies, its whole batch is suspect. So the files of a failed batch are read one by one,
+with nothing else running: a failure is then due to the file.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _arrive(turn: Turn, result: Callable[[], Result], place: int) -> None:
 
 
 def _refuse(error: BaseException) -> None:
-    """Raises BenchError for what is no file's fault."""
+    """Raises BenchError for an error that no file caused."""
     if isinstance(error, BenchError):
         raise error
     if isinstance(error, ImportError):
@@ -114,7 +114,7 @@ def _refuse(error: BaseException) -> None:
 
 
 def _deaths(error: BaseException) -> int:
-    """How many workers died at a task; none where it is the task that failed."""
+    """How many workers died at a task; 0 if the task itself failed."""
     from distributed import KilledWorker
 
     return int(error.allowed_failures) + 1 if isinstance(error, KilledWorker) else 0

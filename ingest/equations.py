@@ -15,7 +15,7 @@ from statistics import median
 
 from .record import Fields
 
-MOST_STEPS = 32  # the first ones of a run are enough: an equation holds for all or for none
+MOST_STEPS = 32  # the first ones of a run are enough: an equation applies to all or to none
 # A mean and an instant differ by some tenths; two scopes by a whole number, from 2 on.
 SLACK = 0.25
 # Clocks also run while a program evaluates and saves, and loads its data.

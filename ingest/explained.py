@@ -1,6 +1,6 @@
-"""Items of a list that explain a parameter and say its value: `seqlength (MPE): ..., here 4096`.
+"""Items of a list that explain a parameter and state its value: `seqlength (MPE): ..., here 4096`.
 
-The value counts where the item says that it is the one used here; a default or an example is none.
+The value counts if the item states that it is used here; a default or an example does not.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _USED = re.compile(
     rf"\s?,?\s(?:{_HERE}|here|throughout)\b"
     r"|(?:在?(?:本|该|此|我们的?)\s?(?:case|例|次|测试|实验|文|报告|配置)?\s?中?|这里|此处)"
     r"[^，,。;；:：\d]{0,6}?(?:为|是|取|设(?:置)?为|=|：)\s?"
-    rf"{_NUMBER.format('said')}",
+    rf"{_NUMBER.format('cjk')}",
     re.I,
 )
 _NOT_HERE = re.compile(
@@ -47,14 +47,14 @@ _NOT_HERE = re.compile(
 
 
 def explained(text: str, line: int) -> list[Fact]:
-    """The fact of an item that names one setting, explains it and says its value here."""
+    """The fact of an item that names one setting, explains it and states its value here."""
     item = _ITEM.match(text)
     if item is None or _NOT_HERE.search(item["rest"]):
         return []
     aliases = [one["name"] or one["short"] for one in _ALIAS.finditer(item["rest"])]
     fields = {field for name in (item["name"], *aliases) if (field := setting_field(name))}
     values = {
-        (one["after"] or one["before"] or one["said"]).replace(",", "")
+        (one["after"] or one["before"] or one["cjk"]).replace(",", "")
         for one in _USED.finditer(item["rest"])
     }
     if len(fields) != 1 or len(values) != 1:

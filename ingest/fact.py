@@ -1,4 +1,4 @@
-"""What a document states of its runs, and how far it reaches."""
+"""A fact that a document states of its runs, and its scope."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One stated fact; where `only_size` is set, for rows of that size (1e9 parameters) alone.
+    """A stated fact; with `only_size`, for rows of that size (1e9 parameters) only.
 
-    `only_layers`: for rows of no other depth;
-    `only_named`: for rows that say so alone, where a table has such rows (`Eager: GA=1`);
-    `only_there`: and for no others where it has none, as the text says it in other ways, too;
-    `group`: the first line of the statement that it is part of, a line or a block of lines;
-    `of_all_rows`: the statement says that it holds for every row.
+    `only_layers`: for rows of that depth only;
+    `only_named`: for rows that name this subject, if a table has such rows (`Eager: GA=1`);
+    `only_there`: otherwise for none, as the text states other values for other subjects;
+    `group`: the first line of the statement that contains it, a line or a block of lines;
+    `of_all_rows`: by its statement, it applies to every row.
     """
 
     field: str

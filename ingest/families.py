@@ -1,4 +1,4 @@
-"""Families of models that a text names: what is said of T5 is not said of BERT."""
+"""Families of models in a text: facts about T5 do not apply to BERT."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MODEL = re.compile(
     r"(?![\w/-]|\.\w)(?![`*]{0,2}(?:'s)?\s(?:style|like|tokeni[sz]er|vocab\w*|BPE|papers?|authors?"
     r"|dataset|recipe|architecture))"
 )
-_FAR = 80  # characters in front of a name that say what it is there for
+_FAR = 80  # characters before a name that show its role
 _THE = r"(?:(?:the|a|an|our|open|full|base|model)\s){0,3}[`*_(\[]{0,4}$"
 _ANOTHER = re.compile(
     rf"(?<![a-z])(?:by|from|of|with|against|like|than|vs\.?|via|to|as)\s{_THE}", re.I
@@ -51,22 +51,22 @@ def families_in(text: str) -> frozenset[str]:
 
 
 def model_in(text: str, *, is_heading: bool) -> str | None:
-    """The one model that a text names by family and version or variant, without a size.
+    """The model that a text names by family and version or variant, without a size.
 
-    Prose mentions many a model: only one that it says is trained or measured is taken of it.
+    Prose mentions many models: only one that it states to be trained or measured counts.
     """
-    said = [
-        one
-        for one in _MODEL.finditer(text)
-        if re.search(r"\d", one["name"]) or _KINDS & set(one["name"].lower().split("-"))
+    named = [
+        found
+        for found in _MODEL.finditer(text)
+        if re.search(r"\d", found["name"]) or _KINDS & set(found["name"].lower().split("-"))
     ]
-    if len({one["name"] for one in said}) != 1 or len(families_in(text)) != 1:
+    if len({found["name"] for found in named}) != 1 or len(families_in(text)) != 1:
         return None
-    before = [text[max(0, one.start() - _FAR) : one.start()] for one in said]
+    before = [text[max(0, found.start() - _FAR) : found.start()] for found in named]
     taken = any(_TRAINED.search(words) for words in before) or (
         is_heading and not any(_ANOTHER.search(words) for words in before)
     )
-    return said[0]["name"] if taken else None
+    return named[0]["name"] if taken else None
 
 
 def without_other_families(
@@ -74,17 +74,17 @@ def without_other_families(
 ) -> list[Fact]:
     """The facts without those of a model of another family than the innermost heading names.
 
-    `headings`: line and text of each, outermost first; what stands below the heading is of it.
+    `headings`: line and text of each, outermost first; facts below the heading belong to it.
     """
     named = [(line, found) for line, text in headings if (found := families_in(text))]
     if not named:
         return list(facts)
     line, families = named[-1]
     return [
-        one
-        for one in facts
-        if one.field not in _OF_A_MODEL
-        or one.line >= line
-        or not (said := families_in(one.raw))
-        or said & families
+        fact
+        for fact in facts
+        if fact.field not in _OF_A_MODEL
+        or fact.line >= line
+        or not (in_text := families_in(fact.raw))
+        or in_text & families
     ]

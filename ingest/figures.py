@@ -26,7 +26,7 @@ class Figures:
         values = fields.get("values", {})
         assert isinstance(losses, dict) and isinstance(more, dict) and isinstance(values, dict)
         figures = losses | values
-        if "value" in fields:  # one figure under its own name
+        if "value" in fields:  # one figure with its name
             figures = {str(fields["metric"]): fields["value"]}
             more = {}
         at = fields.get("iteration", iteration)

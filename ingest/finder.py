@@ -50,7 +50,7 @@ class Finder:
             return self._search(text, self._candidates.of(text), block)
         key = block(), mask_digits(text)
         only = self._only.get(key, self)
-        if only is None:  # known, and read by nobody; unknown is `self`
+        if only is None:  # known, and read by no format; unknown is `self`
             return ()
         if isinstance(only, Dialect):
             record = only.read(text)
@@ -126,7 +126,7 @@ class Candidates:
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
         self._counted = [(h, mask_digits(h), order) for h, order in self._hints if NUMBER.search(h)]
-        # By mask: the formats of its lines, and the hints with digits that may stand on them.
+        # By mask: the formats of its lines, and the hints with digits that may be on them.
         self._known: dict[str, tuple[list[int], list[tuple[str, int]]]] = {}
         parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
         common = Counter(part for _, _, own in parts for part in own)

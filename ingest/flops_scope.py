@@ -1,6 +1,6 @@
-"""Whether TFLOPs without a word on what are of the job, by arithmetic: else they are of a device.
+"""Whether TFLOPs without a stated scope are of the job, by arithmetic; else they are of a device.
 
-A token takes 6 to 12 FLOPs a parameter, whoever does them, and a device does no more than its peak.
+A token takes 6 to 12 FLOPs per parameter, and a device does not exceed its peak.
 A row has to print its tokens per second: TFLOPs above the peak alone are an error as well.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..vocabulary.heading_words import says_of_device
+from ..vocabulary.heading_words import is_per_device
 from ..vocabulary.headings import columns_of
 from .rate_scope import RATE, Known, known_of, plausible
 from .results import Result
@@ -23,7 +23,7 @@ def flops_settled(
     rows: Sequence[PublishedRow],
     measured: Sequence[Sequence[Result]],
 ) -> list[list[Result]]:
-    """The results of each row; TFLOPs become the job's where every row that decides says so."""
+    """The results of each row; TFLOPs become the job's if every row that decides agrees."""
     kept = [list(results) for results in measured]
     if not _is_bare(headings):
         return kept
@@ -42,12 +42,12 @@ def _is_bare(headings: Sequence[str]) -> bool:
     pairs = zip(headings, columns_of(headings), strict=True)
     named = {column.name: heading for heading, column in pairs if column}
     heading = named.get("tflops")
-    return heading is not None and "agg_pflops" not in named and not says_of_device(heading)
+    return heading is not None and "agg_pflops" not in named and not is_per_device(heading)
 
 
 def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:
-    """Whether the row adds up with the job's TFLOPs alone; None where it does with both or none."""
-    values = {one.metric: one.value for one in results}
+    """Whether the row is consistent only with TFLOPs of the job; None if with both or neither."""
+    values = {result.metric: result.value for result in results}
     printed = values.pop(_METRIC, None)
     known = known_of(read, values)
     tokens = values.get(f"{RATE}_per_device")
@@ -58,7 +58,7 @@ def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:
 
 
 def _fits(each: float, known: Known, tokens: float) -> bool:
-    """Whether so many TFLOP/s of each device go with its tokens per second, and with its peak."""
+    """Whether TFLOP/s of a device are consistent with its tokens per second and its peak."""
     of_token = each * 1e3 / tokens / (known.params_b or 1)
     return plausible(of_token, known) and not (known.peak and each > known.peak)
 

@@ -27,7 +27,7 @@ _File = tuple[str, str, bool]  # as named, as it is without links, whether it is
 def files_below(paths: Iterable[Path], unreadable: Unreadable) -> list[str]:
     """Every file named, and those of folders that may be logs or tables; no file twice.
 
-    Files come before links to them, so that a file keeps its own name; a link to a file in the same
+    Files come before links to them, so that a file keeps its name; a link to a file in the same
     folder has the file's name. A folder reached again through a link is not entered again, so loops
     end. Hidden files and folders have to be named, except Hydra's; pages of `bench site` are left
     out. `unreadable` is called for what cannot be opened. Raises BenchError for a path that does

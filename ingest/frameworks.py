@@ -1,4 +1,4 @@
-"""The frameworks that a text names, and those that it says its results were made with."""
+"""The frameworks in a text, and those that it states as used for its results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MADE_WITH = re.compile(
 
 
 def frameworks_heading(text: str, line: int) -> list[Fact]:
-    """The frameworks that a heading is named after; what is added to them is none (`+ offload`)."""
+    """The frameworks at the beginning of a heading; additions are none (`+ offload`)."""
     words = text.split()
     while words and words[-1].strip(".:").lower() in _OF_DOCUMENTS:
         words.pop()
@@ -75,30 +75,30 @@ def trainers_in(text: str) -> set[str]:
 
 
 def heading_of(names: Iterable[str]) -> str:
-    """What a column of such names is: of frameworks, or of parts that many of them use."""
+    """The heading of a column of such names: Framework, or Technique for parts that many use."""
     parts = all(name.lower() in _NO_TRAINERS for name in names)
     return "Technique" if parts else "Framework"
 
 
 def model_apart(label: str) -> tuple[str, str | None]:
-    """A model's label without the trainers that it names around it, and these.
+    """The label of a model without the trainers in it, and these trainers.
 
-    `megatron bert 345m with deepspeed zero3`: what else it says stays, so that rows stay apart.
+    `megatron bert 345m with deepspeed zero3`: the other words stay, to distinguish rows.
     """
     found = _WITH.fullmatch(label)
     head, joint, tail = found.groups() if found else (label, "", "")
     first = _NAMED.match(head)
     own = head[first.end() :].strip() if first else head
-    behind = [name for name in frameworks_in(tail) if name.lower() not in _NO_TRAINERS]
-    names = [*([first[0]] if first else []), *behind]
+    others = [name for name in frameworks_in(tail) if name.lower() not in _NO_TRAINERS]
+    names = [*([first[0]] if first else []), *others]
     if not names or find_size(own) is None or not families_in(own):
         return label, None
-    rest = _NAMED.sub(" ", _STAGE.sub(" ", tail)).strip("+ ") if behind else tail
+    rest = _NAMED.sub(" ", _STAGE.sub(" ", tail)).strip("+ ") if others else tail
     return f"{own}{joint}{rest}" if rest else own, " + ".join(names)
 
 
 def framework_of(text: str, line: int) -> list[Fact]:
-    """The framework that the opening of a document says its results are of."""
+    """The framework of the results, as the opening of a document states it."""
     every = (found["name"] or found["owner"] for found in _RESULTS_OF.finditer(text))
     names = {name.lower(): name for name in every}
     if len(names) != 1:
@@ -109,12 +109,12 @@ def framework_of(text: str, line: int) -> list[Fact]:
 def begins_with_trainer(text: str) -> bool:
     """Whether an item begins with a framework's name and its version or commit."""
     found = _NAMED.match(text.lstrip(" *`["))
-    behind = text.lstrip(" *`[")[found.end() :] if found else ""
-    return bool(re.match(r"[*`\])\s]{1,4}v?(?=[\w.]*\d)[\w.]{2,40}", behind))
+    after = text.lstrip(" *`[")[found.end() :] if found else ""
+    return bool(re.match(r"[*`\])\s]{1,4}v?(?=[\w.]*\d)[\w.]{2,40}", after))
 
 
 def framework_named(text: str, line: int) -> list[Fact]:
-    """The one framework that a sentence or an item says runs were made with, with its version."""
+    """The framework, with version, that a sentence or an item states as used for runs."""
     every = trainers_in(text)
     if not every and (own := tool_used(text)):
         return [Fact("framework", own, text.strip(), line, "document")]

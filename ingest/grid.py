@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _NOTHING = frozenset(("", "&nbsp;", "-", "–", "—"))
-_FEWEST = 2  # empty cells behind the name of a group of rows
+_FEWEST = 2  # empty cells after the name of a group of rows
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row; `lines` are those of its cells, where a run stands in a column of the text."""
+    """A row; `lines`: the line of each cell, for a run in a column of the text."""
 
     line: int
     cells: tuple[str, ...]
@@ -18,7 +18,7 @@ class TableRow:
 
     @property
     def is_filler(self) -> bool:
-        """Whether a row only parts others: it says nothing, or names those below (`MP | | |`)."""
+        """Whether a row only separates others: it is empty, or names those below (`MP | | |`)."""
         first, *rest = self.cells or ("",)
         named = len(rest) >= _FEWEST and not any(rest) and any(map(str.isalpha, first))
         return named or all(cell in _NOTHING for cell in self.cells)
@@ -28,15 +28,15 @@ class TableRow:
         return max(self.lines, default=self.line)
 
     def line_of(self, place: int) -> int:
-        """The line on which a cell stands."""
+        """The line of a cell."""
         return self.lines[place] if place < len(self.lines) else self.line
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as found; `separator` holds the alignments.
+    """A table as written; `alignment` is that of its separator row.
 
-    `groups`: of each column the headings that span it and others, where there are any.
+    `groups`: for each column, the headings that span it and others, if any.
     """
 
     header: TableRow

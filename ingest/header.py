@@ -20,7 +20,7 @@ TOPOLOGY_COLUMNS = frozenset(field.name for field in _STATED if field.table == "
 _CASTS = {"INTEGER": "integer", "BIGINT": "bigint", "BOOLEAN": "boolean"}  # of arguments
 MOST_SAMPLES = 10**8  # of a training; of tokens there are more
 ENDLESS = 2**31  # epochs, where a trainer prints the largest number that it knows
-# Another process printed into the line: what stands behind the value is not of it, and where the
+# Another process printed into the line: the text after the value is not part of it, and where the
 # value ends cannot be known (`False.....`, `Nonedeepspeed_ccl_comm`, `0.001deepspeed info`).
 _GLUED = re.compile(
     r"(?:True|False|None)[^\s,;:)\]}]|[-+]?\d++(?:\.\d*+(?:[eE][-+]?\d++)?[A-Za-z]{3}|\.?\[)|[^.]*+\.{4}"
@@ -69,7 +69,7 @@ class Header:
     def argument(self, own: str, value: str, line: int, scope: str = "arguments") -> None:
         """One line of the arguments block; a block printed twice is one.
 
-        Settings of other blocks go by the name of the block and their own.
+        Settings of other blocks are named by the block and the setting.
         """
         if scope == "arguments" and _GLUED.match(value):
             message = f"argument {own} is left out: another process printed into its line"

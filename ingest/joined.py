@@ -1,4 +1,4 @@
-"""Several settings of one column: under `DP/TP/PP` or `[TP,CP,EP]` each cell holds all of them."""
+"""Several settings in one column: under `DP/TP/PP` or `[TP,CP,EP]` each cell has all of them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class _Joined:
 
 
 def with_settings_apart(table: Table) -> Table:
-    """The table with a column for each setting; the same one where no heading lists several.
+    """The table with a column for each setting; unchanged if no heading lists several.
 
-    A heading counts where all its names are settings that no other column states, and where most
-    cells with a number hold a number, or none stated, for each; others stay as they are printed.
+    A heading is split if all its names are settings without another column, and if most cells
+    with a number have a number, or a missing value, for each; other cells stay as printed.
     """
     known = {column.name for column in columns_of(table.header.cells) if column}
     found = {
@@ -114,7 +114,7 @@ def _is_empty(cell: str) -> bool:
 
 
 def _names(heading: str, sign: str, known: set[str]) -> tuple[str, ...]:
-    """The settings that a heading lists with this sign between them; none unless all are."""
+    """The settings that a heading lists with this separator; none unless all names are settings."""
     text = _MARKUP.sub("", heading)
     if len(text) > _LONGEST or sign not in text.lower():
         return ()
@@ -129,7 +129,7 @@ def _names(heading: str, sign: str, known: set[str]) -> tuple[str, ...]:
         for column in columns
         if column and column.type == "count" and column.role in _ROLES
     }
-    # As a whole it may mean another thing: `GPUs/node`.
+    # The whole heading may be another field: `GPUs/node`.
     alone = len(settings) == len(names) > 1 and not settings & known and column_of(heading) is None
     return tuple(name + of_training for name in names) if alone else ()
 
@@ -139,7 +139,7 @@ def _split(text: str, sign: str) -> list[str]:
 
 
 def _parts(cell: str, sign: str, count: int) -> tuple[str, ...] | None:
-    """The numbers of a cell, empty where one is not stated; None for any other cell."""
+    """The numbers of a cell, empty if missing; None for any other cell."""
     text = _MARKUP.sub("", cell).strip().strip("()[]{}").strip()
     if not _DIGIT.search(text):
         return ("",) * count

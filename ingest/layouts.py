@@ -58,7 +58,7 @@ class StepLayout:
 
     series: Series
     values: tuple[Value, ...]
-    text: int  # where the line begins behind its prefixes
+    text: int  # where the line begins after its prefixes
     literals: tuple[Span, ...]  # digits that belong to names and prefixes
 
 
@@ -167,7 +167,7 @@ def _groups(found: re.Match[str], declared: dict[str, Field], start: int) -> lis
 def _slots(
     reader: Segments, layout: Layout, pieces: Sequence[str], start: int
 ) -> list[Value] | None:
-    """The numbers behind the keys; `start` is where the first piece begins."""
+    """The numbers after the keys; `start` is where the first piece begins."""
     values = []
     for place, piece in enumerate(pieces):
         key, assigned, text = piece.partition(reader.assign)
@@ -252,7 +252,7 @@ def argument_layout(dialect: Dialect, line: str) -> ArgumentLayout | None:
 
 
 def _stripped(found: re.Match[str], group: str, start: int) -> Span | None:
-    """Where the text of a group stands, without blanks around it; None where it has no part."""
+    """The span of the text of a group, without blanks; None if it has no part."""
     text = found[group]
     if text is None:
         return None

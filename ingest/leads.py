@@ -1,4 +1,4 @@
-"""What stands right above a table, or in its corner, and speaks of its rows."""
+"""Facts about the rows of a table, from the paragraph right above it or its corner cell."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .context_lines import configuration, is_caption
 from .fact import Fact
 from .grid import Table
 from .markdown import TextLine
-from .paragraphs import BULLET, is_unsaid
+from .paragraphs import BULLET, is_no_statement
 from .prose import lead_facts
 from .techniques import recompute_named
 
-_LEAD = 12  # lines of the paragraph above a table that speak of it
+_LEAD = 12  # lines of the paragraph above a table, from the end
 _ASIDE = re.compile(r"\([^()]{0,300}\)")
-_SETTINGS_OF_LIST = 2  # beside which a technique is one
+_SETTINGS_OF_LIST = 2  # from which a technique among them is one
 
 
-def told_above(lead: Sequence[TextLine]) -> list[TextLine]:
-    """The lines of the paragraph above a table that speak of it."""
+def lead_lines(lead: Sequence[TextLine]) -> list[TextLine]:
+    """The last lines of the paragraph above a table, without code."""
     return [line for line in lead[-_LEAD:] if not line.code]
 
 
 def facts_of_corner(table: Table) -> list[Fact]:
-    """What the corner of a table of one run a column says of all: `8B FP8 (TP=4, MBS=1)`."""
+    """The facts in the corner cell of a table of one run per column: `8B FP8 (TP=4, MBS=1)`."""
     corner, line = table.header.cells[0], table.header.line
     set_there = configuration(corner, line)
     named = {fact.field for fact in set_there}
@@ -35,34 +35,34 @@ def facts_of_corner(table: Table) -> list[Fact]:
 
 
 def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
-    """What the paragraph right above a table says of it."""
+    """The facts in the paragraph right above a table."""
     set_there: set[str] = set()
-    said = []
-    for one in told_above(lead):
-        facts = [] if is_caption(one.text) else configuration(one.text, one.line)
+    parts = []
+    for above in lead_lines(lead):
+        facts = [] if is_caption(above.text) else configuration(above.text, above.line)
         set_there |= {fact.field for fact in facts}
         if not any(fact.field == "size" or fact.only_size for fact in facts):
-            item = BULLET.match(one.text)
-            said.append(("; " if item else "") + BULLET.sub("", one.text).strip())
-    text = " ".join(said).removeprefix("; ")
+            item = BULLET.match(above.text)
+            parts.append(("; " if item else "") + BULLET.sub("", above.text).strip())
+    text = " ".join(parts).removeprefix("; ")
     if not text:
         return []
     line = lead[-1].line
     bound = facts_by_subject(text, line)
-    fields = {one.field for one in bound}
-    # Beside what is of some rows stands what is of the others.
+    fields = {fact.field for fact in bound}
+    # Next to the value for some rows is the value for the others.
     rest = lead_facts(without_clauses(text, bound), line) if bound else []
-    found = [one for one in rest if one.field in fields]
+    found = [fact for fact in rest if fact.field in fields]
     found += without_subjects(lead_facts(text, line), bound)
     found += _listed_techniques(text, found, lead)
     return [fact for fact in found if fact.field not in set_there]
 
 
 def _listed_techniques(text: str, found: list[Fact], lead: Sequence[TextLine]) -> list[Fact]:
-    """What a list of settings names among them: `bf16, gradient checkpointing, seq 512`."""
+    """Techniques among a list of settings: `bf16, gradient checkpointing, seq 512`."""
     text = _ASIDE.sub("", text)
     fields = {fact.field for fact in found}
     kind = recompute_named(text) if len(fields) >= _SETTINGS_OF_LIST else None
-    if kind is None or "recompute" in fields or is_unsaid(text):
+    if kind is None or "recompute" in fields or is_no_statement(text):
         return []
     return [Fact("recompute", kind, text.strip(), lead[-1].line, "line")]

@@ -22,7 +22,7 @@ from .lines import BOM, PIECE_LIMIT, RULE, peel
 from .masks import is_digit_blind, mask_digits, may_read
 
 # Lines that are redrawn, coloured or damaged, with what Python takes for blanks, or with letters
-# that are an s or a k where case does not matter: what stands on them is not where it seems.
+# that are an s or a k where case does not matter: their text is not where it seems.
 ODD = ("\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 # Text of no format that may still be part of a record, which a page or terminal has broken in two.
 WRAPPED = ("|", "iteration")
@@ -38,7 +38,7 @@ LONG = PIECE_LIMIT - len(BOM)  # bytes of a line that is read in pieces
 FEW_MASKS = 64  # that are matched one by one
 MOST_LETTERS = 16 << 20  # of masks that are remembered
 # Records that read the newest step and leave it as it is: the steps around such a line can be
-# taken together. What changes how a run goes on (a failure, an end, arguments) is none of them.
+# read together. Records that change the state of a run (a failure, an end, arguments) are not.
 NEUTRAL = frozenset(("memory", "timers", "noise", "env", "command", "event", "evaluation",
                      "measurement"))  # fmt: skip
 

@@ -33,7 +33,7 @@ _TAG = re.compile(r"<[^<>]*>")
 _LAID_OUT = re.compile(
     r"\s*(?:</?(?:center|div|p|br|details|figure|small|span)\b[^<>]*>\s*)+", re.I
 )
-_FRONT = 60  # lines of the settings of a page that stand before its text
+_FRONT = 60  # lines of front matter
 _SETTING = re.compile(r"[\w-]+\s*:(?:\s|$)")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
@@ -47,7 +47,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line outside tables; `block`: the first line of the code that it stands in, 0 for none."""
+    """A line outside tables; `block`: the first line of its code block, 0 outside code."""
 
     line: int
     text: str
@@ -55,7 +55,7 @@ class TextLine:
 
     @property
     def code(self) -> bool:
-        """Whether it stands in a fence or an indented block."""
+        """Whether it is in a fence or an indented block."""
         return self.block > 0
 
 
@@ -196,14 +196,14 @@ def _alignment(cell: str) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    """Blocks only: what is inside a line is read by other means, tables too."""
+    """Blocks only: inline text and tables are read by other means."""
     parser = MarkdownIt("commonmark").enable("table").disable("inline")
     parser.block.ruler.at("table", _over_table, {"alt": ["paragraph", "reference"]})
     return parser
 
 
 def _over_table(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """The parser's rule for tables without its tokens, ten a cell, which nobody reads."""
+    """The parser's rule for tables without its ten tokens per cell, which are not used."""
     if not table(state, first, end, True):
         return False
     if silent:
@@ -254,6 +254,6 @@ def _structure(text: str) -> tuple[dict[int, Heading], dict[int, int], set[int]]
 
 
 def _html_headings(text: str, first: int) -> dict[int, Heading]:
-    """Headings written in HTML, each on a line of its own."""
+    """Headings written in HTML, each on a separate line."""
     found = ((at, _HTML_HEADING.match(line)) for at, line in enumerate(text.split("\n"), first))
     return {at: Heading(at, int(one[1]), _TAG.sub("", one[2]).strip()) for at, one in found if one}

@@ -1,6 +1,6 @@
-"""Tables with a method a column: `Full | LoRA | LoRA + offload` over what each took.
+"""Tables with one method per column: `Full | LoRA | LoRA + offload` over the results of each.
 
-No heading says what was measured, but every cell does by its unit: `47.14GB GPU / 2.96GB CPU`,
+No heading names the quantity, but every cell has its unit: `47.14GB GPU / 2.96GB CPU`,
 `1200 tok/s`, `OOM`. Each cell becomes a row, with the heading as the name of its method.
 """
 
@@ -39,9 +39,9 @@ _NO_METHOD = re.compile(
 
 
 def with_method_a_row(table: Table, texts: Sequence[str]) -> Table:
-    """The table with a row for each method; the same one where its cells do not say what they are.
+    """The table with a row for each method; unchanged if its cells have no units.
 
-    `texts`: what stands above, the nearest first.
+    `texts`: the texts above, the nearest first.
     """
     first, *heads = table.header.cells or ("",)
     named = column_of(first)
@@ -57,9 +57,9 @@ def with_method_a_row(table: Table, texts: Sequence[str]) -> Table:
     if len(kinds) != 1 or not all(one for row in read for one in row):
         return table
     kind = kinds.pop()
-    # Only devices run out of memory, and a cell may name them: else the text has to.
+    # OOM, or a cell, shows that bytes are of devices; else the text has to.
     shown = any(_names_device(cell) for row in rows for cell in row.cells[1:])
-    if kind == "Memory" and not (shown or _speaks_of_devices(texts)):
+    if kind == "Memory" and not (shown or _is_of_devices(texts)):
         return table
     found = tuple(
         TableRow(row.line, (row.cells[0], head, one[1]))
@@ -77,7 +77,7 @@ def _names_device(cell: str) -> bool:
 
 
 def _is_known(heading: str) -> bool:
-    """Whether a heading is a quantity, a size or a device of its own, and so no method."""
+    """Whether a heading is a quantity, a size or a device, and so no method."""
     column = column_of(heading)
     if column and column.role in ("result", "batch", "remark"):
         return True
@@ -86,7 +86,7 @@ def _is_known(heading: str) -> bool:
 
 
 def _quantity(cell: str) -> tuple[str, str] | None:
-    """What a cell measures and the text of it alone; empty of one that is missing."""
+    """The quantity of a cell and its text; empty for a missing value."""
     text = cell.strip(" *`_")
     if text.casefold() in _MISSING:
         return "", ""
@@ -100,8 +100,8 @@ def _quantity(cell: str) -> tuple[str, str] | None:
     return None
 
 
-def _speaks_of_devices(texts: Sequence[str]) -> bool:
-    """Whether the nearest text that speaks of bytes means those of devices."""
+def _is_of_devices(texts: Sequence[str]) -> bool:
+    """Whether the nearest text about bytes is about memory of devices."""
     for text in texts:
         if _OTHER_BYTES.search(text):
             return False

@@ -1,4 +1,4 @@
-"""Settings that a sentence gives by their names, in any order: `TP 4`, `4096 sequence length`."""
+"""Settings that a sentence states by name, in any order: `TP 4`, `4096 sequence length`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 from ..vocabulary.heading_words import translated
 
 _IS = r"(?:\s?[=:]\s?|\s(?:of|is|was|at|to|set\sto|fixed\sat)\s|\s)"
-# Of several values none is that of a run: `length 2048, 4096 and 8192`, `TP 4/8`, `2 to 8`.
+# Several values are not those of one run: `length 2048, 4096 and 8192`, `TP 4/8`, `2 to 8`.
 _NO_SERIES = (
     r"(?![\w%]|[.,]\d|\s[kKM]\b|\s?[x×*+]\s?\d|[/~–→-]\d|\s?(?:to|or|vs\.?|:|→|->|到|至|或|和|与|、)\s?\d"
     r"|\sfor\s[^.;:|]{1,60}?\b(?:and|or)\s\d[\d.,–-]{0,12}\s(?:for|in|on)\b"  # 4 for A and 8 for B
     r"|\s?(?:,|/|&|and|[-–~])\s?\d[\d,.]{0,12}[kK]?\s?(?:$|[,.;:)/]|and\b|or\b|tokens?\b))"
 )
 _DIGIT = re.compile(r"\d")
-# `Storage of a micro-batch: 8 MB` says how much, not how many.
+# `Storage of a micro-batch: 8 MB` is an amount, not a count.
 _MEASURE = re.compile(
     r"\s?(?:[KMGTP]i?B(?:/s|ps)?|bytes?|bits?|[mµun]s|secs?|seconds?|minutes?|hours?|[MGTP]FLOP\w*|%)(?!\w)",
     re.I,
@@ -57,12 +57,12 @@ def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
 
 
 def in_series(text: str, end: int) -> bool:
-    """Whether the number that ends there is one of several."""
+    """Whether the number that ends there is part of a series."""
     return not _SERIES_END.match(text, end)
 
 
 def is_measure(text: str, end: int) -> bool:
-    """Whether a unit stands behind the number that ends there, so that it counts nothing."""
+    """Whether a unit follows the number that ends there, so that it is no count."""
     return bool(_MEASURE.match(text, end))
 
 
@@ -74,14 +74,14 @@ def noun_samples() -> list[tuple[str, str, str]]:
 @cache
 def noun_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Field and pattern of each form."""
-    return tuple((noun["field"], one) for noun in _nouns() for one in _forms(noun))
+    return tuple((noun["field"], form) for noun in _nouns() for form in _forms(noun))
 
 
 def _forms(noun: dict[str, Any]) -> Iterator[re.Pattern[str]]:
     number = rf"(?P<value>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{{noun['digits']}}})"
     words = rf"(?:{_spaced(noun['words'])})"
     yield re.compile(rf"(?<![\w-]){words}{_IS}{number}{_NO_SERIES}", re.I)
-    # `64 layers: 12` names the layers, and 64 is of what stands before it.
+    # in `64 layers: 12`, 12 is the number of layers, and 64 belongs to the word before.
     others = r"(?!\w|\s?[=:]|\s(?:of|is)\s\d|\s\d)"
     yield re.compile(rf"(?<![\w.,/=:-]){number}[ -]{words}{others}", re.I)
     if noun.get("ways"):

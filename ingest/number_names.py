@@ -105,10 +105,10 @@ def _number(
     number = Number(place, start, stop, column, column, kind)
     if not assumed:
         return number
-    behind_it = unit.partition("/")[0]
-    if long := _LONG.get(behind_it) or _long_in(name):
+    unit_alone = unit.partition("/")[0]
+    if long := _LONG.get(unit_alone) or _long_in(name):
         return replace(number, type=long)
-    return replace(number, shift=_shift(name, behind_it))
+    return replace(number, shift=_shift(name, unit_alone))
 
 
 def _is_batch(name: str, behind: str) -> bool:
@@ -133,7 +133,7 @@ def plain(name: str) -> str:
 
 
 def _shift(name: str, unit: str) -> int:
-    """Powers of ten to seconds, by the unit behind the number or in its name."""
+    """Powers of ten to seconds, by the unit after the number or in its name."""
     if unit in _SHIFTS:
         return _SHIFTS[unit]
     inside = re.search(r"(?:\(|_|\b)(ms|msec|us|µs)(?:\)|_per_\w+|\b)", name.casefold())

@@ -1,4 +1,4 @@
-"""Numbers that stand at the same places of many lines, all at once, as columns."""
+"""Numbers at the same places of many lines, read at once, as columns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which way a table is to be read: with its headings on top, in its first row, or down its side.
+"""The orientation of a table: headings on top, in its first row, or in its first column.
 
-Each way gives some cells a meaning: a number under a quantity, a device under a device. The way
-that gives it to most cells is taken, and the way it was written where two give as much.
+In each orientation some cells fit their headings: a number under a quantity, a device under a
+device. The one with the most such cells wins, at a tie the table as written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .unfolded import settings_of
 _NUMERIC = ("number", "pair", "settings", "range")
 _WORDED = ("text", "label", "flag", "notes")
 _DIGITS = re.compile(r"\d")
-# Columns beside runs that say how these differ, or what was wished for, and are no runs.
+# Columns next to runs that compare these, or are targets: no runs.
 _NO_RUN = re.compile(
     r"(?<!\w)(?:change|delta|diff(?:erence)?|speed-?up|improvement|gains?|ratio|relative|reduction|"
     r"savings?|vs\.?|overhead|expected|limit|ideal|theoretical|projected|"
@@ -31,15 +31,15 @@ _NO_RUN = re.compile(
     r"std|stdev|min(?:imum)?|max(?:imum)?|p\d\d|scaling|efficiency)(?!\w)|Δ|提升|加速比?|变化|说明|单位",
     re.I,
 )
-# Beside it stands what was to be reached, not what ran.
+# A table of targets, not of runs.
 _PLAN = re.compile(r"(?<!\w)(?:targets?|goals?|thresholds?|acceptance|budget)(?!\w)|目标", re.I)
 _METRIC = re.compile(r"\W*(?:metrics?|measure(?:ment)?s?|指标|项目)?\W*", re.I)
-_REST = "Configuration"  # of a column of what headings say beside settings
-_FEWEST = 2  # known headings of a header that stands elsewhere than on top
+_REST = "Configuration"  # heading of a column for the rest of headings with settings
+_FEWEST = 2  # known headings needed in a first row or first column
 
 
 def oriented(table: Table) -> Table:
-    """The table with its headings on top and one run a row."""
+    """The table with its headings on top and one run per row."""
     table = _with_headings(table)
     turned = _turned(table)
     if turned is None or _results(turned) == 0 or _results(table) > 0:
@@ -48,7 +48,7 @@ def oriented(table: Table) -> Table:
 
 
 def typed_cells(table: Table) -> int:
-    """How many cells have a meaning under their headings."""
+    """The number of cells that fit their headings."""
     columns = columns_of(table.header.cells)
     return sum(
         fits(parse_cell(raw, column), column)
@@ -59,7 +59,7 @@ def typed_cells(table: Table) -> int:
 
 
 def fits(cell: Cell, column: Column) -> bool:
-    """Whether a cell says what its heading announces."""
+    """Whether a cell fits its heading."""
     if cell.invalid or cell.kind == "missing":
         return False
     if column.type not in _WORDED:
@@ -72,7 +72,7 @@ def fits(cell: Cell, column: Column) -> bool:
 
 
 def lists_features(table: Table) -> bool:
-    """Whether marks and words stand under all sizes, as where a program tells what it supports."""
+    """Whether all cells under sizes are marks and words, as in a table of supported features."""
     columns = columns_of(table.header.cells)
     if any(column and column.role == "result" for column in columns):
         return False
@@ -107,7 +107,7 @@ def _with_headings(table: Table) -> Table:
 
 
 def _turned(table: Table) -> Table | None:
-    """The table with its columns as rows; None where its side has no two headings we know."""
+    """The table with its columns as rows; None if its first column has no two known headings."""
     rows = [row for row in table.rows if not row.is_filler]
     width = len(table.header.cells)
     side = [column_of(row.cells[0]) for row in rows if row.cells]
@@ -138,13 +138,13 @@ def _turned(table: Table) -> Table | None:
 
 
 def _fewest(rows: Sequence[TableRow], width: int, corner: str) -> int:
-    """Known headings down a side: one is enough where every row has it, or the corner says so."""
+    """Known headings needed in the first column: one if every row has it, or by the corner."""
     repeated = len({row.cells[:1] for row in rows}) == 1 and width > _FEWEST
     return 1 if repeated or _METRIC.fullmatch(corner) else _FEWEST
 
 
 def _labels(table: Table, rows: Sequence[TableRow]) -> int:
-    """How many columns name rows: the first, and those of words under a heading that we know."""
+    """How many columns name rows: the first, and those of words under a known heading."""
     place = 1
     while place < len(table.header.cells) - 1:
         column = column_of(table.header.cells[place])
@@ -156,7 +156,7 @@ def _labels(table: Table, rows: Sequence[TableRow]) -> int:
 
 
 def _label_heading(table: Table, labels: int) -> str:
-    """What the headings on top are: what the corner says, or sizes, devices, number formats."""
+    """What the headings on top are: by the corner, or sizes, devices, number formats."""
     corner, named = table.header.cells[0], table.header.cells[labels:]
     if column_of(corner):
         return corner
@@ -170,25 +170,25 @@ def _label_heading(table: Table, labels: int) -> str:
 def _names_of_runs(
     table: Table, labels: int, places: Sequence[int]
 ) -> tuple[tuple[str, ...], dict[int, tuple[str, ...]]]:
-    """What the headings on top are, and what each says: `64x H100 (GBS=128)` is three settings.
+    """What the headings on top are, with their values: `64x H100 (GBS=128)` is three settings.
 
-    What else they say is a column where it differs: `baseline 8x H100`, `fused kernels 8x H100`.
+    The rest is another column if it differs: `baseline 8x H100`, `fused kernels 8x H100`.
     """
     cells = table.header.cells
     if column_of(cells[0]) is None:
-        said = {place: settings_of(cells[place]) for place in places}
-        settings = {place: dict(found) for place, (found, _) in said.items()}
+        read = {place: settings_of(cells[place]) for place in places}
+        settings = {place: dict(found) for place, (found, _) in read.items()}
         kinds = [frozenset(found) for found in settings.values()]
         named = tuple(sorted(frozenset().union(*kinds)))
-        # One that did not run may say less than the others: `Gaudi | Gaudi2 (BS=1)`.
+        # A heading without a run may have fewer settings: `Gaudi | Gaudi2 (BS=1)`.
         if len(named) > 1 and kinds and frozenset.intersection(*kinds):
             names = {n: tuple(found.get(kind, "") for kind in named)
                      for n, found in settings.items()}  # fmt: skip
             parts = [found["Framework"] for found in settings.values() if "Framework" in found]
             named = tuple(heading_of(parts) if one == "Framework" else one for one in named)
-            if len({rest for _, rest in said.values()}) == 1:
+            if len({rest for _, rest in read.values()}) == 1:
                 return named, names
-            return (*named, _REST), {n: (*one, said[n][1]) for n, one in names.items()}
+            return (*named, _REST), {n: (*one, read[n][1]) for n, one in names.items()}
     return (_label_heading(table, labels),), {place: (cells[place],) for place in places}
 
 
@@ -198,9 +198,9 @@ def _run(
     names: tuple[str, ...],
     where: tuple[int, tuple[str, ...], Sequence[str], int],
 ) -> TableRow:
-    """The run of one column, of the rows that one group of labels names.
+    """The run of one column, in the rows of one group of labels.
 
-    `where`: how many columns are labels, the group, the headings down the side, the column.
+    `where`: the number of label columns, the group, the headings in the first column, the column.
     """
     labels, group, heads, place = where
     of_group = {row.cells[0]: row for row in rows if row.cells[1:labels] == group}

@@ -1,11 +1,11 @@
-"""Sentences of others: a comparison, a plan, a quotation or a default lends nothing to a table."""
+"""Sentences about others: comparisons, plans, quotations and defaults state no facts of a table."""
 
 from __future__ import annotations
 
 import re
 
 _PLAN = r"plan(?:s|ned|ning)? to|(?:will|want to|going to|would like to) (?:try|test|run|use)"
-# Behind what was done: `We use MBS 2, and plan to try 4.`
+# After a statement: `We use MBS 2, and plan to try 4.`
 _THEN = re.compile(rf",?\s(?:and|but)\s(?:we\s)?(?:now\s|then\s|later\s)?(?:{_PLAN})\b", re.I)
 _OTHERS = re.compile(
     r"\b(?:(?:for|in|by) comparison|the (?:original |\w+ )?papers?|(?:its|their) authors?"
@@ -23,9 +23,9 @@ _ENDED = (".", "!", "?", ":", ";")
 
 
 def without_others(text: str, goes_on: bool = False) -> tuple[str, bool]:
-    """A line without its sentences of others, and whether the last of these goes on behind it.
+    """A line without its sentences about others, and whether the last continues on the next line.
 
-    `goes_on`: the line before it ended within one.
+    `goes_on`: the previous line ended within one.
     """
     if not (goes_on or _OTHERS.search(text)):
         return text, False
@@ -40,7 +40,7 @@ def without_others(text: str, goes_on: bool = False) -> tuple[str, bool]:
 
 
 def _before_a_plan(sentence: str) -> str:
-    """What a sentence says was done, before the plan that makes it one of others."""
+    """The part of a sentence before a plan, which states what was done."""
     plan = _THEN.search(sentence)
     done = sentence[: plan.start()] if plan else ""
     return "" if _OTHERS.search(done) else done

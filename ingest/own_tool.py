@@ -1,8 +1,8 @@
-"""The framework that a document is about, where no list knows its name.
+"""The framework that a document is about, if its name is in no list.
 
-It says of itself what it is (`Modalities is a framework for distributed training`), or that its
-results are of it (`benchmarks using the DFM framework`). What is built for others' training, such
-as kernels and optimizers, is no framework of a run.
+The document defines it (`Modalities is a framework for distributed training`), or states it for
+its results (`benchmarks using the DFM framework`). Parts for training, such as kernels and
+optimizers, are no framework of a run.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _NO_NAME = frozenset(
 
 
 def tool_defined(text: str, title: str | None = None) -> str | None:
-    """The training framework that a sentence defines; None where it defines something else.
+    """The training framework that a sentence defines; None if it defines something else.
 
-    Below a title it is the tool of the document where that names it.
+    Below a title it counts only if the title has its name.
     """
     found = _DEFINED.match(text.replace("**", "").replace("`", ""))
     if found is None or found["name"] in _NO_NAME:
@@ -60,7 +60,7 @@ def tool_defined(text: str, title: str | None = None) -> str | None:
 
 
 def tool_used(text: str) -> str | None:
-    """The one framework that a sentence says something was made with, called a framework there."""
+    """The tool that a sentence states as used, and calls a framework."""
     found = _USED.search(text)
     names = {one["name"] for one in _CALLED.finditer(text)}
     return found["name"] if found and names == {found["name"]} - _NO_NAME else None

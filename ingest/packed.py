@@ -62,7 +62,7 @@ def unpacked(stream: BinaryIO, how: str, size: int, *, whole: bool = True) -> Bi
 
 
 class _Gzip:
-    """gzip's members one behind the other, with zeros in between.
+    """The members of a gzip file in order, with zeros in between.
 
     Their headers are read by zlib: Python's own `gzip` takes a name in one letter by letter, of
     which there may be 200 MiB.

@@ -1,4 +1,4 @@
-"""Two quantities of one column: under `tokens/s (total / per GPU)` each cell holds both."""
+"""Two quantities in one column: under `tokens/s (total / per GPU)` each cell has both."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _EMPHASIS = re.compile(r"\*\*|__|`")
 
 
 def with_pairs_apart(table: Table) -> Table:
-    """The table with a column for each quantity; the same one where no heading names two.
+    """The table with a column for each quantity; unchanged if no heading names two.
 
-    A heading counts where both of its readings are results, each another, and every cell that
-    holds a number holds two.
+    A heading is split if its two parts are different results, and every cell with a number has
+    two.
     """
     both = {
         at: names
         for at, heading in enumerate(table.header.cells)
-        if (names := _names(heading)) and _all_hold_two(table, at)
+        if (names := _names(heading)) and _all_have_two(table, at)
     }
     if not both:
         return table
@@ -67,7 +67,7 @@ def _names(heading: str) -> tuple[str, str] | None:
     return names if results and first != second else None
 
 
-def _all_hold_two(table: Table, at: int) -> bool:
+def _all_have_two(table: Table, at: int) -> bool:
     cells = [row.cells[at] for row in table.rows if at < len(row.cells)]
     counts = [len(_parts(cell)) for cell in cells if re.search(r"\d", cell)]
     return bool(counts) and set(counts) == {2}

@@ -1,7 +1,7 @@
-"""What the paragraphs of a document say of its runs: sentence by sentence, lists item by item.
+"""Facts about runs in the paragraphs of a document: sentence by sentence, lists item by item.
 
-A paragraph that stands apart from a table speaks of much that no run had. What it wonders about,
-compares with or advises is left out; what remains is lent where all of it agrees.
+A paragraph away from a table mentions much that no run had. Conjectures, comparisons and advice
+are skipped; tables inherit the other facts if they agree.
 """
 
 from __future__ import annotations
@@ -13,23 +13,22 @@ from dataclasses import replace
 from ..vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
 from .context import phrases_in, sizes_in
-from .context_lines import configuration, tells_result
+from .context_lines import configuration, states_result
 from .fact import Fact
 from .families import families_in
 from .frameworks import begins_with_trainer, framework_named, trainers_in
 from .grid import Table
 from .markdown import Heading, TextLine
 from .own_tool import is_named_in
-from .prose import lead_facts
-from .prose import unanimous as said_once
+from .prose import lead_facts, unambiguous
 from .subjects import of_subject
 
 # Marks of lists, with the box of a task.
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`*(\d])")
-# What is wondered, compared, advised or of others is no setting of a run.
-_NOT_SAID = re.compile(
+# Conjectures, comparisons, advice and the work of others are no settings of a run.
+_NO_STATEMENT = re.compile(
     r"\b(?:would|could|should|may|might|can|cannot|if|unless|suppose|e\.g|for example|for instance"
     r"|such as|up to|defaults?|recommend\w*|try|increas\w+|decreas\w+|reduc\w+|requires?|required"
     r"|needs?|instead|rather than|compar\w+|versus|vs|unlike|than|faster|slower|supports?|supported"
@@ -38,7 +37,7 @@ _NOT_SAID = re.compile(
     r"|\?",
     re.I,
 )
-# What is said of all, but of what is said to differ.
+# An exception to a statement about all runs.
 _UNLESS = re.compile(
     r"\b(?:unless|except where|if not)\s(?:\w+\s)?(?:stated|noted|specified|mentioned|given)\b",
     re.I,
@@ -46,7 +45,7 @@ _UNLESS = re.compile(
 _OF_A_MODEL = frozenset(
     ("size", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "vocab", "vocab_label")
 )
-_LENT = _OF_A_MODEL | frozenset(
+_INHERITED = _OF_A_MODEL | frozenset(
     re.findall(
         r"\w+",
         "seq_len dtype zero_stage recompute mbs gbs grad_accum tp pp cp ep dp devices nodes"
@@ -67,17 +66,17 @@ _CAPTION = re.compile(
     r"|^\W{0,6}(?:notes?|settings?|set-?up|hardware|config(?:uration)?|environment|conditions)\s?:",
     re.I,
 )
-# How a sentence begins that says how the numbers above it came about.
+# The beginning of a sentence about how the numbers above were measured.
 _OF_NUMBERS = re.compile(
     r"^\W{0,6}(?:all\s|these\s|the\s(?:above|numbers|results|table|measurements|runs)|above\b|results?\b"
     r"|numbers?\b|measure[ds]|measurements?\b|benchmark(?:s|ed)?\b|tested\b|collected\b|obtained\b|recorded\b"
     r"|we\s(?:\w+ly\s)?(?:use|ran|run|train|measure|benchmark|test)\w*\b|(?:experiments?|runs?|trainings?)\s)",
     re.I,
 )
-_FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that is looked through for words
+_FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that are searched for words
 _WORD = re.compile(r"[A-Za-z]{2}")
 _COMMANDS = re.compile(r"\b(?:commands?|benchmark\w*|reproduc\w+|configurations?|launch)\b", re.I)
-# Of whom a sentence speaks that says how runs were made.
+# Words of a sentence about how runs were made.
 _OF_RUNS = re.compile(
     r"\b(?:we|our|was|were|ran|runs?|trained|training|pre-?train\w*|fine-?tun\w+|measure\w*|tested|tests|benchmark\w*"
     r"|reports?|results?|experiments?|throughput|numbers|performance|use[sd]?|using|all|models?|jobs?|node|cluster)\b",
@@ -101,7 +100,7 @@ _SETTINGS = re.compile(
     re.I,
 )
 _BASE = re.compile(r"(?:pytorch|torch|jax|cuda|rocm)\b", re.I)
-_LONGEST = 12  # lines of a paragraph below a table that speaks of it
+_LONGEST = 12  # lines of a paragraph about the table above
 # Sections that describe programs and other people's work.
 _NO_RUNS = re.compile(
     r"\b(?:requirements?|prerequisites|install\w*|features?|roadmap|news|change ?log|citations?|faq"
@@ -136,104 +135,104 @@ def sentences(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
 
 
 def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None) -> list[Fact]:
-    """What a paragraph states as a fact of runs; `only`: in sentences that begin so."""
+    """The facts about runs in a paragraph; `only`: in sentences that match."""
     facts: list[Fact] = []
     for text, line in sentences(lines):
         text = _UNLESS.sub("", text)
-        if (only and not only.search(text)) or _NOT_SAID.search(text):
+        if (only and not only.search(text)) or _NO_STATEMENT.search(text):
             continue
-        told = _OF_RUNS.search(text) or configuration(text, line)
-        if len(text.split()) > _FEW_WORDS and not told:
+        of_runs = _OF_RUNS.search(text) or configuration(text, line)
+        if len(text.split()) > _FEW_WORDS and not of_runs:
             continue
         own = of_subject(_of_sentence(text, line), text)
         facts += without_subjects(own, facts_by_subject(text, line))
     group = lines[0].line if lines else 0
-    if not any(BULLET.match(one.text) for one in lines):  # another sentence may say otherwise
-        whole = " ".join(one.text.strip() for one in lines)
-        kept = {one.field for one in (*lead_facts(whole, group), *configuration(whole, group))}
-        kept |= {*_NAMES_OF, *(one.field for one in facts if one.only_named)}
-        facts = [one for one in facts if one.field in kept]
+    if not any(BULLET.match(line.text) for line in lines):  # another sentence may contradict
+        whole = " ".join(line.text.strip() for line in lines)
+        kept = {fact.field for fact in (*lead_facts(whole, group), *configuration(whole, group))}
+        kept |= {*_NAMES_OF, *(fact.field for fact in facts if fact.only_named)}
+        facts = [fact for fact in facts if fact.field in kept]
     return [replace(one, group=group) for one in facts]
 
 
-def is_unsaid(text: str) -> bool:
-    """Whether a sentence wonders, compares, advises or speaks of others."""
-    return bool(_NOT_SAID.search(text))
+def is_no_statement(text: str) -> bool:
+    """Whether a sentence is a conjecture, a comparison, advice or about the work of others."""
+    return bool(_NO_STATEMENT.search(text))
 
 
 def below_table(lines: Sequence[TextLine]) -> list[Fact]:
-    """What the paragraph below a table says of it: a caption, or how its numbers were measured."""
+    """The facts below a table: in its caption, or a paragraph on how its numbers were measured."""
     if len(lines) > _LONGEST or not lines:
         return []
     only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
-    facts = [one for one in stated_in(lines, only=only) if one.field != "size" or only is None]
-    return [one for one in said_once(facts) if one.only_size is None]
+    facts = [fact for fact in stated_in(lines, only=only) if fact.field != "size" or only is None]
+    return [fact for fact in unambiguous(facts) if fact.only_size is None]
 
 
-def spoken_of(table: Table) -> frozenset[str]:
-    """The fields of which the cells of a table speak: `FSDP + Float8` of number formats."""
-    said: set[str] = set()
+def fields_in_cells(table: Table) -> frozenset[str]:
+    """The fields that the cells of a table state in words: `FSDP + Float8` a number format."""
+    fields: set[str] = set()
     for row in table.rows[:_FIRST_ROWS]:
         for cell in row.cells:
             if len(cell) <= _LONGEST_CELL and _WORD.search(cell):
-                said |= {fact.field for fact in phrases_in(cell, row.line, "line")}
-                said |= {"framework"} if trainers_in(cell) else set()
-    return frozenset(said)
+                fields |= {fact.field for fact in phrases_in(cell, row.line, "line")}
+                fields |= {"framework"} if trainers_in(cell) else set()
+    return frozenset(fields)
 
 
-def beyond(table: Table, facts: Sequence[Fact]) -> list[Fact]:
-    """Without what the document says at large of fields in which the rows of a table differ."""
-    fields = spoken_of(table)
+def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
+    """Without facts of the document about fields in which the rows of a table differ."""
+    fields = fields_in_cells(table)
     cells = [cell for row in (table.header, *table.rows[:_FIRST_ROWS]) for cell in row.cells]
     return [
-        one
-        for one in facts
-        if one.scope != "document" or (one.field not in fields and not _is_one_of(one, cells))
+        fact
+        for fact in facts
+        if fact.scope != "document" or (fact.field not in fields and not _is_one_of(fact, cells))
     ]
 
 
 def _is_one_of(fact: Fact, cells: Sequence[str]) -> bool:
-    """Whether a table names a framework itself, as it does beside others."""
+    """Whether a table names a framework itself, among others."""
     return fact.field == "framework" and is_named_in(fact.value or "", cells)
 
 
 def shows_commands(heading: Heading | None) -> bool:
-    """Whether code below a heading is how the runs were started, and no example."""
+    """Whether code below a heading started the runs, and is no example."""
     return heading is not None and bool(_COMMANDS.search(heading.text))
 
 
 def announces_settings(text: str) -> bool:
-    """Whether a line is nothing but the name of what follows: `Settings:`."""
+    """Whether a line only announces settings: `Settings:`."""
     return bool(_SETTINGS.fullmatch(text))
 
 
-def heads_list_of(text: str) -> float | None:
-    """The size of the one model whose settings a line announces: `Llama-3-8B architecture:`."""
+def announced_size(text: str) -> float | None:
+    """The size of the model whose settings a line announces: `Llama-3-8B architecture:`."""
     sizes = set(_sizes(text.replace("-", " "))) if text.rstrip(" *_").endswith(":") else set()
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def agreed(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts that all say alike; of names that only say more of the same the fullest."""
+    """The facts of fields with a single value; of names that extend each other the longest."""
     fullest: list[Fact] = []
     for name in ("device", "framework"):
-        said = [one for one in facts if one.field == name]
-        # What a trainer is built on is named beside it.
-        said = [one for one in said if not _BASE.match(one.value or "")] or said
-        longest = max(said, key=lambda one: len(one.value or ""), default=None)
-        if longest and all(_is_part(one.value or "", longest.value or "") for one in said):
+        named = [fact for fact in facts if fact.field == name]
+        # The library below a trainer is named with it.
+        named = [fact for fact in named if not _BASE.match(fact.value or "")] or named
+        longest = max(named, key=lambda one: len(one.value or ""), default=None)
+        if longest and all(_is_part(fact.value or "", longest.value or "") for fact in named):
             fullest.append(longest)
-    others = [one for one in facts if one.field not in ("device", "framework")]
-    return [*said_once(others), *fullest]
+    others = [fact for fact in facts if fact.field not in ("device", "framework")]
+    return [*unambiguous(others), *fullest]
 
 
-def lends_outside(heading: str) -> bool:
-    """Whether what a section without tables says can hold for tables of others."""
+def applies_outside(heading: str) -> bool:
+    """Whether facts of a section without tables can apply to tables of other sections."""
     return not (_NO_RUNS.search(heading) or is_of_one(heading))
 
 
 def is_of_one(heading: str) -> bool:
-    """Whether a heading is that of one model or one run among others."""
+    """Whether a heading names one model or one run among several."""
     return bool(_ONE_RUN.search(heading) or find_size(heading))
 
 
@@ -248,39 +247,41 @@ def _split(unit: Sequence[str], line: int) -> Iterator[tuple[str, int]]:
 
 
 def _of_sentence(text: str, line: int) -> Iterator[Fact]:
-    """The facts of a sentence, those of one model bound to its size."""
+    """The facts of a sentence; those about one model are bound to its size."""
     set_here = configuration(text, line)
-    named = {one.field for one in set_here}
-    more = [one for one in lead_facts(text, line) if one.field not in named]
+    named = {fact.field for fact in set_here}
+    more = [fact for fact in lead_facts(text, line) if fact.field not in named]
     ran = bool(_RAN_IN.search(text))
     found = [
-        one
-        for one in (*set_here, *more)
-        if one.field in _LENT and (ran or one.value not in _OF_SUMS)
+        fact
+        for fact in (*set_here, *more)
+        if fact.field in _INHERITED and (ran or fact.value not in _OF_SUMS)
     ]
     if is_installed(text):
-        found = [one for one in found if one.field not in ("devices", "nodes", "dp")]
+        found = [fact for fact in found if fact.field not in ("devices", "nodes", "dp")]
     if len(families_in(text)) > 1:
-        found = [one for one in found if one.field not in _OF_A_MODEL]
-    if not any(one.field == "framework" for one in found) and (
+        found = [fact for fact in found if fact.field not in _OF_A_MODEL]
+    if not any(fact.field == "framework" for fact in found) and (
         _is_fragment(text) or _MADE.search(text) or begins_with_trainer(text)
     ):
         found += framework_named(text, line)
     labels = set(_sizes(text))
     only = labels.pop() if len(labels) == 1 else None
-    measured = tells_result(text)
-    for one in found:
-        if one.field in _OF_A_MODEL and labels:
-            continue  # of several models nobody knows whose
-        if one.field in _DESCRIBED and not (_WE.search(text) or _is_fragment(text)):
+    measured = states_result(text)
+    for fact in found:
+        if fact.field in _OF_A_MODEL and labels:
+            continue  # of which model is not stated
+        if fact.field in _DESCRIBED and not (_WE.search(text) or _is_fragment(text)):
             continue
-        everywhere = one.field in ("size", "framework") or (one.field == "device" and not measured)
+        everywhere = fact.field in ("size", "framework") or (
+            fact.field == "device" and not measured
+        )
         bound = None if everywhere else only
-        yield replace(one, scope="line", only_size=one.only_size or bound)
+        yield replace(fact, scope="line", only_size=fact.only_size or bound)
 
 
 def _is_fragment(text: str) -> bool:
-    """Whether a text is an item of a few words and no sentence."""
+    """Whether a text is a few words, not a sentence."""
     return len(text.split()) <= _FEW_WORDS and not text.rstrip().endswith(".")
 
 

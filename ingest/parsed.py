@@ -63,7 +63,7 @@ class Parsed:
 class ParsedTogether:
     """Several small files, converted together, as another process returns them.
 
-    None stands for a file that has to be read, or refused, by itself.
+    None: a file that has to be read, or refused, separately.
     """
 
     files: Sequence[Parsed | None]
@@ -71,7 +71,7 @@ class ParsedTogether:
     lengths: Sequence[Mapping[str, int]]
 
     def divided(self) -> Sequence[Parsed | None]:
-        """The files, each with its own tables."""
+        """The files, each with its tables."""
         read = filter(None, self.files)
         for file, tables in zip(read, divided(self.tables, self.lengths), strict=True):
             file.tables.keep_in_memory(tables)

@@ -1,7 +1,7 @@
-"""What sentences state in passing: settings, counts of devices, the model that a heading names.
+"""Facts that sentences mention: settings, counts of devices, the model that a heading names.
 
-A sentence states more than its runs had (`from 8 GPUs to 1024 GPUs`), so a section lends what all
-of its prose says in one way, and only to its own tables.
+A sentence mentions more than its runs had (`from 8 GPUs to 1024 GPUs`), so the tables of a section
+inherit only the fields to which its prose gives a single value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REMARK = re.compile(
     r"\W*(?:notes?|remarks?|comments?|descriptions?|explanations?|meaning|details|备注|(?:特殊)?说明|描述|注释)\W*",
     re.I,
 )
-# The head of a column of names, which is none of them: `Parameter | Value`.
+# The heading of a column of names, which is no name itself: `Parameter | Value`.
 _NAMES = re.compile(
     r"\W*(?:parameters?|params?|settings?|options?|items?|keys?|names?|fields?|propert(?:y|ies)|hyper-?parameters?"
     r"|参数|名称|项目|配置项?|指标|设置|超参数?|属性)\W*",
@@ -71,7 +71,7 @@ _SEVERAL = re.compile(
 )
 _ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
 _SLICE = re.compile(r"-\d")  # `2x v5p-128` counts slices of many chips
-_SHORT, _LONG = 24, 80  # letters: what makes a count a limit stands right before it
+_SHORT, _LONG = 24, 80  # letters before a count that may make it a limit
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
     r"|[-–<>≥≤/]|\d\s(?:and|or|vs\.?|&))\s*$",
@@ -105,56 +105,56 @@ _PER_NODE = re.compile(
     r"\s*(?:per|/|a|an|each|on (?:each|every|a|one))\s*(?:node|host|machine|server|instance)", re.I
 )
 _NAMED = re.compile(r"^\s*(?:model|模型)\s*[:：]\s*(?P<name>\S.{0,60})$", re.I)
-# `Qwen3-0.6B`, `INTELLECT-3`: one word of letters and digits
+# `Qwen3-0.6B`, `INTELLECT-3`: a word of letters and digits
 _NAME = re.compile(r"^(?=[^\d]*[A-Za-z]{2})(?=.*\d)[A-Za-z][\w.]*(?:-[\w.]+){1,6}$")
 _NO_NAME = re.compile(
     r"^(?:zero|v|phase|part|step|table|exp\w*|run|stage|case|fp|bf|tf|int|mx|nv)-?\w{0,4}\b", re.I
 )
-_LENT = frozenset(
+_INHERITED = frozenset(
     re.findall(
         r"\w+",
         "size seq_len dtype zero_stage recompute mbs gbs tp pp cp ep devices layers hidden heads"
         " vocab framework nodes grad_accum dp kv_heads ffn_hidden",
     )
 )
-# Sentences name it for sums and copies, too.
+# Sentences also name it for reductions and master weights.
 _OF_SUMS = frozenset({"fp32"})
 
 
 def prose_facts(text: str, line: int) -> list[Fact]:
-    """What a line of prose states in passing; several values of a field are all given."""
-    lent = [fact for fact in lead_facts(text, line) if fact.field in _LENT]
-    return [replace(fact, group=line) for fact in lent if fact.value not in _OF_SUMS]
+    """The facts that a line of prose mentions; several values of a field all count."""
+    facts = [fact for fact in lead_facts(text, line) if fact.field in _INHERITED]
+    return [replace(fact, group=line) for fact in facts if fact.value not in _OF_SUMS]
 
 
 def of_all_runs(text: str) -> str:
-    """The sentences of a text that speak of all runs: `All experiments were run in bf16.`"""
-    return " ".join(one for one in _SENTENCE_END.split(text) if _OF_ALL.match(one))
+    """The sentences of a text about all runs: `All experiments were run in bf16.`"""
+    return " ".join(part for part in _SENTENCE_END.split(text) if _OF_ALL.match(part))
 
 
 def device_of_all(text: str, line: int) -> list[Fact]:
-    """The one device that a sentence says all devices are: `The GPUs are all A100-SXM4-40GB.`"""
+    """The device that a sentence names for all devices: `The GPUs are all A100-SXM4-40GB.`"""
     named = [one for part in _SENTENCE_END.split(text) if _ALL_ARE.search(part)
              for one in devices_named(part, line)]  # fmt: skip
     return [replace(one, of_all_rows=True) for one in named] if len(named) == 1 else []
 
 
 def lead_facts(text: str, line: int) -> list[Fact]:
-    """What the paragraph right above a table states of it."""
+    """The facts that the paragraph right above a table states for it."""
     text = text.replace("**", "")  # `Precision=**bf16**`
     facts = phrases_in(text, line, "line")
-    said = {fact.field for fact in facts}
-    more = [*_assigned(text, line), *_batch_of_one(text, line), *unanimous(counted(text, line))]
-    return [*facts, *(fact for fact in unanimous(more) if fact.field not in said)]
+    fields = {fact.field for fact in facts}
+    more = [*_assigned(text, line), *_batch_of_one(text, line), *unambiguous(counted(text, line))]
+    return [*facts, *(fact for fact in unambiguous(more) if fact.field not in fields)]
 
 
 def set_up(table: Table) -> list[Fact]:
-    """The settings that a table of names and values states (`micro_bsz | 1`), else nothing.
+    """The settings of a table of names and values (`micro_bsz | 1`), else nothing.
 
-    Remarks may stand behind them.
+    A column of remarks may follow.
     """
-    _, value, *behind = (*table.header.cells, "", "")[: max(2, len(table.header.cells))]
-    if not all(map(_REMARK.fullmatch, behind)) or _NO_VALUE.search(value):
+    _, value, *remarks = (*table.header.cells, "", "")[: max(2, len(table.header.cells))]
+    if not all(map(_REMARK.fullmatch, remarks)) or _NO_VALUE.search(value):
         return []
     facts: list[Fact] = []
     headed = _NAMES.fullmatch(table.header.cells[0]) is not None
@@ -164,10 +164,10 @@ def set_up(table: Table) -> list[Fact]:
         if column is None or column.role not in _SET or not value:
             continue
         cell = parse_cell(value, column)
-        said = f"{cell.value:.0f}" if cell.kind == "number" and cell.value else _word(column, value)
-        if said and not cell.invalid:
-            facts.append(Fact(column.name, said, f"{name}: {value}", row.line, "line"))
-    return [replace(fact, group=table.header.line) for fact in unanimous(facts)]
+        text = f"{cell.value:.0f}" if cell.kind == "number" and cell.value else _word(column, value)
+        if text and not cell.invalid:
+            facts.append(Fact(column.name, text, f"{name}: {value}", row.line, "line"))
+    return [replace(fact, group=table.header.line) for fact in unambiguous(facts)]
 
 
 def _word(column: Column, value: str) -> str | None:
@@ -182,14 +182,14 @@ def _word(column: Column, value: str) -> str | None:
 
 
 def counted(text: str, line: int) -> Iterator[Fact]:
-    """Counts of devices and nodes that a text names (`8x H100`), none of them a limit."""
+    """Counts of devices and nodes in a text (`8x H100`); limits do not count."""
     found_squares = _SQUARE.finditer(text)
     squares = [one for one in found_squares if _is_square(text, one)]
     for found in squares:
-        said = {"nodes": found["nodes"], "devices_per_node": found["each"]}
-        said["devices"] = str(int(found["nodes"]) * int(found["each"]))
-        yield from (Fact(name, value, text.strip(), line, "line") for name, value in said.items())
-    taken = {place for one in squares for place in range(*one.span())}
+        counts = {"nodes": found["nodes"], "devices_per_node": found["each"]}
+        counts["devices"] = str(int(found["nodes"]) * int(found["each"]))
+        yield from (Fact(name, value, text.strip(), line, "line") for name, value in counts.items())
+    taken = {place for match in squares for place in range(*match.span())}
     for found in _COUNT.finditer(text):
         end = _end_of_devices(text, found.end())
         if found.start() in taken or _SLICE.match(text, end):
@@ -199,8 +199,10 @@ def counted(text: str, line: int) -> Iterator[Fact]:
             continue
         name = text[found.end() : end].strip()
         if is_machine(name) and not _UNIT_LAST.search(name):  # `64 DGX H100 GPUs`
-            counts = _of_machines(int(found["n"]), name)
-            yield from (Fact(one, str(value), text.strip(), line, "line") for one, value in counts)
+            machines = _of_machines(int(found["n"]), name)
+            yield from (
+                Fact(one, str(value), text.strip(), line, "line") for one, value in machines
+            )
         elif not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
             yield Fact("devices", found["n"], text.strip(), line, "line", only_named=_of(name))
     for device in device_pattern().finditer(text):
@@ -220,26 +222,26 @@ def counted(text: str, line: int) -> Iterator[Fact]:
 
 
 def _of(name: str) -> str | None:
-    """The device that a count is of, as rows of several devices name theirs: `a100`."""
+    """The device of a count, in the form that rows name theirs: `a100`."""
     device = device_pattern().search(name)
     return device["device"].lower() if device and device["device"].isalnum() else None
 
 
 def _is_limit(text: str, start: int) -> bool:
-    """Whether the words before a count make it a limit, or that of one: `each node has 8 GPUs`."""
+    """Whether a count is a limit, or per node, by the words before it: `each node has 8 GPUs`."""
     before = text[max(0, start - _LONG) : start]
     return bool(_LIMIT.search(before[-_SHORT:]) or _EACH_HAS.search(before))
 
 
 def _is_square(text: str, found: re.Match[str]) -> bool:
-    """Whether devices stand behind a square, or nothing behind one of nodes: `4 nodes × 8`."""
+    """Whether devices follow a product, or nothing follows one with nodes: `4 nodes × 8`."""
     if _end_of_devices(text, found.end()) > found.end():
         return True
     return "node" in found[0].lower() and bool(re.match(r"\W*(?:$|[,;.)])", text[found.end() :]))
 
 
 def _of_machines(nodes: int, name: str) -> list[tuple[str, int]]:
-    """What a count of machines says; of devices where it is known how many one has."""
+    """Nodes of a count of machines; devices too if their number per machine is known."""
     each = devices_in(name)
     return [
         ("nodes", nodes),
@@ -248,7 +250,7 @@ def _of_machines(nodes: int, name: str) -> list[tuple[str, int]]:
 
 
 def _batch_of_one(text: str, line: int) -> Iterator[Fact]:
-    """The micro-batch that a text about runs on one device calls the batch size."""
+    """The micro-batch: in a text about runs on one device, the batch size."""
     counts = {fact.value for fact in counted(text, line) if fact.field == "devices"}
     one = counts == {"1"} or (not counts and _ONE_DEVICE.search(text))
     if not one or _SEVERAL.search(text) or _ACCUMULATES.search(text):
@@ -259,7 +261,7 @@ def _batch_of_one(text: str, line: int) -> Iterator[Fact]:
 
 
 def _end_of_devices(text: str, start: int) -> int:
-    """Where the name of devices that begins there ends; there, where none does."""
+    """The end of the device name that begins at `start`; `start` if there is none."""
     device = device_pattern().match(text, start)
     end = device.end() if device else start
     unit = re.compile(rf"\s*{_UNITS}(?!\w)", re.I).match(text, end)
@@ -267,10 +269,10 @@ def _end_of_devices(text: str, start: int) -> int:
 
 
 def model_named(heading: str, line: int) -> list[Fact]:
-    """The model that a heading is the name of: `Model: DeepSeekV3`, `Qwen3-0.6B`."""
-    said = _NAMED.match(heading)
-    name = said["name"].strip() if said else heading.strip(" `*")
-    known = said or (
+    """The model that a heading names: `Model: DeepSeekV3`, `Qwen3-0.6B`."""
+    labelled = _NAMED.match(heading)
+    name = labelled["name"].strip() if labelled else heading.strip(" `*")
+    known = labelled or (
         _NAME.match(name)
         and not _NO_NAME.match(name)
         and not device_pattern().search(name)
@@ -286,11 +288,11 @@ def sizes_named(text: str, line: int) -> list[Fact]:
     for found in _LETTERS.finditer(text):
         field = setting_field(found["key"])
         facts += typed_facts(field, found["value"], text, line) or [] if field else []
-    return [replace(fact, scope="heading") for fact in unanimous(facts)]
+    return [replace(fact, scope="heading") for fact in unambiguous(facts)]
 
 
-def unanimous(facts: Iterable[Fact]) -> list[Fact]:
-    """The facts of those fields that are said in one way alone."""
+def unambiguous(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts of the fields with a single value."""
     every = list(facts)
     values: dict[tuple[str, str | None], set[str | None]] = {}
     for fact in every:
@@ -300,17 +302,17 @@ def unanimous(facts: Iterable[Fact]) -> list[Fact]:
         for fact in every
         if len(values[fact.field, fact.only_named]) == 1 and fact.value is not None
     ]
-    said: dict[str, set[str | None]] = {}
+    by_field: dict[str, set[str | None]] = {}
     for (field, _), found in values.items():
-        said.setdefault(field, set()).update(found)
+        by_field.setdefault(field, set()).update(found)
     return [
-        replace(one, only_there=True) if one.only_named and len(said[one.field]) > 1 else one
+        replace(one, only_there=True) if one.only_named and len(by_field[one.field]) > 1 else one
         for one in kept
     ]
 
 
 def _plain(fact: Fact) -> str | None:
-    """The value, of a size its number: `7B` and `Llama-7B` are one."""
+    """The value; of a size its number, so that `7B` and `Llama-7B` are equal."""
     size = find_size(fact.value or "") if fact.field == "size" else None
     return str(size[1]) if size else fact.value
 

@@ -13,7 +13,7 @@ from ..vocabulary.cells import parse_cell
 from ..vocabulary.headings import Column, column_of, columns_of, unread_results
 from ..vocabulary.headings import columns as known_columns
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
-from ..vocabulary.slices import says_machines
+from ..vocabulary.slices import names_machines
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
@@ -29,7 +29,7 @@ from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .undecided import decided
 from .unfolded import UNNAMED
-from .unread import spoken_of
+from .unread import fields_of_unread
 from .variables import flags_in
 
 _COUNTED = {"node": "nodes", "device": "devices"}
@@ -52,11 +52,11 @@ class RowReader:
     rows: Rows
     footnotes: Footnotes = field(default_factory=Footnotes)
     everywhere: Sequence[Fact] = ()
-    accumulations: Set[int] = frozenset()  # micro-batches a step that the document speaks of
-    batches: dict[str, Column | None] = field(default_factory=dict)  # what bare headings mean
+    accumulations: Set[int] = frozenset()  # micro-batches per step, in the text of the document
+    batches: dict[str, Column | None] = field(default_factory=dict)  # by bare heading
     _seen: Counter[str] = field(default_factory=Counter)
     _adapters: Adapters = field(init=False)
-    _told: set[Fact] = field(default_factory=set)
+    _warned: set[Fact] = field(default_factory=set)
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
@@ -64,7 +64,7 @@ class RowReader:
         columns = self._known(found)
         unread = unread_results(table.header.cells) if found.number is not None else []
         for heading in unread:
-            message = f"the column {heading!r} is kept, and read as no measurement we know"
+            message = f"the column {heading!r} is stored, but is no known measurement"
             self.rows.warn("unread_column", message, table.header.line)
         table_id = self._id("table", table.header.cells)
         self._add_table(found, table_id, columns, form)
@@ -80,7 +80,7 @@ class RowReader:
         habits = habits_of(all_cells, columns)
         own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
         named = frozenset(column.name for column in columns if column)
-        named |= spoken_of(table.header.cells, columns, [row.cells for row in rows])
+        named |= fields_of_unread(table.header.cells, columns, [row.cells for row in rows])
         context = TableContext(found, self.everywhere, named, own)
         runs = []
         for row, cells in zip(rows, all_cells, strict=True):
@@ -99,14 +99,14 @@ class RowReader:
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
 
     def _known(self, found: FoundTable) -> list[Column | None]:
-        """The columns; what the heading of one leaves open is settled by the rows, or not taken."""
+        """The columns; an ambiguous heading is resolved by the rows, or its column is not read."""
         columns, doubts = decided(found.table, _columns(found), self.accumulations, self.batches)
         for one in doubts:
             self.rows.warn(one.code, one.message, found.table.header.line)
         return columns
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
-        """An identity that outlives changes elsewhere: the text, and which of its kind it is."""
+        """An id that is stable under changes elsewhere: by text, and number among equal texts."""
         text = "|".join(cells)
         self._seen[text] += 1
         return content_id(self.source_id, kind, text, self._seen[text])
@@ -156,12 +156,12 @@ class RowReader:
         context: TableContext,
     ) -> PublishedRow:
         by_name = _by_name(cells, columns)
-        around, refused = context.of(numbers_of(by_name), row.cells)
+        of_row, refused = context.of(numbers_of(by_name), row.cells)
         for one in refused:
-            self._tell(one, row.line)
+            self._warn_of_refused(one, row.line)
         headings = found.table.header.cells
         flags, words = tuple(flags_in(headings, columns, cells)), words_of(headings, cells, columns)
-        return PublishedRow(row.line, cells, by_name, around, flags, words)
+        return PublishedRow(row.line, cells, by_name, of_row, flags, words)
 
     def _add_run(
         self,
@@ -178,15 +178,15 @@ class RowReader:
         more = any(_is_measured(*one) for one in headed)
         status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
         flags = flags_of(read.cells, columns, self.footnotes)
-        if (counted := read.around.facts.get("nodes")) and says_machines(counted.raw):
+        if (counted := read.context.facts.get("nodes")) and names_machines(counted.raw):
             flags = sorted([*flags, "machines"])
         if self._adapters.trained(row.cells):
             flags = sorted([*flags, "adapters"])
         if found.path and is_aside(found.path[-1].text, "projected"):
             status = replace(status, kind="planned")
-        if said := found.withdrawn:
+        if note := found.withdrawn:
             flags = sorted([*flags, "withdrawn"])
-            status = replace(status, reason=status.reason or said.text.strip(), line=said.line)
+            status = replace(status, reason=status.reason or note.text.strip(), line=note.line)
         run_id = self._id("row", row.cells)
         self.rows.add(
             "runs",
@@ -224,13 +224,13 @@ class RowReader:
         self.rows.add("topology", run_id=run_id, **topology, **wider)
         self._add_details(run_id, read, measured, found.facts)
 
-    def _tell(self, refused: Refused, line: int) -> None:
+    def _warn_of_refused(self, refused: Refused, line: int) -> None:
         fact = refused.fact
-        if fact not in self._told:
-            self._told.add(fact)
+        if fact not in self._warned:
+            self._warned.add(fact)
             message = (
-                f"{fact.field} {fact.value} of line {fact.line} is not taken for rows such as this"
-                f" one: it does not go with {refused.against}"
+                f"{fact.field} {fact.value} of line {fact.line} is not applied to rows like this:"
+                f" it contradicts {refused.against}"
             )
             self.rows.warn("context_disagrees", message, line)
 
@@ -246,11 +246,11 @@ class RowReader:
         for name, (value, kind, line) in read.env(facts).items():
             safe = None if value is None else redact(name, value)
             self.rows.add("env_flags", run_id=run_id, name=name, value=safe, kind=kind, line=line)
-        add_facts(self.rows, run_id, read.around.facts)
+        add_facts(self.rows, run_id, read.context.facts)
 
 
 def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
-    """Add the facts around a run, each with the line that states it."""
+    """Add the facts that apply to a run, each with the line that states it."""
     for name, fact in facts.items():
         rows.add(
             "facts",
@@ -285,36 +285,36 @@ def _columns(found: FoundTable) -> list[Column | None]:
 
 
 def _counts(table: Table, at: int) -> bool:
-    """Whether a column headed by what ran says how many: 8, 16 and 32 under `GPU`."""
+    """Whether a column headed by a device states counts: 8, 16 and 32 under `GPU`."""
     cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
-    said = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
-    counted = bool(said) and all(_WHOLE.fullmatch(cell) for cell in said)
-    # 1, 2, 3: the first device, the second one, the third one
-    return counted and (len(said) < 3 or said != [str(n) for n in range(1, len(said) + 1)])
+    filled = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
+    counted = bool(filled) and all(_WHOLE.fullmatch(cell) for cell in filled)
+    # 1, 2, 3: the first device, the second, the third
+    return counted and (len(filled) < 3 or filled != [str(n) for n in range(1, len(filled) + 1)])
 
 
 def _of_another_kind(table: Table, at: int, column: Column) -> bool:
-    """Whether all cells of a column hold something else: words for sizes, tokens for sequences."""
+    """Whether all cells of a column are of another kind: words for sizes, tokens for sequences."""
     if not column.worded and column.role != "batch":
         return False
     cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
-    said = [cell for cell in cells if cell.kind != "missing"]
-    if column.role == "batch" and said and all(in_tokens(cell) for cell in said):
+    filled = [cell for cell in cells if cell.kind != "missing"]
+    if column.role == "batch" and filled and all(in_tokens(cell) for cell in filled):
         return True
-    return column.worded and bool(said) and all(cell.value is None for cell in said)
+    return column.worded and bool(filled) and all(cell.value is None for cell in filled)
 
 
 def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
-    """Whether a cell under a heading of nothing we know is a measured number."""
+    """Whether a cell under an unknown heading is a measured number."""
     if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
         return False
     return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
 
 
 def _without_secrets(table: Table) -> Table:
-    """The table with the cells blotted out whose heading is the name of a secret.
+    """The table with the cells redacted whose heading is the name of a secret.
 
-    `token/s` is none: it is a quantity.
+    `token/s` is a quantity, not a secret.
     """
     headings = table.header.cells
     secret = [is_secret_name(one) and column_of(one) is None for one in headings]

@@ -1,4 +1,4 @@
-"""The quantity that a text says a table measures: `Training throughput in tokens/s/GPU`."""
+"""The quantity of a table as a text states it: `Training throughput in tokens/s/GPU`."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _PASSED = re.compile(r"\s(?:trained|processed|seen)\b", re.I)
 
 
 def quantity_in(texts: Sequence[str]) -> str:
-    """The heading of the one quantity that the first text to name any names; "" for none."""
+    """The heading of the quantity in the first text that names any; "" for none or several."""
     for text in texts:
         found = {
-            column.name: said
+            column.name: heading
             for one in _QUANTITY.finditer(text)
-            if (column := column_of(said := _PASSED.sub("", one[0])))
+            if (column := column_of(heading := _PASSED.sub("", one[0])))
         }
         if len(found) == 1:
-            said = found.popitem()[1]
-            total = column_of(f"Total {said}") if _OF_ALL.search(text) else None
-            return f"Total {said}" if total and total == column_of(said) else said
+            heading = found.popitem()[1]
+            total = column_of(f"Total {heading}") if _OF_ALL.search(text) else None
+            return f"Total {heading}" if total and total == column_of(heading) else heading
         if found:
             return ""
     return ""

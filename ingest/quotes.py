@@ -25,7 +25,7 @@ from .subjects import of_table
 _WORDS = tuple(
     one.name for one in stated_by("text") if one.table == "runs" and one.type == "VARCHAR"
 )
-# The line itself may print the global batch; nodes and DP of a run stand around it, not in a table.
+# The line itself may print the global batch; nodes and DP are in the text around it.
 _TOPOLOGY = (
     "nodes",
     "dp",
@@ -33,14 +33,14 @@ _TOPOLOGY = (
 )
 _OF_THE_RUN = ("train_iters",)
 _NO_COLUMNS = frozenset(("memory", "epoch"))
-# Quote marks, list bullets and code fences stand before the line, back quotes around it.
+# Quote marks, list bullets and code fences before the line, back quotes around it.
 _MARKDOWN = re.compile(r"^[\s>]*(?:[-*+]\s+)?`*")
 
 
 def add_quote(
     rows: Rows, quote: Quote, everywhere: Sequence[Fact], source_id: str, seen: Counter[str]
 ) -> bool:
-    """Add the run of a quoted iteration line; False when the line is none."""
+    """Add the run of a quoted iteration line; False for any other line."""
     record = read_quoted(quote.line.text)
     if record is None or record.reads != "iteration" or "iteration" not in record.fields:
         return False
@@ -77,13 +77,13 @@ def add_quote(
 def add_settings(
     rows: Rows, run: Row, topology: Row | None, quote: Quote, everywhere: Sequence[Fact]
 ) -> None:
-    """Give the run of a quoted log what the document says around it and the log itself does not."""
+    """Add to the run of a quoted log the facts of the document that the log does not state."""
     around = _around(quote.facts, everywhere)
     run.setdefault("model", None)
     own = run | (topology or {})
-    lent = {name: fact for name, fact in around.items()
+    inherited = {name: fact for name, fact in around.items()
             if own.get("model" if name == "size" else name) is None}  # fmt: skip
-    value = {name: _typed(fact) for name, fact in lent.items()}
+    value = {name: _typed(fact) for name, fact in inherited.items()}
     run |= {name: value[name] for name in (*MODEL, *_WORDS) if name in value}
     if "size" in value:
         run["model"] = value["size"]
@@ -92,13 +92,13 @@ def add_settings(
         topology |= settings
     elif settings:
         rows.add("topology", run_id=run["run_id"], **settings)
-    add_facts(rows, str(run["run_id"]), lent)
+    add_facts(rows, str(run["run_id"]), inherited)
 
 
 def read_quoted(text: str, reads: Collection[str] = ("iteration",)) -> Record | None:
     """The record on a quoted line: format, fields by our columns, its text; None: no log line.
 
-    Only a framework's own line of a step is quoted as a result.
+    Only the step line of a framework counts as a quoted result.
     """
     _, text = peel(_MARKDOWN.sub("", text, count=1).rstrip().rstrip("`"))
     for dialect in dialects():

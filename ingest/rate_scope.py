@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..vocabulary.experts import has_experts
 from ..vocabulary.hardware import peak_tflops
-from ..vocabulary.heading_words import says_of_all
+from ..vocabulary.heading_words import is_total
 from .results import Result
 from .row import PublishedRow
 
@@ -73,7 +73,7 @@ def settled(
 
 
 def _is_bare(result: Result, headings: Sequence[str]) -> bool:
-    return result.metric == RATE and not any(says_of_all(one) for one in headings)
+    return result.metric == RATE and not any(is_total(one) for one in headings)
 
 
 def _of(result: Result, scope: str | None) -> Result:
@@ -83,7 +83,7 @@ def _of(result: Result, scope: str | None) -> Result:
 
 def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
     """job or device, if exactly one of them makes the row consistent."""
-    values = {one.metric: one.value for one in results}
+    values = {result.metric: result.value for result in results}
     rate, known = values.get(RATE), known_of(read, values)
     if not rate or known is None or known.devices == 1:
         return None

@@ -1,4 +1,4 @@
-"""Which of the facts that reach a table hold for a row: the nearest, and what all agree on."""
+"""Which facts around a table apply to a row: the nearest, and those that all agree on."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from dataclasses import replace
 from .context import same_device
 from .fact import Fact
 
-# Where a document says it once, it says it for all.
+# Fields that a document states once for all.
 _EVERYWHERE = ("device", "devices_per_node", "seq_len")
 
 
 def resolve(
     facts: Sequence[Fact], name: str, size: float | None, subjects: Set[str] = frozenset()
 ) -> Fact | None:
-    """The strongest fact of a field that holds for rows of `size` (1e9 parameters; None: any).
+    """The strongest fact of a field that applies to rows of `size` (1e9 parameters; None: any).
 
-    `subjects`: of the statements that are of some rows alone, those that are of this one.
+    `subjects`: the subjects of statements about some rows only that this row names.
     """
-    holding = [
+    applicable = [
         fact
         for fact in reversed(facts)
         if fact.field == name
         and (fact.only_size is None or size is None or fact.only_size == size)
         and (fact.only_named is None or fact.only_named in subjects)
     ]
-    if holding and _is_disputed(holding):
+    if applicable and _is_contradicted(applicable):
         return None
-    if name == "recompute" and holding and holding[0].scope == "formula":
-        # Words say what a formula only implies.
-        return next((fact for fact in holding if fact.scope != "formula"), holding[0])
-    return holding[0] if holding else None
+    if name == "recompute" and applicable and applicable[0].scope == "formula":
+        # Words go before what a formula implies.
+        return next((fact for fact in applicable if fact.scope != "formula"), applicable[0])
+    return applicable[0] if applicable else None
 
 
-def _is_disputed(holding: Sequence[Fact]) -> bool:
-    """Whether the subjects of which the nearest facts are differ in what is said last of each.
+def _is_contradicted(applicable: Sequence[Fact]) -> bool:
+    """Whether the subjects of the nearest facts have different values, by the last fact of each.
 
-    Of `Llama` and `Llama 3`, what is said of the latter is more precise.
+    Of `Llama` and `Llama 3`, the facts of the latter are more precise.
     """
-    last = {one.only_named: one.value for one in reversed(holding) if one.only_named}
+    last = {fact.only_named: fact.value for fact in reversed(applicable) if fact.only_named}
     precise = {
         value
         for name, value in last.items()
         if not any(name != other and f" {name} " in f" {other} " for other in last)
     }
-    nearest = holding[0].only_named
+    nearest = applicable[0].only_named
     return nearest is not None and (len(precise) > 1 or last[nearest] not in precise)
 
 
@@ -57,11 +57,11 @@ def stated(
     size: float | None,
     subjects: Set[str] = frozenset(),
 ) -> dict[str, Fact]:
-    """The facts that hold for rows of `size`, by field; a fuller name of the same device wins."""
+    """The facts that apply to rows of `size`, by field; a fuller name of the same device wins."""
     reach = [*everywhere, *facts]
     found = {name: fact for name in sorted(names) if (fact := resolve(reach, name, size, subjects))}
     fuller = next((fact for fact in everywhere if fact.field == "device"), None)
-    if "size" in names and "size" not in found:  # which says more, wherever it stands
+    if "size" in names and "size" not in found:  # more specific, wherever it is
         named = resolve(reach, "model_name", size, subjects)
         found |= {"size": replace(named, field="size")} if named else {}
     near = found.get("device")
@@ -81,15 +81,15 @@ def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
 
 
 def unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:
-    """Facts that a document states somewhere and contradicts nowhere."""
+    """Facts that a document states and never contradicts."""
     for name in _EVERYWHERE:
         stated = [fact for fact in mentions if fact.field == name]
-        # What a heading says holds below it alone; it can only contradict.
+        # A heading applies below it alone; it can only contradict.
         if all(fact.scope == "heading" for fact in stated) or any(not f.value for f in stated):
             continue
         longest = max(stated, key=lambda fact: len(fact.value or ""))
         if all(_agree(name, fact.value or "", longest.value or "") for fact in stated):
-            # Said of one model alone it is of its rows, however often.
+            # A fact about one model applies to its rows only, however often it is stated.
             sizes = {fact.only_size for fact in stated}
             only = sizes.pop() if len(sizes) == 1 else None
             named = {fact.only_named for fact in stated}

@@ -38,13 +38,13 @@ class Pattern:
         return Record(dialect, reads, fields, found.group(), before, after, invalid)
 
     def cut_off(self, text: str) -> bool:
-        """Whether text behind a record is the start of a segment that was cut off."""
+        """Whether text after a record is the start of a segment that was cut off."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Behind an anchor, pair after pair as long as they follow one another."""
+    """After an anchor, consecutive pairs."""
 
     anchor: re.Pattern[str]
     groups: dict[str, Field]
@@ -70,13 +70,13 @@ class Pairs:
         return Record(dialect, reads, fields, raw, text[: found.start()], text[end:], invalid)
 
     def cut_off(self, text: str) -> bool:
-        """Whether text behind a record is the start of a pair that was cut off."""
+        """Whether text after a record is the start of a pair that was cut off."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """Behind an anchor, an object; keys of inner objects are joined with a dot."""
+    """After an anchor, an object; keys of inner objects are joined with a dot."""
 
     anchor: re.Pattern[str]
     groups: dict[str, Field]
@@ -144,7 +144,7 @@ class Mapped:
         return fields, invalid
 
     def cut_off(self, text: str) -> bool:
-        """Whether text behind a record is the start of a value that was cut off."""
+        """Whether text after a record is the start of a value that was cut off."""
         return False
 
 

@@ -13,8 +13,8 @@ _LINES = ("line", "status_line", "header_line")
 def redact_rows(rows: Rows, since: int) -> None:
     """Take secrets out of every text of rows, and warn of each line that had one.
 
-    `since` is the count of `Redactions` before the file was read: readers redact what they know the
-    name of. Without any since then, what says so was written into the file by others.
+    `since` is the count of `Redactions` before the file was read: readers redact secrets by
+    their names. If there is none since, the file itself contains the mark of a redaction.
     """
     lines: dict[object, None] = {}
     for name, found in rows.by_table.items():

@@ -26,7 +26,7 @@ _MEMORY = re.compile(
 )
 _OF_ALL = re.compile(r"\W*(?:agg\w*|total|sum|all|combined)\b", re.I)  # `1,180 (agg)`
 _A_DEVICE = re.compile(rf"/(?:{DEVICE})\Z", re.I)
-_SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the cell says it itself
+_SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the scale is in the cell
 _STEPS_A_SECOND = re.compile(r"(?:it|iter|iteration|step)s?/s(?:ec)?\Z", re.I)
 _POWER = {"W": 1.0, "kW": 1e3}
 _ENERGY = {
@@ -53,7 +53,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What the cells of a whole table say of its bare numbers, by column names.
+    """The meaning of bare numbers in a table, by the cells of its columns.
 
     `seconds`: a throughput without a unit is a step time; `percent`: shares are percentages.
     """
@@ -63,7 +63,7 @@ class Habits:
 
 
 def habits_of(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> Habits:
-    """The habits of a table: seconds somewhere, or half of the shares above one, speak for it."""
+    """The habits of a table: by a unit of seconds anywhere, or half of the shares above one."""
     read = [
         (cell, column)
         for cells in rows
@@ -122,9 +122,9 @@ def _result(cell: Cell, column: Column, habits: Habits) -> Iterator[Result]:
 
 
 def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, float] | None:
-    """Metric, unit and the factor from the printed unit; None when the cell says too little.
+    """Metric, unit and the factor from the printed unit; None if they are unknown.
 
-    A factor of -1 stands for one over the number.
+    A factor of -1 means one over the number.
     """
     unit = cell.unit or column.unit or ""
     if _STEPS_A_SECOND.match(unit) and column.type in ("throughput", "rate", "time"):
@@ -176,7 +176,7 @@ def _flops_scale(cell: Cell, column: Column, unit: str) -> float:
 
 def _memory_in_notes(notes: Cell) -> Iterator[Result]:
     found = _MEMORY.match(notes.raw)
-    if not found or failure_of(notes.raw):  # `32GB OOMs` names the node, not what was used
+    if not found or failure_of(notes.raw):  # `32GB OOMs` names the node, not the memory used
         return
     value, half = float(found["number"]), 0.5 * 10.0 ** -len(found["number"].partition(".")[2])
     unit = found["unit"]

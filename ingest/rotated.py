@@ -1,6 +1,6 @@
-"""Logs that were rotated or renamed: which file now begins with what another one contained.
+"""Logs that were rotated or renamed: which file now begins with the content of another.
 
-The runs of a log keep their ids through a rotation, so its load goes on under the new name.
+The runs of a log keep their ids through a rotation, so its load continues under the new name.
 """
 
 from __future__ import annotations

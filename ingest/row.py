@@ -1,4 +1,4 @@
-"""One row of a published table: its cells by column, and the facts around it that hold for it."""
+"""One row of a published table: its cells by column, and the facts of the text that apply to it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .techniques import recompute_named
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
 MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
 TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
-# Text around a table may speak of these; nodes, devices and DP are the table's own matter.
-AROUND = frozenset(field.name for field in stated_by("text"))
-# A number of parameters alone may be one of tokens, so words stand beside it.
+# Fields that text around a table may state; nodes, devices and DP are columns of the table.
+FROM_TEXT = frozenset(field.name for field in stated_by("text"))
+# A bare number of parameters may be a number of tokens, so words have to follow it.
 _LABEL = re.compile(
     r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
     r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
     r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
     r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
-    # what goes on and on is the name of a configuration
+    # a longer text is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
 _LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
@@ -42,14 +42,14 @@ _YES_OR_NO = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What the text around a table states; `numbers` are the whole ones among the facts."""
+class RowContext:
+    """The facts of the text around a table for one row; `numbers`: those that are integers."""
 
     facts: Mapping[str, Fact]
     numbers: Mapping[str, int]
 
     @classmethod
-    def of(cls, facts: Mapping[str, Fact]) -> Around:
+    def of(cls, facts: Mapping[str, Fact]) -> RowContext:
         read = {
             name: integer(fact.value)
             for name, fact in facts.items()
@@ -71,25 +71,25 @@ def numbers_of(by_name: Mapping[str, Cell]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """A row as read; `around` holds only fields that the table has no column for."""
+    """A row as read; `context` has only fields without a column in the table."""
 
     line: int
     cells: Sequence[Cell]
     by_name: Mapping[str, Cell]
-    around: Around
+    context: RowContext
     flags: Sequence[Setting] = ()  # of columns headed with the name of a variable
-    words: str = ""  # the cells under headings that name nothing of ours
+    words: str = ""  # the cells under unknown headings
 
     def integer(self, name: str) -> int | None:
-        """A whole number from its cell, else from the text around; None when damaged or missing."""
+        """A whole number from its cell, else from the text; None if damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            said = sizes_in(self._with_label()).get(name)
-            return self.around.numbers.get(name) if said is None else said
+            size = sizes_in(self._with_label()).get(name)
+            return self.context.numbers.get(name) if size is None else size
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
         if name == "dp_shard" and cell.value in _YES_OR_NO and not self._is_split_whole():
-            return None  # `FSDP` is also headed over yes (1) and no (0), and one shard is none
+            return None  # under `FSDP` 1 and 0 may mean yes and no, and one shard means no sharding
         return int(cell.value)
 
     def _with_label(self) -> str:
@@ -98,37 +98,37 @@ class PublishedRow:
         return f"{label.raw}; {self.words}" if label else self.words
 
     def devices(self) -> int | None:
-        """Devices as stated, else those of a slice whose name is the device: 64 of `v5p-128`."""
+        """Devices as stated, else those of a slice by the name of the device: 64 for `v5p-128`."""
         if not {"devices", "nodes", "ranks"}.isdisjoint(self.by_name):
             return self.integer("devices")
         word = self.word("device") or ""
-        said, part = counted_of(word), slice_of(word)
-        if said:
-            each = devices_in(said[1]) or 0 if is_machine(said[1]) else 1
-            return said[0] * each or None
+        count, part = counted_of(word), slice_of(word)
+        if count:
+            each = devices_in(count[1]) or 0 if is_machine(count[1]) else 1
+            return count[0] * each or None
         if part:
             return part[1] or None
         own = self._counted("devices")
-        # What the text counts is of all rows, and a row that counts its nodes is one of several.
+        # A count in the text is of all rows, and a row that counts nodes differs from the others.
         return own or (None if self._counted("nodes") else self.integer("devices"))
 
     def nodes(self) -> int | None:
         """Nodes as stated, else the machines that the device's cell counts."""
-        said = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
-        if said and is_machine(said[1]):
-            return said[0] or None
+        count = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
+        if count and is_machine(count[1]):
+            return count[0] or None
         own = None if {"nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
         return own or self.integer("nodes")
 
     def device(self) -> str | None:
-        """The device as written, without the count before it; words of the row say more than
-        the text around."""
+        """The device as written, without the count before it; words of the row go before the
+        text."""
         named = {found[0].strip("() ") for found in device_pattern().finditer(self.words)}
         if "device" not in self.by_name and len(named) == 1:
             return named.pop()
         word = (self.word("device") or "").strip("*_` ") or None
-        said = counted_of(word or "")
-        return said[1] if said else word
+        count = counted_of(word or "")
+        return count[1] if count else word
 
     def device_batch(self) -> float | None:
         """Sequences of a step for one device; below 1 where several devices share one."""
@@ -138,11 +138,10 @@ class PublishedRow:
         return cell.value
 
     def word(self, name: str) -> str | None:
-        """A text from its cell, else from the text around."""
+        """A text from its cell, else from the text of the document."""
         cell = self.by_name.get(name)
         if cell is None:
-            value = self._around(name)
-            return value
+            return self._from_text(name)
         return None if cell.kind == "missing" or cell.raw in ("-", "") else cell.raw
 
     def dtype(self) -> str | None:
@@ -150,24 +149,24 @@ class PublishedRow:
         label = self.by_name.get("size")
         recipe = self.by_name.get("recipe")
         own = "" if "dtype" in self.by_name else f"{self.words}; {recipe.raw if recipe else ''}"
-        said = dtype_of(own)
-        if said is None and formats_in(own):
-            return None  # it names several, and the text around does not know which
-        if said is None and label and "dtype" not in self.by_name:
-            said = dtype_of(label.raw)
-        word = said or self.word("dtype")
+        named = dtype_of(own)
+        if named is None and formats_in(own):
+            return None  # several formats; the text does not state which
+        if named is None and label and "dtype" not in self.by_name:
+            named = dtype_of(label.raw)
+        word = named or self.word("dtype")
         return (dtype_of(word) or word) if word else None
 
     def recipe(self) -> str | None:
-        """The recipe of a narrow number format, of its own cell or within others."""
+        """The recipe of a narrow number format, from its cell or within others."""
         cells = (self.by_name.get(name) for name in ("recipe", "dtype"))
-        said = [recipe_of(cell.raw) for cell in cells if cell]
+        named = [recipe_of(cell.raw) for cell in cells if cell]
         own = self.word("recipe") if "recipe" in self.by_name else None
-        own = None if own and is_link(own) else own  # `[Link](https://...)` names none
-        return own or next(filter(None, said), None) or recipe_of(self.words)
+        own = None if own and is_link(own) else own  # `[Link](https://...)` is no recipe
+        return own or next(filter(None, named), None) or recipe_of(self.words)
 
     def active_b(self) -> float | None:
-        """Parameters in 1e9 that a token uses: of their own column, or of a label (`30B-A3B`)."""
+        """Parameters in 1e9 that a token uses: from their column, or from a label (`30B-A3B`)."""
         cell = self.by_name.get("active_b")
         return cell.value if cell else active_size(self.model() or "")
 
@@ -179,29 +178,29 @@ class PublishedRow:
         return model_apart(cell.text)[0] if cell.text else cell.text
 
     def framework(self) -> str | None:
-        """Of its own column, else as the model's label names it, else of the text around."""
+        """From its column, else from the label of the model, else from the text."""
         label = None if "framework" in self.by_name else self.by_name.get("size")
         return (model_apart(label.text or "")[1] if label else None) or self.word("framework")
 
     def params_b(self) -> float | None:
-        """Parameters in 1e9 of the label's cell, else as a formula around the table states them."""
+        """Parameters in 1e9 of the label's cell, else as a formula near the table states them."""
         cell = self.by_name.get("size")
         if cell is not None:
             return cell.value
         if label := self._own_label():
             return parse_size(label)
-        stated = self._around("params_b")
+        stated = self._from_text("params_b")
         return None if stated is None else float(stated)
 
     def _own_label(self) -> str | None:
-        """The one model that begins a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
+        """The model at the beginning of a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
         words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
         read = filter(None, map(_LABEL.match, words.split("; ")))
-        found = {one["label"] or one["name"] for one in read}
+        found = {label["label"] or label["name"] for label in read}
         return found.pop() if len(found) == 1 else None
 
     def params_stated(self) -> int | None:
-        """Parameters as a column beside the model's label counts them."""
+        """Parameters as stated in a column besides the label of the model."""
         cell = self.by_name.get("params")
         if cell is None or cell.value is None or cell.value * 1e9 >= LIMITS["bigint"]:
             return None
@@ -222,7 +221,7 @@ class PublishedRow:
         return None if cell is None or cell.value is None else bool(cell.value)
 
     def date(self) -> str | None:
-        """The date of its own column, else the first in the notes."""
+        """The date of its column, else the first in the notes."""
         return next((day for name in ("date", "notes") for day in self._pieces(name, "date")), None)
 
     def job_ids(self) -> list[str]:
@@ -235,7 +234,7 @@ class PublishedRow:
         return notes.raw if notes and notes.raw and notes.kind != "missing" else None
 
     def procs_per_node(self) -> int | None:
-        """Processes a node, where a setting in a cell states them."""
+        """Processes per node, if a setting in a cell states them."""
         values = [s.value for s in self.settings() if s.name == "procs_per_node" and s.value]
         return int(values[0]) if values and values[0].isdigit() else None
 
@@ -249,7 +248,7 @@ class PublishedRow:
             yield Setting("clock_ghz", clock_ghz(f"{freq.value:g}{freq.unit or 'GHz'}"), "clock")
 
     def env(self, facts: Sequence[Fact]) -> dict[str, tuple[str | None, str, int]]:
-        """Value, kind and line of each environment flag; a cell says more than the text around."""
+        """Value, kind and line of each environment flag; cells go before the text."""
         flags = {
             fact.field[4:]: (fact.value, env_kind(fact.field[4:]), fact.line)
             for fact in facts
@@ -259,7 +258,7 @@ class PublishedRow:
         return flags | {s.name: (s.value, s.kind, self.line) for s in own}
 
     def _is_split_whole(self) -> bool:
-        """Whether tensors and pipelines take all devices, so that data has one shard."""
+        """Whether TP, PP and CP use all devices, so that there is one data-parallel shard."""
         sizes = [self.integer(name) for name in ("tp", "pp", "cp") if name in self.by_name]
         return bool(sizes) and None not in sizes and self.devices() == prod(filter(None, sizes))
 
@@ -268,16 +267,16 @@ class PublishedRow:
         return [piece[1] for piece in (cell.pieces if cell else ()) if piece[0] == kind]
 
     def _counted(self, name: str) -> int | None:
-        """The one count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
-        beside = [self.by_name[one].raw for one in ("size", "devices") if one in self.by_name]
-        words = " | ".join([self.words, *beside])
+        """The count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
+        adjacent = [self.by_name[at].raw for at in ("size", "devices") if at in self.by_name]
+        words = " | ".join([self.words, *adjacent])
         found = {fact.value for fact in counted(words, self.line) if fact.field == name}
         if square := self._square(words):
             return square[0] if name == "nodes" else square[0] * square[1]
         return int(found.pop() or 0) if len(found) == 1 else None
 
     def _square(self, words: str) -> tuple[int, int] | None:
-        """Nodes and the devices of each in brackets, where the row bears them out: `H100 (4x8)`."""
+        """Nodes and devices per node in brackets, if the row confirms them: `H100 (4x8)`."""
         found = _BRACKETED.search(words)
         if found is None:
             return None
@@ -286,9 +285,9 @@ class PublishedRow:
         if None not in sizes:
             split = prod(filter(None, sizes)) * (self.integer("cp") or 1)
             return (nodes, each) if split == nodes * each else None
-        said = re.search(rf"(?<!\d){nodes * each}\s?(?:卡|GPUs?|cards?)", words, re.I)
-        return (nodes, each) if said else None
+        total = re.search(rf"(?<!\d){nodes * each}\s?(?:卡|GPUs?|cards?)", words, re.I)
+        return (nodes, each) if total else None
 
-    def _around(self, name: str) -> str | None:
-        fact = self.around.facts.get(name)
+    def _from_text(self, name: str) -> str | None:
+        fact = self.context.facts.get(name)
         return fact.value if fact else None

@@ -1,4 +1,4 @@
-"""What a row is a run of: training or something else, of all weights or of adapters alone."""
+"""The kind of run of a row: training or not, of all weights or of adapters alone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..vocabulary.cell_words import switched
 from ..vocabulary.headings import Column
 from .grid import Table
 
-# A cell of nothing but these says that its row trained nothing.
+# A cell of nothing but these marks a row without training.
 _SERVED = re.compile(
     r"\W*(?:predict(?:ion|ing)?|infer(?:ence|ring)?|generat(?:e|ion)|serv(?:e|ing)|decod(?:e|ing)|prefill"
     r"|eval(?:uat(?:e|ion))?|推理|预测|评测|评估)\W*",
     re.I,
 )
-# Of `Task` or `Bottleneck` the same words say what was trained, or what took longest.
+# Under `Task` or `Bottleneck` the same words mean what was trained, or what took longest.
 _PHASE = re.compile(r"\W*(?:[a-z]{1,12} )?(?:phase|mode|stage)\W*|.{0,4}(?:阶段|模式)", re.I)
 _KIND = r"(?<![a-z])(?:q?-?lora|dora|peft|adapters?)(?![a-z])"
 _ADAPTERS = re.compile(_KIND, re.I)
@@ -35,7 +35,7 @@ _EITHER = re.compile(r"\bfull\b|\ball weights\b|全参|全量", re.I)
 
 
 def served(cells: Sequence[str], headings: Sequence[str]) -> str | None:
-    """Why a row is one of inference or evaluation, and no run: `Predict` below `Phase`."""
+    """Why a row is inference or evaluation, and no run: `Predict` below `Phase`."""
     for cell, heading in zip(cells, headings, strict=False):
         if _SERVED.fullmatch(cell) and _PHASE.fullmatch(heading):
             return f"a row of {cell!r} is no run of training"
@@ -43,9 +43,9 @@ def served(cells: Sequence[str], headings: Sequence[str]) -> str | None:
 
 
 class Adapters:
-    """Which rows of a table trained adapters alone: by the row, else by the nearest heading.
+    """The rows of a table that trained adapters alone: by the row, else by the nearest heading.
 
-    Where other rows of the table say so, a row that does not trained something else.
+    If other rows of the table name adapters, a row that does not trained something else.
     """
 
     def __init__(self, table: Table, headings: Sequence[str]) -> None:
@@ -54,7 +54,7 @@ class Adapters:
         self._otherwise = not any(rows) and _by_headings(self._columns, headings)
 
     def trained(self, cells: Sequence[str]) -> bool:
-        """Whether the row of these cells is one of them."""
+        """Whether the row of these cells trained adapters alone."""
         own = _by_cells(cells, self._columns)
         return self._otherwise if own is None else own
 
@@ -62,22 +62,22 @@ class Adapters:
 def _by_headings(columns: Sequence[str], headings: Sequence[str]) -> bool:
     unswitched = " ".join(one for one in columns if not _BARE.fullmatch(one))
     for heading in (unswitched, *reversed(headings)):
-        said = _said(heading)
-        if said is not None or _EITHER.search(heading):
-            return bool(said) and not _EITHER.search(heading)
+        named = _adapters_in(heading)
+        if named is not None or _EITHER.search(heading):
+            return bool(named) and not _EITHER.search(heading)
     return False
 
 
 def _by_cells(cells: Sequence[str], headings: Sequence[str]) -> bool | None:
-    """What a row says itself; below `LoRA` a yes or no is enough."""
-    said = [_said(cell) for cell in cells]
+    """Whether the cells of a row name adapters; below `LoRA` a yes or no is enough."""
+    named = [_adapters_in(cell) for cell in cells]
     below = zip(cells, headings, strict=False)
-    said += [switched(cell) for cell, heading in below if _BARE.fullmatch(heading)]
-    return True if True in said else False if False in said else None
+    named += [switched(cell) for cell, heading in below if _BARE.fullmatch(heading)]
+    return True if True in named else False if False in named else None
 
 
-def _said(text: str) -> bool | None:
-    """Whether a text says that adapters are trained, or that none are; cards are no such ones."""
+def _adapters_in(text: str) -> bool | None:
+    """Whether a text names adapters as trained, or as unused; network adapters do not count."""
     rest = _UNUSED.sub(" ", text)
     kinds = {one[0].lower().strip("s") for one in _ADAPTERS.finditer(rest)}
     if _OF_NETWORKS.search(text):
@@ -88,14 +88,14 @@ def _said(text: str) -> bool | None:
 def words_of(
     headings: Sequence[str], cells: Sequence[Cell], columns: Sequence[Column | None]
 ) -> str:
-    """What cells say under headings that name nothing, and behind the numbers of results.
+    """The words of cells under unknown headings, and those after the numbers of results.
 
-    A yes says its heading: `bf16` over `T`.
+    A yes stands for its heading: `bf16` over `T`.
     """
-    said = []
+    words = []
     for at, (cell, column) in enumerate(zip(cells, columns, strict=False)):
         if column is None:
-            said.append(headings[at] if switched(cell.raw) and at < len(headings) else cell.raw)
+            words.append(headings[at] if switched(cell.raw) and at < len(headings) else cell.raw)
         elif column.role == "result":
-            said.append(cell.text or "")
-    return "; ".join(said)
+            words.append(cell.text or "")
+    return "; ".join(words)

@@ -1,4 +1,4 @@
-"""What a document holds: its sections, the tables found in them, and what reaches these."""
+"""The parts of a document: its sections, the tables in them, and the facts that apply to these."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .fact import Fact
 from .grid import Table
 from .markdown import Heading, TextLine
 from .own_tool import tool_defined
-from .paragraphs import agreed, lends_outside
-from .prose import unanimous
+from .paragraphs import agreed, applies_outside
+from .prose import unambiguous
 from .statements import Statement, formula_statement, legend_in, statements_in
 
 _GENERAL = re.compile(
@@ -19,84 +19,85 @@ _GENERAL = re.compile(
     r"|配置|环境|硬件|模型|设置|参数",
     re.I,
 )
-_OTHER = "other"  # the scope of what can only contradict
-# Facts that reach a line: the documents at hand have 46 at most, and each line below carries them.
+_OTHER = "other"  # the scope of facts that can only contradict others
+# Facts that apply to a line: 46 at most in the documents at hand, and each line carries them.
 MOST = 300
 _REMARKS = re.compile(r"^(?:comments?|notes?|remarks?|caveats?)\b", re.I)
 
 
 @dataclass(slots=True)
 class Section:
-    """A heading and what has been stated under it so far."""
+    """A heading and the facts stated under it so far."""
 
     heading: Heading | None
     general: bool = False
-    aside: bool = False  # of plans, examples or models of others: nothing in it holds outside
+    aside: bool = False  # of plans, examples or models of others: its facts do not apply outside
     facts: list[Fact] = field(default_factory=list)
-    prose: list[Fact] = field(default_factory=list)  # what its sentences say in passing
-    said: list[Fact] = field(default_factory=list)  # what its paragraphs say of runs
+    prose: list[Fact] = field(default_factory=list)  # mentioned in its sentences
+    paragraphs: list[Fact] = field(default_factory=list)  # stated of runs in its paragraphs
     others: list[Fact] = field(default_factory=list)  # of single tables: they can only contradict
     listed: list[Fact] = field(default_factory=list)  # settings that it lists
-    # What sections without tables say of the tables to come; of a document what it opens with.
+    # Facts of sections without tables, for the tables to come; of a document, those of its opening.
     opening: list[Fact] = field(default_factory=list)
     tail: list[Fact] = field(default_factory=list)  # settings listed below its last table
-    batches: list[tuple[int, TextLine]] = field(default_factory=list)  # bare ones
+    batches: list[tuple[int, TextLine]] = field(default_factory=list)  # without a qualifier
     is_title: bool = False
-    apart: bool = False  # of one model or run: what it says is of the tables in it alone
-    withdrawn: TextLine | None = None  # the line that takes back what it holds
+    of_one_run: bool = False  # or of one model: its facts apply to its tables alone
+    withdrawn: TextLine | None = None  # the line that withdraws its results
     tables: list[FoundTable] = field(default_factory=list)
-    _lent: tuple[tuple[int, ...], tuple[Fact, ...]] | None = None
+    _stated: tuple[tuple[int, ...], tuple[Fact, ...]] | None = None
 
-    def lends(self) -> tuple[Fact, ...]:
-        """What it states, weakest first; the same tuple until it states more.
+    def stated_facts(self) -> tuple[Fact, ...]:
+        """The facts of the section, weakest first; the same tuple until there are more.
 
-        Of a section that states more than any text of runs nothing is lent.
+        None of a section with more facts than any text about runs has.
         """
-        kept = (self.facts, self.prose, self.said, self.others, self.opening)
-        counts = tuple(map(len, kept))
-        if self._lent is None or self._lent[0] != counts:
-            self._lent = counts, () if sum(counts) > MOST else tuple(self._weakest_first())
-        return self._lent[1]
+        lists = (self.facts, self.prose, self.paragraphs, self.others, self.opening)
+        counts = tuple(map(len, lists))
+        if self._stated is None or self._stated[0] != counts:
+            self._stated = counts, () if sum(counts) > MOST else tuple(self._weakest_first())
+        return self._stated[1]
 
     def _weakest_first(self) -> list[Fact]:
         if self.aside:
             return self.facts
         opening = agreed(self.opening)
-        versions = [(one.value or "").lower() for one in opening if one.field == "framework"]
+        versions = [(fact.value or "").lower() for fact in opening if fact.field == "framework"]
         facts = [
-            one
-            for one in self.facts
-            if one.field != "framework"
-            or not any(name.startswith(f"{one.value} ".lower()) for name in versions)
+            fact
+            for fact in self.facts
+            if fact.field != "framework"
+            or not any(name.startswith(f"{fact.value} ".lower()) for name in versions)
         ]
         if self.heading is None or self.is_title:
             return [*opening, *facts]
         others = [replace(one, scope=_OTHER) for one in self.others]
-        said = [one for one in unanimous([*self.prose, *self.said, *others]) if one.scope != _OTHER]
-        return [*opening, *said, *facts]
+        single = unambiguous([*self.prose, *self.paragraphs, *others])
+        own = [fact for fact in single if fact.scope != _OTHER]
+        return [*opening, *own, *facts]
 
     def close_into(self, above: Section) -> None:
-        """Give the section around it what outlives it: its tables, or what holds for others."""
+        """Pass its tables, and facts that apply outside, to the enclosing section."""
         if self.general and not self.tables:
             above.facts += [replace(fact, scope="section") for fact in self.facts]
-        lends = self.heading is not None and lends_outside(self.heading.text)
-        if lends and not (self.tables or above.tables or self.aside):
-            # What a section without tables says holds for the tables that follow it.
-            facts = (*self.opening, *self.said, *self.listed)
+        applies = self.heading is not None and applies_outside(self.heading.text)
+        if applies and not (self.tables or above.tables or self.aside):
+            # The facts of a section without tables apply to the tables that follow it.
+            facts = (*self.opening, *self.paragraphs, *self.listed)
             above.opening += [replace(fact, scope="document") for fact in facts]
         if len(self.tables) == 1:
-            self.tables[0].facts[:0] = unanimous(self.tail)
+            self.tables[0].facts[:0] = unambiguous(self.tail)
         above.tables += self.tables
 
     def defines(self, line: TextLine, title: str | None) -> list[Fact]:
-        """The framework that the opening of a document says it is of; a title has its name."""
+        """The framework that the opening of a document is about; the title has its name."""
         if line.code or not (self.heading is None or self.is_title):
             return []
         name = tool_defined(line.text, title if self.heading else None)
         return [Fact("framework", name, line.text.strip(), line.line, "document")] if name else []
 
     def computed_by(self, formula: Sequence[Fact]) -> bool:
-        """Give the last table the formula that stands behind it; whether there is such a table."""
+        """Adds the formula below a table to the last one; whether there is a table."""
         found = self.tables[-1] if self.tables else None
         while found:
             found.facts += formula
@@ -112,29 +113,29 @@ class FoundTable:
     number: int | None
     path: tuple[Heading, ...]
     facts: list[Fact]
-    near: list[Fact] = field(default_factory=list)  # those of the text right above it
-    withdrawn: TextLine | None = None  # the line by which its author takes it back
+    near: list[Fact] = field(default_factory=list)  # those in the text right above it
+    withdrawn: TextLine | None = None  # the line in which its author withdraws it
     continues: FoundTable | None = None
-    captioned: bool = False  # its caption stands above it
+    captioned: bool = False  # its caption is above it
 
     # Batches stated above it that may be of a step or a micro-batch.
     batches: list[tuple[int, TextLine]] = field(default_factory=list)
 
     def settle_batches(self, accumulations: Set[int]) -> None:
-        """Take a batch for a micro-batch where a step has more of these than the batch samples."""
+        """Read a batch as a micro-batch if a step has more micro-batches than it has samples."""
         least = min(accumulations, default=0)
         values = {batch for batch, _ in self.batches}
         if len(values) == 1 and (batch := values.pop()) < least:
             line = self.batches[-1][1]
             self.facts.insert(0, Fact("mbs", str(batch), line.text.strip(), line.line, "line"))
 
-    def lend(self, facts: Sequence[Fact]) -> None:
-        """Take what is said of all tables, weaker than what reaches it already."""
+    def add(self, facts: Sequence[Fact]) -> None:
+        """Add facts about all tables, weaker than those that the table has."""
         if len(self.facts) <= MOST:
             self.facts[:0] = facts
 
-    def told_below(self, facts: list[Fact]) -> None:
-        """Take what stands below: less than what stands right above, more than all the rest."""
+    def add_below(self, facts: list[Fact]) -> None:
+        """Add facts from below the table: weaker than those right above, stronger than others."""
         above = {fact.field for fact in self.near}
         place = len(self.facts) - len(self.near)
         self.facts[place:place] = [fact for fact in facts if fact.field not in above]
@@ -150,7 +151,7 @@ class Quote:
 
 @dataclass(slots=True)
 class Document:
-    """All that a document holds; `everywhere` reaches every table that states nothing itself."""
+    """The contents of a document; `everywhere` applies to every table that states nothing else."""
 
     title: str | None = None
     tables: list[FoundTable] = field(default_factory=list)
@@ -158,11 +159,11 @@ class Document:
     statements: list[Statement] = field(default_factory=list)
     legends: list[Statement] = field(default_factory=list)
     everywhere: list[Fact] = field(default_factory=list)
-    accumulations: set[int] = field(default_factory=set)  # above one, that it speaks of
+    accumulations: set[int] = field(default_factory=set)  # above one, in its text
     lines: int = 0
 
     def end(self, lines: int) -> None:
-        """Settle what only the whole text tells; it has so many lines."""
+        """Settle what depends on the whole text, of so many lines."""
         for found in self.tables:
             found.settle_batches(self.accumulations)
         self.lines = lines
@@ -170,7 +171,7 @@ class Document:
     def state(
         self, line: TextLine, facts: list[Fact], formula: list[Fact], heading: Heading | None
     ) -> None:
-        """Keep what a line below a heading says beside the tables."""
+        """Keep the statements of a line below a heading."""
         self.statements += statements_in(line.text, line.line, facts)
         stated = formula_statement(line.text, line.line, formula)
         legend = None if line.code else legend_in(line.text, line.line)
@@ -182,12 +183,12 @@ class Document:
 
 
 def is_general(heading: Heading) -> bool:
-    """Whether a heading below the title is one of what holds for the sections that follow."""
+    """Whether a heading below the title opens a section that applies to those that follow."""
     return bool(_GENERAL.search(heading.text)) and heading.level > 1
 
 
 def struck(sections: Sequence[Section]) -> TextLine | None:
-    """The nearest heading of a path that takes back all that is below it."""
+    """The nearest heading of a path that withdraws all below it."""
     for section in reversed(sections):
         line = section.withdrawn
         if line and section.heading and line.line == section.heading.line:

@@ -1,4 +1,4 @@
-"""Records of `key: value |` segments behind an anchor.
+"""Records of `key: value |` segments after an anchor.
 
 One declaration serves two ways of reading: line by line (here), and whole files in bulk: split on
 `|`, look the keys up once with `layout`, cast the slices by their `Field`.
@@ -22,7 +22,7 @@ LOSS_NOTATION = re.compile(r"[-+]?\d\.\d+[eE][-+]?\d+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Undeclared keys behind the last of `after` are losses: in E-notation, or ending in `_loss`.
+    """Undeclared keys after the last of `after` are losses: in E-notation, or ending in `_loss`.
 
     `main` is the main loss.
     """
@@ -203,7 +203,7 @@ class Segments:
         return next(({"loss": losses[key]} for key in main if key in losses), {})
 
     def cut_off(self, text: str) -> bool:
-        """Whether text behind a record is the start of a segment that was cut off."""
+        """Whether text after a record is the start of a segment that was cut off."""
         key = text.partition(self.assign)[0].strip()
         known = [*self.keys, *(self.losses.main if self.losses else ())]
         return bool(key) and any(name.startswith(key) for name in known)

@@ -15,8 +15,8 @@ from .published import RowReader
 from .sections import FoundTable
 
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
-_TITLES = 5  # rows among which the headings stand
-# What bench itself lists or exports would count every run twice.
+_TITLES = 5  # first rows that are searched for the headings
+# An export of bench itself would count every run twice.
 _OWN_COLUMNS = (
     frozenset(("run_id",)),
     frozenset(("table_id",)),
@@ -26,7 +26,7 @@ _OWN_COLUMNS = (
 
 
 def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage]:
-    """The one table of a file; `form` is csv or tsv."""
+    """The table of a file; `form` is csv or tsv."""
     table = _table(redact_lines(text), form)
     lines = text.count("\n") + (not text.endswith("\n"))
     if table is None:
@@ -60,7 +60,7 @@ def _rows_by(text: str, delimiter: str) -> list[TableRow]:
 
 
 def _header(rows: Sequence[TableRow]) -> int | None:
-    """Where the headings stand: in the first line, or below a title of fewer cells."""
+    """The row of the headings: the first, or one below a title of fewer cells."""
     for at, row in enumerate(rows[:_TITLES]):
         if is_benchmark(row.cells):
             return at if all(len(one.cells) < len(row.cells) for one in rows[:at]) else None

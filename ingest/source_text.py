@@ -14,10 +14,10 @@ LARGEST = 1 << 30  # bytes of a source whose lines are shown
 
 
 def source_text(warehouse: Warehouse, root: Path, uri: str) -> tuple[list[str], str]:
-    """The lines of a source below `root`; none, and why, of one that is gone or has changed.
+    """The lines of a source below `root`; none, with the reason, if it is missing or has changed.
 
-    Who made the warehouse may name any file as a source. So no byte is shown but those whose digest
-    it holds: of a file that they have not read they know that of its first 0 bytes.
+    The author of a warehouse may name any file as a source, so only bytes whose digest is stored
+    are shown: of a file that was not read, only the digest of 0 bytes can be known.
     """
     query = "SELECT sha256, to_byte FROM current_uris WHERE uri = ?"
     known = warehouse.rows(query, [uri])

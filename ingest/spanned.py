@@ -1,7 +1,7 @@
 """Groups of columns under one heading: `Without-CP` and `With-CP`, each over `TFLOPS / GPU`.
 
-Where several groups measure the same and differ in words that we do not know, each group of a row
-is a run of its own, set apart by the heading of its group.
+If several groups measure the same and differ in unknown words, each group of a row is a separate
+run, with the heading of its group as a setting.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 
 
 def one_run_a_row(table: Table, quantity: str) -> Table:
-    """The table with one run a row; `quantity` heads what its own headings leave unsaid."""
+    """The table with one run per row; `quantity`: the heading for results without one."""
     apart = with_settings_apart(with_pairs_apart(table))
     found = unfolded(apart, quantity)
     return with_groups_apart(found) if found is apart else found
 
 
 def with_groups_apart(table: Table) -> Table:
-    """The table with one group a row; the same one where its headings say all by themselves."""
+    """The table with one group per row; unchanged if its headings are known without the groups."""
     groups = _groups(table)
     results = Counter(leaf for leaves in groups.values() for leaf in leaves if _is_result(leaf))
     if len(groups) < _FEWEST or max(results.values(), default=0) < _FEWEST:
@@ -53,9 +53,9 @@ def with_groups_apart(table: Table) -> Table:
 
 
 def _groups(table: Table) -> dict[str, dict[str, int]]:
-    """The place of each heading in its group, of groups that measure.
+    """The column of each heading, by group, for groups with results.
 
-    None where one of their headings means something as a whole; other groups hold for all.
+    None if a full heading of theirs is a known column; groups without results are shared.
     """
     found: dict[str, dict[str, int]] = {}
     if len(table.groups) != len(table.header.cells):
@@ -73,7 +73,7 @@ def _groups(table: Table) -> dict[str, dict[str, int]]:
 
 
 def _shared_heading(table: Table, at: int) -> str:
-    """The heading of a column of all groups: `TP` of `Parallelism TP`, which alone is known."""
+    """The heading of a shared column: `TP` of `Parallelism TP`, if only that is known."""
     whole = table.header.cells[at]
     leaf = whole.removeprefix(table.groups[at]).strip()
     return leaf if column_of(leaf) and not column_of(whole) else whole
@@ -87,7 +87,7 @@ def _is_result(heading: str) -> bool:
 def _runs(
     row: TableRow, shared: list[int], groups: Mapping[str, Mapping[str, int]], leaves: list[str]
 ) -> Iterator[tuple[str, ...]]:
-    """The cells of each group of a row; of a group that measured nothing there are none."""
+    """The cells of each group of a row; a group without results is skipped."""
     cells = dict(enumerate(row.cells))
     if row.is_filler:
         yield ("",) * (len(shared) + 1 + len(leaves))

@@ -1,7 +1,7 @@
 """Rows from a worker of a cluster: Arrow streams in a staged file, few rows with the result.
 
-A staged file is called by the SHA-256 of its bytes, so what is read twice lies there once, and what
-was torn is not taken. Each command has its own folder, which it removes at its end.
+A staged file is called by the SHA-256 of its bytes, so that equal rows are staged once, and a
+truncated file is not read. Each command has a separate folder, which it removes at its end.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def pack(groups: Iterable[Iterable[tuple[str, Source]]], folder: Path | None) ->
 
 @contextmanager
 def unpacked(packed: Packed, folder: Path | None) -> Iterator[Iterator[Iterator[_Stream]]]:
-    """The groups in their order, each to be read to its end; a staged file is gone behind it.
+    """The groups in their order, each to be read to its end; a staged file is removed afterwards.
 
     Raises OSError when it is not there, or is not what was written.
     """

@@ -1,6 +1,6 @@
 """The rows of one revision of a document, as they are compared with those of the next.
 
-A row is what configures it and what was measured, as text: never where it stands.
+The content of a row is its settings and measurements, as text: never its place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ASIDE = frozenset((
 class StatedRow:
     """A row; `run_id` and `line` are its place, the rest its content.
 
-    `settings` configure it, `printed` is what was measured, as written, by column or metric.
+    `settings`: its configuration; `printed`: its measurements as written, by column or metric.
     """
 
     run_id: str

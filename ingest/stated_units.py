@@ -1,4 +1,4 @@
-"""What a line below a table states of a column: `Speed is in tokens/s/GPU`, `BS is per device`."""
+"""Units and scopes stated below a table: `Speed is in tokens/s/GPU`, `BS is per device`."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _SCOPES = (
 
 
 def as_stated(table: Table, text: str) -> Table:
-    """The table with what a line below it says of its columns."""
+    """The table with the units and scopes that a line below it states."""
     return with_stated_batch(with_stated_unit(table, text), text)
 
 
 def with_stated_batch(table: Table, text: str) -> Table:
     """The table with the heading of a bare batch as the text explains it.
 
-    `BS is the batch size per device`, `Batch size: of all GPUs`; of two meanings neither is taken.
+    `BS is the batch size per device`, `Batch size: of all GPUs`; two meanings cancel each other.
     """
     found = _BATCH_IS.search(text)
-    said = [name for pattern, name in _SCOPES if found and pattern.search(found["what"])]
-    if len(said) != 1:
+    names = [name for pattern, name in _SCOPES if found and pattern.search(found["what"])]
+    if len(names) != 1:
         return table
-    name = said[0]
+    name = names[0]
     headings = tuple(name if _BATCH.fullmatch(one) else one for one in table.header.cells)
     if headings.count(name) != 1:
         return table
@@ -54,9 +54,9 @@ def with_stated_batch(table: Table, text: str) -> Table:
 
 
 def with_stated_unit(table: Table, text: str) -> Table:
-    """The table with the unit in the heading that the text names; the same one where it has none.
+    """The table with the unit that the text states in the heading; unchanged if it states none.
 
-    Only headings of a rate that name no quantity take one: `Speed`, `Throughput`.
+    Only headings of a rate without a quantity get one: `Speed`, `Throughput`.
     """
     found = _STATES.search(text)
     named = column_of(found["what"]) if found else None
@@ -67,7 +67,7 @@ def with_stated_unit(table: Table, text: str) -> Table:
         for heading in table.header.cells
     ]
     if any(column_of(one) is None and column_of(old) for one, old in _pairs(headings, table)):
-        return table  # a unit of nothing that we know
+        return table  # an unknown unit
     return replace(table, header=TableRow(table.header.line, tuple(headings)))
 
 

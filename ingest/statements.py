@@ -33,7 +33,7 @@ _BULLET = re.compile(r"^\s*\*\s+(?![:=])")  # of a list, unless what follows exp
 _NOTATION = re.compile(
     r"^\s*+[-*]?\s*+(?P<name>[A-Za-z#][\w ./()%-]{0,80}?)\s+={1,2}\s+(?P<text>[^=].*)$"
 )
-# A change after which numbers do not compare: from here on they are others, or the text says so.
+# A change after which numbers do not compare: `from here on`, or by an explicit statement.
 _FROM_HERE = re.compile(r"\bfrom (?:here|now|this point) on\b", re.I)
 _APART = re.compile(r"\b(?:today|yesterday|earlier|previous|older|above|below|before)\b", re.I)
 _ELSEWHERE = re.compile(r"\b(?:work|works|papers?|publications?|literature|versions? of)\b", re.I)
@@ -111,7 +111,7 @@ def formula_statement(text: str, line: int, facts: list[Fact]) -> Statement | No
 
 
 def legend_in(text: str, line: int) -> Statement | None:
-    """A footnote: mark and meaning; whether a table uses the mark is for the caller to know."""
+    """A footnote: mark and meaning; the caller checks whether a table uses the mark."""
     found = _LEGEND.match(text)
     bullet = _BULLET.match(text)
     if not found or found["text"].strip().startswith("=") or (bullet and found["mark"] == "*"):

@@ -106,7 +106,7 @@ class FieldsOf:
 def timer_rows(
     timers: Timers, picked: slice, first_line: int, iterations: list[int], run_id: str
 ) -> pa.Table:
-    """Rows of `timers`: for each of the lines picked, its number and the step it stands behind."""
+    """Rows of `timers`: for each of the lines picked, its number and the step before it."""
     places, times = (
         timers.places[picked],
         timers.values.slice(picked.start, picked.stop - picked.start),

@@ -14,7 +14,7 @@ _SEEN = 100  # lines that decide whether a block is of these, however long it is
 
 
 def tabbed_table(lines: Sequence[str], at: int) -> Table | None:
-    """The table whose headings stand on a line; None where they are not those of a benchmark."""
+    """The table whose headings are on a line; None if they are not those of a benchmark."""
     headings = _cells(lines[at])
     if len(headings) < _FEWEST or not is_benchmark(headings):
         return _rectangle(lines, at, headings)

@@ -1,4 +1,4 @@
-"""What the name of a row says was switched on: `+ Activation Checkpointing`, `FSDP + no AC`."""
+"""Techniques in the name of a row: `+ Activation Checkpointing`, `FSDP + no AC`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ _NAMED = re.compile(
     rf"(?P<no>(?:no|without|w/o|w\\o|disabl(?:e|ed|ing)|remov(?:e|ed|ing)|无|不使用|关闭)\s*)?"
     rf"(?:(?:with|w/|use|using|enabl(?:e|ing)|开启|使用)\s*)?"
     rf"(?P<kind>full|selective|全|选择性)?[ -]?(?:{_RECOMPUTE})"
-    r"(?:\s*(?:[:=]\s*|\(\s*|is\s+)?(?P<said>on|enabled|true|yes|full|off|disabled|false|none|no"
+    r"(?:\s*(?:[:=]\s*|\(\s*|is\s+)?(?P<state>on|enabled|true|yes|full|off|disabled|false|none|no"
     r"|selective)\s*\)?)?",
     re.I,
 )
 # Two letters are the word only within a list of techniques, or as `full AC`.
 _SHORT = re.compile(
-    r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full\s+|selective\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<said>on|full|off|none|selective))?"
+    r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full\s+|selective\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
 )
 _OFF = frozenset(("off", "disabled", "false", "none", "no"))
 
 
 def recompute_named(words: str) -> str | None:
-    """none, selective or full where the words of a row name it in one way; None where they do not.
+    """none, selective or full if the words of a row name one of them; else None.
 
-    A part counts that is nothing but its name: `checkpointing every 2nd layer` says something else.
+    A part has to be the name alone: `checkpointing every 2nd layer` is another technique.
     """
     listed = "+" in words
-    words = " ".join(_LINK.sub(r"\1", words).split())  # one space a gap: a row has no bound
-    said = {kind for part in _APART.split(words) if (kind := _kind_of(part.strip(" *_`"), listed))}
-    return said.pop() if len(said) == 1 else None
+    words = " ".join(
+        _LINK.sub(r"\1", words).split()
+    )  # one space each: the length of a row has no limit
+    parts = _APART.split(words)
+    kinds = {kind for part in parts if (kind := _kind_of(part.strip(" *_`"), listed))}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _kind_of(part: str, listed: bool) -> str | None:
@@ -42,9 +45,9 @@ def _kind_of(part: str, listed: bool) -> str | None:
     found = _NAMED.fullmatch(part) or (short if short and (listed or short["kind"]) else None)
     if found is None:
         return None
-    said = (found["said"] or found["kind"] or "").strip().lower()
+    state = (found["state"] or found["kind"] or "").strip().lower()
     if found["no"]:
-        return None if said else "none"
-    if said in _OFF:
+        return None if state else "none"
+    if state in _OFF:
         return "none"
-    return "selective" if said in ("selective", "选择性") or "SAC" in part else "full"
+    return "selective" if state in ("selective", "选择性") or "SAC" in part else "full"

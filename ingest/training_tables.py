@@ -1,4 +1,4 @@
-"""Whether a table tells of training runs: by its headings, and by the words around it."""
+"""Whether a table is about training runs: by its headings, and by the words around it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _RATES = frozenset(
         " steps_per_s tflops hw_tflops mfu hfu throughput throughput_per_device",
     )
 )
-# What a step takes is of training, unless it is told in parts: `op | ms/step` down to a total.
+# The time of a step is of training, unless split into parts: `op | ms/step` down to a total.
 _OF_STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?)\b", re.I)
 _PARTS = re.compile(
     r"\W*(?:ops?|operat(?:ion|or)s?|phases?|stages?|components?|kernels?|parts?|functions?|modules?|layers?"
@@ -69,7 +69,7 @@ _IN_PARTS = re.compile(
 _SIZED = ("topology", "batch")
 _SEVERAL = 2  # sizes in a cell
 _CODE = 200  # characters of a cell that names sizes
-# No kernel has these: a table of them is one of runs that use kernels.
+# No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
 
 
@@ -82,9 +82,9 @@ _MOMENT = re.compile(
 
 
 def subject_of(texts: Iterable[str]) -> str | None:
-    """What most lines of a document that speak of either are about: training or inference."""
-    said = Counter(subject for text in texts if (subject := _nearest([text])))
-    return said.most_common(1)[0][0] if said else None
+    """The subject of most lines of a document that name one: training or inference."""
+    subjects = Counter(subject for text in texts if (subject := _nearest([text])))
+    return subjects.most_common(1)[0][0] if subjects else None
 
 
 def is_training(
@@ -96,16 +96,16 @@ def is_training(
 ) -> bool:
     """Whether a table is one of training runs; `path` are the headings above, outermost first.
 
-    The nearest words decide between training and inference, and what the document is about where
-    none are near (`subject`). Loss curves, timings of kernels and saves of checkpoints are none.
+    The nearest words decide between training and inference, else the subject of the document
+    (`subject`). Loss curves, timings of kernels and saves of checkpoints are excluded.
     """
     columns = [column for column in columns_of(headings) if column]
     results = {column.name for column in columns if column.role == "result"}
     in_cells = _has_column_of_sizes(rows)
     sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
-    said = _nearest([" ".join(headings), *near])
-    about = said or subject
+    named = _nearest([" ".join(headings), *near])
+    about = named or subject
     if any(_SERVED.search(heading) for heading in headings) or about == "inference":
         return False
     moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
@@ -122,14 +122,14 @@ def is_training(
         return False
     if not results and losses:
         return False
-    if results == {"mem"} and said == "training" and not any(map(_ESTIMATED.search, near[:2])):
+    if results == {"mem"} and named == "training" and not any(map(_ESTIMATED.search, near[:2])):
         return any(column.name == "size" for column in columns)
-    if said is None and "step_time" in results and _is_of_steps(headings, near):
-        said = subject
+    if named is None and "step_time" in results and _is_of_steps(headings, near):
+        named = subject
     return (
         is_benchmark(headings)
         or (in_cells and bool(results & _RATES))
-        or _is_measured(columns, results, len(headings), said, about)
+        or _is_measured(columns, results, len(headings), named, about)
     )
 
 
@@ -145,30 +145,32 @@ def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:
-    """Whether a table tells what whole steps took, and not their parts."""
+    """Whether a table is about whole steps, not about their parts."""
     of_parts = any(map(_PARTS.fullmatch, headings)) or any(map(_IN_PARTS.search, near))
     return any(map(_OF_STEPS.search, headings)) and not of_parts
 
 
 def _nearest(texts: Iterable[str]) -> str | None:
-    """What the nearest text that speaks of either is about: training or inference."""
+    """The subject of the nearest text that names one: training or inference."""
     for text in texts:
-        said = bool(_TRAINING.search(text)), bool(_INFERENCE.search(text))
-        if said != (False, False):
-            return "inference" if said == (False, True) else "training"
+        training, inference = bool(_TRAINING.search(text)), bool(_INFERENCE.search(text))
+        if training or inference:
+            return "training" if training else "inference"
     return None
 
 
 def _is_measured(
-    columns: Sequence[Column], results: set[str], width: int, said: str | None, about: str | None
+    columns: Sequence[Column], results: set[str], width: int, named: str | None, about: str | None
 ) -> bool:
-    """A rate beside another column that we know, where the document speaks of training.
+    """Whether there is a rate next to a known column, in a document about training.
 
-    Beside names that nobody knows, where the words near it do. A share of the peak is one of
-    training, unless these say otherwise.
+    Next to unknown columns only, the nearest words have to name training. A share of the peak next
+    to a column of the model is of training.
     """
     rates = results & _RATES
-    beside = [column for column in columns if column.role != "remark" and column.name not in rates]
-    shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in beside)
-    known = bool(beside or len(rates) > 1) and about == "training"
-    return bool(rates) and (shares or known or (width > 1 and said == "training"))
+    adjacent = [
+        column for column in columns if column.role != "remark" and column.name not in rates
+    ]
+    shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
+    known = bool(adjacent or len(rates) > 1) and about == "training"
+    return bool(rates) and (shares or known or (width > 1 and named == "training"))

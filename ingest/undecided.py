@@ -1,4 +1,4 @@
-"""Columns whose headings leave open what they are of: decided by what the rows print, or not taken.
+"""Columns with ambiguous headings: resolved by the numbers of the rows, or not read.
 
 `Batch size` may be of a step or of a micro-batch, `Latency` of a step or of a request, `Batch time`
 of a step or of one of its micro-batches, `Block size` of a sequence or of a kernel.
@@ -44,13 +44,13 @@ _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats
 _CLOSE = 0.03  # of a whole number of batches
 _WHOLE = 0.05  # of a sequence
 _LARGEST = (
-    60  # sequences a step, up to which a product of printed numbers shows whether it is whole
+    60  # sequences per step, up to which a product of rounded numbers shows whether it is whole
 )
-_FEWEST = 3  # rows that show it
+_FEWEST = 3  # rows needed as evidence
 
 
 def accumulations_in(text: str) -> set[int]:
-    """The numbers of micro-batches a step, above one, that a line speaks of."""
+    """The numbers of micro-batches per step, above one, in a line."""
     return {
         count
         for found in _ACCUMULATES.finditer(text)
@@ -60,7 +60,7 @@ def accumulations_in(text: str) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A warning about a column: its code and what it says."""
+    """A warning about a column: its code and message."""
 
     code: str
     message: str
@@ -72,10 +72,10 @@ def decided(
     accumulations: Set[int],
     batches: dict[str, Column | None] | None = None,
 ) -> tuple[list[Column | None], list[Doubt]]:
-    """The columns with those that were open settled, and why others are not taken.
+    """The columns, with ambiguous ones resolved, and why others are not read.
 
-    `accumulations`: the numbers of micro-batches a step, above one, that the document speaks of.
-    `batches`: what bare batches are by an earlier table of the document; they mean the same below.
+    `accumulations`: the numbers of micro-batches per step, above one, in the document.
+    `batches`: bare batches as resolved in an earlier table; they mean the same below.
     """
     found, doubts = list(columns), []
     rows = _Rows(table, columns, accumulations, {} if batches is None else batches)
@@ -90,7 +90,7 @@ def decided(
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """What a column is after all; none with the reason."""
+    """The column that a heading means; None with the reason."""
 
     column: Column | None
     doubt: Doubt | None = None
@@ -134,20 +134,20 @@ class _Rows:
         ]
 
     def devices(self) -> list[float | None]:
-        """Devices as counted in a column of theirs, or before their name: `1 x A100`."""
+        """Devices as counted in their column, or before their name: `1 x A100`."""
         counted = self.of("devices")
         at = next((n for n, one in enumerate(self.columns) if one and one.name == "device"), None)
         cells = [row.cells[at] if at is not None and at < len(row.cells) else ""
                  for row in self.table.rows]  # fmt: skip
-        said = [counted_of(cell) for cell in cells]
+        named = [counted_of(cell) for cell in cells]
         return [
             count or (float(one[0]) if one and one[0] else None)
-            for count, one in zip(counted, said, strict=True)
+            for count, one in zip(counted, named, strict=True)
         ]
 
 
 def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """A bare batch beside no other: rate x step time says whether it is all that a step takes."""
+    """A bare batch without another: rate x step time shows whether it is the global batch."""
     column = rows.columns[at]
     if not (column and column.name == "gbs" and _BARE_BATCH.fullmatch(heading)):
         return None
@@ -174,7 +174,9 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
         alone = all(count in (1, round(ratio)) for ratio, count in times)
         return _Settled(known_columns()["mbs"]) if alone else _open_batch(heading)
     least = min(rows.accumulations, default=0)
-    if least and any(batch and batch < least for batch in batches):  # less than its micro-batches
+    if least and any(
+        batch and batch < least for batch in batches
+    ):  # fewer sequences than micro-batches
         shared = any(count and count > 1 for count in devices)
         return _open_batch(heading) if shared else _Settled(known_columns()["mbs"])
     return _open_batch(heading) if least else None
@@ -183,7 +185,7 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
 def _less_than_one_each(
     rows: _Rows, batches: Sequence[float | None], devices: Sequence[float | None]
 ) -> bool:
-    """Whether no row's batch has a sequence for each of its replicas, as far as columns tell."""
+    """Whether in every row the batch is smaller than the number of replicas, as far as stated."""
     shared = [
         (tp or 1) * (pp or 1) * (cp or 1)
         for tp, pp, cp in zip(rows.of("tp"), rows.of("pp"), rows.of("cp"), strict=True)
@@ -197,12 +199,12 @@ def _less_than_one_each(
 
 
 def _is_data_parallel(rows: _Rows) -> bool:
-    """Whether each row says that its devices are replicas."""
+    """Whether each row names a data-parallel method."""
     return all(any(map(_REPLICAS.search, row.cells)) for row in rows.table.rows)
 
 
 def _open_batch(heading: str) -> _Settled:
-    message = f"{heading!r} may be the batch of a step or a micro-batch: not taken"
+    message = f"{heading!r} may be the batch of a step or a micro-batch: not read"
     return _Settled(None, Doubt("batch_not_stated", message))
 
 
@@ -211,17 +213,17 @@ def _is_whole(ratio: float) -> bool:
 
 
 def _batch_time(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """A batch is a step where none has several."""
+    """A batch is a step unless gradients are accumulated."""
     column = rows.columns[at]
     of_batch = column and column.name == "step_time" and _BATCH_TIME.search(heading)
     if not of_batch or not (rows.accumulations or any(n and n > 1 for n in rows.of("grad_accum"))):
         return None
-    message = f"{heading!r} may be the time of a step or of a micro-batch: not taken"
+    message = f"{heading!r} may be the time of a step or of a micro-batch: not read"
     return _Settled(None, Doubt("time_not_stated", message))
 
 
 def _block(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """A block as long as a sequence is one (nanoGPT)."""
+    """A block size is a sequence length if it is long enough for one (nanoGPT)."""
     column = rows.columns[at]
     if not (column and column.name == "seq_len" and _BLOCK.fullmatch(heading)):
         return None
@@ -231,7 +233,7 @@ def _block(rows: _Rows, at: int, heading: str) -> _Settled | None:
 
 
 def _step(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """`step` over nothing but times is the time of one."""
+    """`step` over nothing but times is the step time."""
     if rows.columns[at] or "step_time" in rows.named or not _STEP.fullmatch(heading):
         return None
     cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells) and row.cells[at]]
@@ -240,7 +242,7 @@ def _step(rows: _Rows, at: int, heading: str) -> _Settled | None:
 
 
 def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """A latency is a step time where the rate of samples makes it whole batches."""
+    """A latency is a step time if the rate of samples gives whole batches."""
     found = _LATENCY.fullmatch(heading)
     if not found or rows.columns[at] or rows.accumulations:
         return None
@@ -264,8 +266,8 @@ def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
     if rows.columns[at] or "recompute" in rows.named or not _CKPT.fullmatch(heading):
         return None
     cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
-    told = bool(cells) and all(switched(cell) is not None for cell in cells)
-    return _Settled(known_columns()["recompute"]) if told else None
+    switches = bool(cells) and all(switched(cell) is not None for cell in cells)
+    return _Settled(known_columns()["recompute"]) if switches else None
 
 
 def column_unit(heading: str) -> str | None:
@@ -283,5 +285,5 @@ def _are_batches(batches: Sequence[tuple[float, float | None]]) -> bool:
 
 
 def _plain(heading: str) -> str:
-    """A heading without its marks, and words in brackets that change nothing."""
+    """A heading without marks, and without words in brackets that change nothing."""
     return " ".join(_MARKS.sub(" ", heading).split())

@@ -1,8 +1,8 @@
-"""Wide tables brought to one run a row: headings that hold settings beside what was measured.
+"""Wide tables unfolded to one run per row: their headings name settings and what was measured.
 
-Under `16B MFU | 32B MFU`, `MFU (BF16) | MFU (FP8)` or `DP=1 | DP=2` a row holds several runs. Each
-becomes a row of its own, on the same line, with each setting in a column headed with its name.
-Where the headings are settings alone, the text around says what was measured, or nothing does.
+Under `16B MFU | 32B MFU`, `MFU (BF16) | MFU (FP8)` or `DP=1 | DP=2` a row has several runs. Each
+becomes a separate row, on the same line, with each setting in a column headed with its name.
+If the headings are settings alone, the text above may name the quantity.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..vocabulary.hardware import device_pattern
-from ..vocabulary.heading_words import says_of_device
+from ..vocabulary.heading_words import is_per_device
 from ..vocabulary.headings import column_of, columns_of
 from ..vocabulary.parallelism import settings_in
 from .frameworks import frameworks_in
 from .grid import Table, TableRow
 
 _SIZE = re.compile(r"(?<![\w.])\d{1,4}(?:\.\d{1,3})?[BM](?![\w.])", re.I)
-# `Meta-Llama-3-8B`: the size with the name that it is of
+# `Meta-Llama-3-8B`: a size with the name of its model
 _LABEL = re.compile(
     r"(?<![\w.-])(?P<name>(?:[A-Za-z][\w.]*-)(?:[\w.]{1,20}-){0,4})\d{1,4}(?:\.\d{1,3})?[BM]"
     r"(?:-(?:Instruct|Chat|Base|hf|it))?(?![\w.-])",
     re.I,
 )
-_LENGTH = re.compile(r"\(\s*(?P<value>\d{3,7})\s*\)")  # behind a model's name
+_LENGTH = re.compile(r"\(\s*(?P<value>\d{3,7})\s*\)")  # after the name of a model
 _DTYPE = re.compile(
     r"(?<![\w.])(?:(?:MX|NV)?FP(?:4|8|16|32|64)|BF16|TF32|mixed precision|float(?:8|16|32)"
     r"|bfloat16)(?![\w.])",
@@ -47,15 +47,15 @@ _UNIT = re.compile(r"^\s*(?:GPU|NPU|TPU|HPU|accelerator|card|device|chip)s?\b", 
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 _FEWEST = 2  # runs of one row
-_SHORTEST = 512  # tokens of a sequence, where nothing calls a number that
+_SHORTEST = 512  # tokens of a sequence, for a number without a name
 
-UNNAMED = "Result"  # of a column of numbers that nothing says the meaning of
+UNNAMED = "Result"  # heading of a column of numbers without a known meaning
 Settings = tuple[tuple[str, str], ...]  # name and value of each
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A heading that holds settings: where it stands, and what it is without them."""
+    """A heading that contains settings: its column, and the rest of the heading."""
 
     at: int
     heading: str
@@ -67,9 +67,9 @@ class _Result:
 
 
 def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
-    """The table with one run a row; the same one where it has that already.
+    """The table with one run per row; unchanged if it already is.
 
-    `quantity`: the heading of what its cells measure, where its own headings do not say.
+    `quantity`: the heading for its cells if its headings name no quantity.
     """
     found = _of_one_kind(_results(table.header.cells))
     settings = list(dict.fromkeys(one.settings for one in found))
@@ -84,9 +84,9 @@ def unfolded(table: Table, quantity: str = UNNAMED) -> Table:
         return table
     others = any(column.role == "result" for column in columns_of(_at(table, shared)) if column)
     if len(settings) < _FEWEST and (others or not found[0].heading):
-        return table  # `1B Training Time` beside other results is no size of these
+        return table  # the size in `1B Training Time` is not that of the other results
     header = (*(table.header.cells[at] for at in shared), *kinds, *heads)
-    # `Paddle Setup | Torch Setup` beside the rates of both: each is of its own runs.
+    # `Paddle Setup | Torch Setup` next to the rates of both: each belongs to its runs.
     owned = {
         at: own for at in shared if (own := settings_of(table.header.cells[at])[0]) in settings
     }
@@ -109,12 +109,12 @@ def _at(table: Table, places: Sequence[int]) -> list[str]:
 
 
 def _of_one_kind(found: Iterator[_Result]) -> list[_Result]:
-    """The headings that hold the settings that most of them hold; none where these are two kinds.
+    """The headings with the same kinds of settings; none if the kinds differ.
 
-    Headings of settings alone say what is measured together, so one that names it does not count.
+    Headings of settings alone share one quantity, so one that names a quantity does not count.
     """
     every = list(found)
-    named = [one for one in every if one.heading]
+    named = [result for result in every if result.heading]
     every = named if len({one.settings for one in named}) >= _FEWEST else every
     kinds = {one.kinds for one in every}
     bare = {not one.heading for one in every}
@@ -122,13 +122,13 @@ def _of_one_kind(found: Iterator[_Result]) -> list[_Result]:
 
 
 def _results(headings: Sequence[str]) -> Iterator[_Result]:
-    heads: dict[str, str] = {}  # of each column, as the first heading says it
+    heads: dict[str, str] = {}  # of each column, as in its first heading
     for at, heading in enumerate(headings):
         settings, rest = settings_of(heading)
         if not settings:
             continue
         column, whole = column_of(rest) if rest else None, column_of(heading)
-        # `MFU (FP8)` is one MFU of several; another column of its own is none.
+        # `MFU (FP8)` is an MFU with a setting; a heading that is another column has none.
         if (column and column.role == "result" and whole in (None, column)) or not (rest or whole):
             same = heads.setdefault(column.name, rest) if column else ""
             yield _Result(at, same, settings)
@@ -141,7 +141,7 @@ _PATTERNS = (
 
 
 def settings_of(heading: str) -> tuple[Settings, str]:
-    """The settings that a heading holds, one of each kind, and what it says beside them."""
+    """The settings in a heading, one of each kind, and the rest of it."""
     rest = _MARKUP.sub(" ", heading)
     found: list[tuple[str, str]] = []
     if model := _model_in(rest):
@@ -150,15 +150,15 @@ def settings_of(heading: str) -> tuple[Settings, str]:
         values = list(pattern.finditer(rest))
         if len(values) > 1:
             return (), heading
-        for one in values:
-            found.append((kind, one[0] if "(" in one[0] else one[0].rstrip(")")))
-            before, behind = rest[: one.start()], rest[one.end() :]
+        for match in values:
+            found.append((kind, match[0] if "(" in match[0] else match[0].rstrip(")")))
+            before, after = rest[: match.start()], rest[match.end() :]
             if kind == "GPU":
-                behind = _UNIT.sub("", behind)
+                after = _UNIT.sub("", after)
             if kind == "GPU" and (count := _COUNT_BEFORE.search(before)):
                 found.append(("GPUs", count[1]))
                 before = before[: count.start()]
-            rest = f"{before} {behind}"
+            rest = f"{before} {after}"
     for text, name, value in settings_in(rest):
         found.append((name, value))
         rest = rest.replace(text, " ", 1)
@@ -170,12 +170,12 @@ def settings_of(heading: str) -> tuple[Settings, str]:
     rest = _OPENED.sub(r"\1", rest)
     for _ in range(_FEWEST):
         rest = _JOINING.sub(" ", _EDGES.sub(" ", " ".join(rest.split()))).strip()
-    of_all = "GPUs" in {kind for kind, _ in found} and not says_of_device(rest)
+    of_all = "GPUs" in {kind for kind, _ in found} and not is_per_device(rest)
     return tuple(sorted(found)), _of_all(rest) if rest and of_all else rest
 
 
 def _model_in(heading: str) -> tuple[list[tuple[str, str]], str] | None:
-    """The one model that a heading names by more than its size, with the length behind it."""
+    """The model that a heading names by more than its size, with the sequence length after it."""
     [*labels] = _LABEL.finditer(heading)
     if len(labels) != 1 or any(_means(part) for part in labels[0]["name"].split("-") if part):
         return None
@@ -196,7 +196,7 @@ def _means(word: str) -> bool:
 
 
 def _of_all(heading: str) -> str:
-    """A rate `on 8 A100` is that of all of them, so far as the heading may say so."""
+    """A rate `on 8 A100` is the total of these devices, if the heading can be a total."""
     total, column = f"Total {heading}", column_of(heading)
     return total if column and column_of(total) == column else heading
 
@@ -209,7 +209,7 @@ def _runs(
     heads: Sequence[str],
     by_place: dict[tuple[Settings, str], int],
 ) -> Iterator[tuple[str, ...]]:
-    """The cells of each run of a row; a filler stays one row, what is not measured gives none."""
+    """The cells of each run of a row; a filler stays one row, a run without results is skipped."""
     cells = dict(enumerate(row.cells))
     if row.is_filler:
         yield ("",) * (len(shared) + len(settings[0]) + len(heads))

@@ -1,7 +1,7 @@
-"""What columns that are not read speak of: the text around a table does not say it for their rows.
+"""Fields that unread columns state: the text around a table does not set them for its rows.
 
-Under `TP/PP` or `Batch (global)` each row states its own; what a line above says is of other runs,
-or of some of these.
+Under `TP/PP` or `Batch (global)` each row has a value; a line above is about other runs, or about
+some of these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .variables import variable_of
 
 _PART = re.compile(r"[A-Za-z]{1,20}")
 _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
-# Quantities that are of time, rates and shares, not settings.
+# Times, rates and shares: results, not settings.
 _RESULT = re.compile(
     r"\b(?:hours?|times?|seconds?|secs?|ms|days?|speed|throughput|rate|change|gain|memory|mem|loss"
     r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth|[kmgt]i?b|bytes?|k?w|k?wh|[mg]hz)\b|%|/\s?s\b",
@@ -24,7 +24,7 @@ _STATED = re.compile(r"(?=.*\d)(?!.*\d\.\d).{1,30}")  # whole numbers, among few
 _LABEL = re.compile(r"(?:[A-Za-z][\w.]*[- ])?~?\d{1,4}(?:\.\d{1,3})?[bB]")
 _OTHER_COUNT = re.compile(r"\b(?:tokens?|batch|bsz?|data|samples?|words)\b", re.I)
 _BATCH = ("mbs", "gbs", "grad_accum", "device_batch")
-_SAID = {
+_FIELDS_OF = {
     "batch": _BATCH,
     "batches": _BATCH,
     "bs": _BATCH,
@@ -53,7 +53,7 @@ _ID = re.compile(
     re.I,
 )
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3}){1,2}|\d{1,7}")
-# What numbers of each field are found in training; a column of others is not of it.
+# The usual range of each field in training; a column of other numbers is not of this field.
 _RANGES = {
     **dict.fromkeys(("tp", "pp", "cp", "ep", "vpp", "layers", "heads", "kv_heads"), (1, 512)),
     **dict.fromkeys(("nodes", "devices", "dp", "dp_shard", "dp_replicate", "ranks"), (1, 200_000)),
@@ -67,19 +67,21 @@ _RANGES = {
 }
 
 
-def spoken_of(
+def fields_of_unread(
     headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
-    """The fields that columns without a meaning of ours state, or may state, by their words."""
+    """The fields that columns under unknown headings state, or may state, by their words."""
     found: set[str] = set()
     sized = any(column and column.name == "size" for column in columns)
     for at, heading in enumerate(headings):
         if at < len(columns) and columns[at]:
             continue
-        said = [cell for row in rows if at < len(row) and (cell := row[at].strip())]
-        if said and all(_STATED.fullmatch(cell) for cell in said) and not _RESULT.search(heading):
+        filled = [cell for row in rows if at < len(row) and (cell := row[at].strip())]
+        if filled and all(map(_STATED.fullmatch, filled)) and not _RESULT.search(heading):
             found |= set(_fields_in(heading))
-        of_models = said and all(map(_LABEL.fullmatch, said)) and not _OTHER_COUNT.search(heading)
+        of_models = (
+            filled and all(map(_LABEL.fullmatch, filled)) and not _OTHER_COUNT.search(heading)
+        )
         if not sized and of_models:
             found |= set(_SHAPE)
     return frozenset(found) | _may_be_of(headings, columns, rows)
@@ -88,18 +90,18 @@ def spoken_of(
 def _may_be_of(
     headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
-    """The fields that columns of whole numbers may be whose headings tell us nothing at all.
+    """The fields that columns of whole numbers under unknown headings may be, by range.
 
-    A name of rows (`Run`, `#`) and numbers that count the rows are none.
+    Names of rows (`Run`, `#`) and numbers that count the rows are excluded.
     """
     found: set[str] = set()
     for at, heading in enumerate(headings):
         if (at < len(columns) and columns[at]) or _is_named(heading):
             continue
-        said = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
-        if not said or not all(map(_WHOLE.fullmatch, said)):
+        filled = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
+        if not filled or not all(map(_WHOLE.fullmatch, filled)):
             continue
-        numbers = [int(cell.replace(",", "")) for cell in said]
+        numbers = [int(cell.replace(",", "")) for cell in filled]
         if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             continue
         found |= {
@@ -111,7 +113,7 @@ def _may_be_of(
 
 
 def _is_named(heading: str) -> bool:
-    """Whether a heading says that its numbers are no sizes of ours: results, names, variables."""
+    """Whether a heading rules out that its numbers are sizes: results, names, variables."""
     if _RESULT.search(heading) or _ID.fullmatch(heading) or variable_of(heading):
         return True
     return bool(unread_results([heading]))
@@ -124,4 +126,4 @@ def _fields_in(heading: str) -> Iterator[str]:
             yield column.name
     yield from _LETTERS.get(heading.strip(" *`$").lower(), ())
     for word in _PART.findall(heading):
-        yield from _SAID.get(word.lower(), ())
+        yield from _FIELDS_OF.get(word.lower(), ())

@@ -28,7 +28,7 @@ _NO_SETTING = frozenset(
 @cache
 def variable_of(heading: str) -> str | None:
     """The variable that a heading names: a known one, or upper-case words joined by underscores
-    that speak of no result."""
+    that name no result."""
     name = _DRESS.sub("", heading).strip()
     if not _NAME.fullmatch(name):
         return None

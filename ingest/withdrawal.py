@@ -1,4 +1,4 @@
-"""Words by which an author takes a table back: `these numbers are wrong`, `do not use them`."""
+"""Words by which an author withdraws a table: `these numbers are wrong`, `do not use them`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WITHDRAWN = re.compile(
     r"|(?:数据|结果|表格|性能数字)[^。]{0,10}(?:作废|无效|有误|不准确)",
     re.I,
 )
-# What would be, or is so of others.
+# Conditions, and statements about others.
 _IF = re.compile(
     r"\b(?:if|unless|would|could|might|whether|when|once|otherwise|paper|their)\b", re.I
 )
@@ -31,10 +31,10 @@ _STRUCK = re.compile(r"^\s*~~.+~~\s*$")
 
 
 def withdraws(text: str) -> bool:
-    """Whether a line of prose takes back the table that it speaks of."""
+    """Whether a line of prose withdraws the table that it is about."""
     return bool(_WITHDRAWN.search(text)) and not _IF.search(text)
 
 
 def is_struck(heading: str) -> bool:
-    """Whether a heading is struck out, or says that what is below does not count."""
+    """Whether a heading is struck out, or withdraws what is below it."""
     return bool(_STRUCK.match(heading)) or withdraws(heading)

@@ -76,12 +76,12 @@ def show_first(answer: Answer, source: Source) -> str:
 
 def suggestions(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
     """Write the neighbors of the best configuration; as TOML, a plan of runs."""
-    from ..decide.answers import beside_best
+    from ..decide.answers import neighbours_of_best
     from ..decide.neighbours import as_plan
     from ..reports.computed import names_of, presented
 
     with source.opened(query.table) as warehouse:
-        made = beside_best(warehouse, query)
+        made = neighbours_of_best(warehouse, query)
         names = names_of(warehouse)
     answer = presented(made, names)
     if output is not None and output.suffix == ".toml":

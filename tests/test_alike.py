@@ -54,10 +54,10 @@ def test_logs_of_which_nobody_knows_the_model_are_no_repeats(folder: Path) -> No
 def test_a_reason_names_what_is_missing(folder: Path) -> None:
     bare = " iteration {at:8d}/      50 | elapsed time per iteration (ms): 1000.0 |{more}\n"
     reasons = {
-        " global batch size:     8 |": "no sequence length is stated (--set seq_len=... tells it)",
-        " samples per second: 8.0 |": "no sequence length is stated (--set seq_len=... tells it)",
+        " global batch size:     8 |": "no sequence length is stated (--set seq_len=...)",
+        " samples per second: 8.0 |": "no sequence length is stated (--set seq_len=...)",
         " lm loss: 5.0E+00 |": "no global batch size and no sequence length is stated"
-        " (--set gbs=...,seq_len=... tells it)",
+        " (--set gbs=...,seq_len=...)",
     }
     for more, reason in reasons.items():
         lines = (bare.format(at=at, more=more) for at in range(1, 31))

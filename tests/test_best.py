@@ -197,9 +197,9 @@ def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
 def test_a_front_of_rows_that_state_memory_says_so(stored: Stored, folder: Path) -> None:
     tables = stored()
     asked = ("best", *tables, "--document", "000")
-    assert "Devices against speed for 124M, none better" in quick(folder, *asked).out
+    assert "Devices against speed for 124M (Pareto front)" in quick(folder, *asked).out
     said = quick(folder, *asked, "--by", "mem").out
-    assert "Devices against speed for 124M, of rows that state memory_gb, none better" in said
+    assert "Devices against speed for 124M, of rows that state memory_gb (Pareto front)" in said
 
 
 def test_rows_that_differ_in_format_or_length_show_it(folder: Path) -> None:

@@ -148,7 +148,7 @@ def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
     table(folder / "b.md", other + [line.replace("| 512 |", "| 256 |") for line in other])
     told(quick(folder, "compare", "a.md", "b.md"), 5, "nothing to compare", "tp 1 → 2")
     told(quick(folder, "compare", "a.md", "--by", "tp"), 2, "all runs have one tp: 1")
-    told(quick(folder, "compare", "a.md", "--by", "colour"), 2, "colour", "columns:")
+    told(quick(folder, "compare", "a.md", "--by", "colour"), 2, "colour", "these differ here:")
 
 
 def test_a_value_that_only_doubted_runs_have_is_refused(stored: Stored, folder: Path) -> None:

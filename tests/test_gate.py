@@ -99,7 +99,7 @@ def test_a_metric_that_no_pair_tells_is_no_pass(folder: Path) -> None:
     asked = two(folder, [job(mem="")], [job(mem="")])
     told(
         quick(folder, *asked, "--fail-on", "regression", "--threshold", "memory:10%"), 5,
-        "nothing to compare", "no pair tells memory on both sides",
+        "nothing to compare", "no pair states memory on both sides",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from bench.ingest.document import read_document
 from bench.ingest.others import without_others
 from bench.ingest.pipeline import ingest_into
 from bench.ingest.prose import counted, lead_facts
-from bench.ingest.unread import spoken_of
+from bench.ingest.unread import fields_of_unread
 from bench.schema.opening import in_memory
 from bench.vocabulary.headings import columns_of
 
@@ -25,7 +25,7 @@ from bench.vocabulary.headings import columns_of
 def test_a_column_that_is_not_read_speaks_of_its_fields(
     heading: str, cell: str, field: str
 ) -> None:
-    assert field in spoken_of([heading], columns_of([heading]), [[cell]])
+    assert field in fields_of_unread([heading], columns_of([heading]), [[cell]])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_column_that_is_not_read_speaks_of_its_fields(
     ],
 )  # fmt: skip
 def test_a_column_of_something_else_speaks_of_none(heading: str, cell: str) -> None:
-    said = spoken_of([heading], columns_of([heading]), [[cell]])
+    said = fields_of_unread([heading], columns_of([heading]), [[cell]])
     assert not said & {"devices", "nodes", "tp", "size", "seq_len"}
 
 

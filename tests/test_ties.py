@@ -16,7 +16,7 @@ from bench.decide.statistics import (
     corrected,
     effect,
     exact_rank_p,
-    tells_apart,
+    separates,
 )
 from tests.deciding import answer, table
 from tests.program import quick
@@ -183,7 +183,7 @@ def test_what_is_told_apart_is_what_effects_find(known: Spread | None) -> None:
         before, after = two_sides(rng, 1)
         rounding = rng.choice((0.0, 0.02))
         p = effect(before, after, known, rounding).p
-        apart = tells_apart(before, after, known, rounding)
+        apart = separates(before, after, known, rounding)
         assert apart == (None if p is None else p < LEVEL), (before, after)
         found.add(apart)
     assert found >= {True, False}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.prose import counted, lead_facts, model_named, unanimous
+from bench.ingest.prose import counted, lead_facts, model_named, unambiguous
 from bench.ingest.tables import read_markdown
 from bench.ingest.withdrawal import is_struck, withdraws
 from tests.program import quick
@@ -149,7 +149,7 @@ def test_a_heading_that_names_a_model(heading: str, name: str | None) -> None:
 def test_prose_lends_what_it_says_in_one_way() -> None:
     said: Mapping[str, str | None] = {
         fact.field: fact.value
-        for fact in unanimous(
+        for fact in unambiguous(
             lead_facts("Tested on GB300, 8B model, batch_size=2, seq_len=512; TP=2 or TP=4.", 1)
         )
     }

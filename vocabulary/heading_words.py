@@ -110,13 +110,13 @@ def quantities_in(heading: str) -> set[str]:
     return {one.column for one in _meanings() if one.names(words)}
 
 
-def says_of_all(heading: str) -> bool:
+def is_total(heading: str) -> bool:
     """Whether a heading states the whole job: `Total tokens/s`, `tokens/s (8 GPUs)`."""
     words = _words_of(heading)
     return "job" in words.of and ("s" in words.per or bool(_ALL_RATES & words.of))
 
 
-def says_of_device(heading: str) -> bool:
+def is_per_device(heading: str) -> bool:
     """Whether a heading states one device: `TFLOP/s/GPU`."""
     return bool(_DEVICES & _words_of(heading).per)
 

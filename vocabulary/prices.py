@@ -19,7 +19,7 @@ class Price:
 
     amount: float
     currency: str | None = None
-    origin: str = "as asked for with --price"
+    origin: str = "as requested with --price"
 
 
 @dataclass(frozen=True, slots=True)

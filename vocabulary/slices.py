@@ -67,7 +67,7 @@ def devices_in(name: str) -> int | None:
     return _OF_DGX if _DGX.match(name) else None
 
 
-def says_machines(text: str) -> bool:
+def names_machines(text: str) -> bool:
     """Whether a text names machines with several devices."""
     return bool(_NAMED_MACHINE.search(text))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...decide.answers import beside_best
+from ...decide.answers import neighbours_of_best
 from ...decide.query import Query
 from ...decide.rows import Decision, Row
 from ...project.short import Names
@@ -27,7 +27,7 @@ SHOWN = (
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:
     """The configurations next to the best of a query."""
-    return beside_best(warehouse, query)
+    return neighbours_of_best(warehouse, query)
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:

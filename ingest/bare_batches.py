@@ -1,4 +1,4 @@
-"""A bare `Batch size: 2` among settings: of a step or a micro-batch, as accumulation tells."""
+"""A bare `Batch size: 2` among settings: of a step or a micro-batch, by gradient accumulation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .undecided import accumulations_in
 
 _LISTED = re.compile(r"\W*grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{0,4}[:：]\W*", re.I)
 _LISTED_ITEM = re.compile(r"\s*[-*+•]\s+[^:：\d]{1,40}[:：]\s*(\d{1,6})\W*")
-_BATCH_SAID = re.compile(
+_BARE_BATCH = re.compile(
     r"(?:(?:[-*+•]|\d{1,2}[.)])\s*)?[*_`]{0,3}batch[ _-]?size[*_`]{0,3}"
     r"\s?[:=：]\s?[*_`]{0,3}(\d{1,5})[*_`.]{0,3}",
     re.I,
@@ -18,22 +18,22 @@ _BATCH_SAID = re.compile(
 
 
 @dataclass(slots=True)
-class SaidBatches:
-    """Reads the lines of a document in order; `accumulations` are the micro-batches of its steps.
+class BareBatches:
+    """Reads the lines of a document in order; `accumulations`: micro-batches per step, above one.
 
-    Of several kinds they may stand in a list of their own, below `Gradient accumulation:`.
+    Several may be listed below `Gradient accumulation:`.
     """
 
     accumulations: set[int]
     listing: bool = False
 
     def read(self, line: TextLine) -> list[tuple[int, TextLine]]:
-        """The batch that a line states without saying of what, if it does."""
+        """The batch that a line states without a qualifier, if any."""
         self.accumulations |= accumulations_in(line.text)
         item = _LISTED_ITEM.fullmatch(line.text) if self.listing else None
         if item:
             self.accumulations |= {int(item[1])} - {0, 1}
         else:
             self.listing = not line.code and bool(_LISTED.fullmatch(line.text))
-        said = None if line.code else _BATCH_SAID.fullmatch(line.text.strip())
-        return [(int(said[1]), line)] if said else []
+        found = None if line.code else _BARE_BATCH.fullmatch(line.text.strip())
+        return [(int(found[1]), line)] if found else []
