@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import chain
-from operator import is_not
 
 from ..vocabulary.headings import LONGEST
 from .bare_batches import BareBatches
@@ -44,7 +42,7 @@ from .prose import (
 )
 from .quantities import quantity_in
 from .reach import unanimous
-from .sections import MOST, Document, FoundTable, Quote, Section, is_general, struck
+from .sections import Document, FactsInScope, FoundTable, Quote, Section, is_general, struck
 from .spanned import one_run_a_row
 from .stated_units import as_stated
 from .subjects import of_subject
@@ -84,8 +82,7 @@ class _Reader:
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.announced = False  # the paragraph before this one announced settings
         self.of_size: float | None = None  # of the model whose settings are listed
-        self.stated: list[tuple[Fact, ...]] = []  # of each section, for the last line
-        self.reaching: tuple[Fact, ...] = ()
+        self.in_scope = FactsInScope(self.sections)
         self.batches = BareBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
@@ -172,7 +169,7 @@ class _Reader:
 
     def _line(self, line: TextLine) -> None:
         if len(line.text) > LONGEST:
-            self.document.quotes.append(Quote(line, self._facts()))
+            self.document.quotes.append(Quote(line, self.in_scope.facts()))
             self.lead = []
             return
         if not line.code and is_quotation(line.text):
@@ -217,7 +214,7 @@ class _Reader:
         self.stated_since_table |= bool(facts or formula)
         if formula and not self.formula_first:
             self.formula_first = not self.sections[-1].computed_by(formula)
-        self.document.quotes.append(Quote(line, self._facts()))
+        self.document.quotes.append(Quote(line, self.in_scope.facts()))
         self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
 
@@ -225,7 +222,7 @@ class _Reader:
         """A quotation is by others, or about other runs: no fact of these."""
         self._end_paragraph()
         self.lead = []
-        self.document.quotes.append(Quote(line, self._facts()))
+        self.document.quotes.append(Quote(line, self.in_scope.facts()))
         self.document.state(line, [], [], self.sections[-1].heading)
 
     def _withdraw(self, line: TextLine) -> None:
@@ -302,7 +299,8 @@ class _Reader:
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
         path = tuple(section.heading for section in self.sections if section.heading)
-        reach = without_fields_of(table, self._facts()) if number is not None else self._facts()
+        facts = self.in_scope.facts()
+        reach = without_fields_of(table, facts) if number is not None else facts
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
@@ -325,14 +323,6 @@ class _Reader:
         above = self.sections[-1].tables
         same = above and sorted(above[-1].table.header.cells) == sorted(table.header.cells)
         return above[-1] if same and not self.stated_since_table else None
-
-    def _facts(self) -> tuple[Fact, ...]:
-        """The facts for the next line: the same tuple until they change, as every line keeps it."""
-        stated = [section.stated_facts() for section in self.sections]
-        if len(stated) != len(self.stated) or any(map(is_not, stated, self.stated)):
-            self.stated, facts = stated, tuple(chain.from_iterable(stated))
-            self.reaching = facts if len(facts) <= MOST else ()
-        return self.reaching
 
 
 def _level(section: Section) -> int:

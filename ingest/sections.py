@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from operator import is_not
 
 from .fact import Fact
 from .grid import Table
@@ -139,6 +141,23 @@ class FoundTable:
         above = {fact.field for fact in self.near}
         place = len(self.facts) - len(self.near)
         self.facts[place:place] = [fact for fact in facts if fact.field not in above]
+
+
+class FactsInScope:
+    """The facts of the open sections, outermost first, that apply to the next line."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self._sections = sections
+        self._stated: list[tuple[Fact, ...]] = []
+        self._facts: tuple[Fact, ...] = ()
+
+    def facts(self) -> tuple[Fact, ...]:
+        """The same tuple until the facts change, as every line keeps it."""
+        stated = [section.stated_facts() for section in self._sections]
+        if len(stated) != len(self._stated) or any(map(is_not, stated, self._stated)):
+            facts = tuple(chain.from_iterable(stated))
+            self._stated, self._facts = stated, facts if len(facts) <= MOST else ()
+        return self._facts
 
 
 @dataclass(frozen=True, slots=True)
