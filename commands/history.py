@@ -40,7 +40,7 @@ def history(
 
     with source.opened() as warehouse:
         made = found(warehouse, query, row, metric)
-        names = Names(_documents(warehouse))
+        names = Names.of(warehouse)
     if output is not None and output.suffix.lower() in (".svg", ".png"):
         from ..reports.chart import write as write_chart
         from ..reports.history_chart import history_picture

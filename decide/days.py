@@ -71,6 +71,7 @@ def days(
     # Days of other budgets compare by the same work.
     found.sort(
         key=lambda row: (
+            several and not row["budget_tokens"],  # without tokens it compares with none
             row[plan.order] / (row["budget_tokens"] or 1 if several else 1),
             row["uri"],
             row["line"],

@@ -74,7 +74,8 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     raise BenchError(
         f"nothing to compare by {name!r}" if word else "--by needs the name of a column",
         why="it is no column, environment flag or version here" if word else "none is named",
-        hint=f"these differ here: {', '.join(listed)}" if listed else "nothing differs here",
+        hint=f"these differ here: {', '.join(listed)}" if listed
+        else "all runs here are of one configuration: read more of them",
     )  # fmt: skip
 
 

@@ -23,7 +23,10 @@ ENDLESS = 2**31  # epochs, where a trainer prints the largest number that it kno
 # Another process printed into the line: the text after the value is not part of it, and where the
 # value ends cannot be known (`False.....`, `Nonedeepspeed_ccl_comm`, `0.001deepspeed info`).
 _GLUED = re.compile(
-    r"(?:True|False|None)[^\s,;:)\]}]|[-+]?\d++(?:\.\d*+(?:[eE][-+]?\d++)?[A-Za-z]{3}|\.?\[)|[^.]*+\.{4}"
+    r"(?:True|False|None)[^\s,;:)\]}]|[^.]*+\.{5}"
+    # `2.5min`, `1.0GiB` and `1.1beta` are values.
+    r"|[-+]?\d++(?:\.\d*+(?:[eE][-+]?\d++)?(?!(?:[KMGTP]i?B|min|sec|hour|day|beta|alpha|dev|post)s?\d*\b)"
+    r"[A-Za-z]{3}|\.?\[)"
 )
 NO_FACTS = frozenset(("more", "memory", "printed_at"))
 
@@ -72,7 +75,9 @@ class Header:
         Settings of other blocks are named by the block and the setting.
         """
         if scope == "arguments" and _GLUED.match(value):
-            message = f"argument {own} is left out: another process printed into its line"
+            message = (
+                f"argument {own} is left out: another process seems to have printed into its line"
+            )
             self.rows.warn("argument_garbled", message, line)
             return
         name = own if scope == "arguments" else f"{scope}.{own}"

@@ -55,6 +55,9 @@ def test_the_precision_of_neox_is_its_dtype() -> None:
         ("./run/v1.2", "./run/v1.2"),
         ("125m_zero", "125m_zero"),
         ("949,50,1", "949,50,1"),
+        ("1.0GiB", "1.0GiB"),
+        ("2.5min", "2.5min"),
+        ("data/a....b", "data/a....b"),
     ],
 )
 def test_a_line_that_another_process_printed_into_states_no_argument(

@@ -22,6 +22,10 @@ from tests.truth_stored import Stored
 ROOT = Path(__file__).resolve().parent.parent
 OWN = sorted((ROOT / "data" / "tables").glob("0*.md"))
 OTHERS = sorted((ROOT.parent / "shared" / "documents").glob("*__*.md"))
+# The share of values that are still read; an unknown heading loses those below it. No document of
+# ours has an aside that could move.
+KEPT = dict.fromkeys(CHANGES, 0.95) | {"unknown_headings": 0.8, "transposed": 0.85}
+del KEPT["moved_aside"]
 A_DOCUMENT = 2  # kinds of change of each document of others; all of them in the slow test
 SEEDS = range(1, 4)
 
@@ -33,16 +37,31 @@ def _read(path: Path) -> tuple[str, list[Run]]:
     return text, runs_of(load(text))
 
 
-def _lies(path: Path, kind: str, seed: int) -> Iterator[str]:
+@cache
+def _reread(path: Path, kind: str, seed: int) -> tuple[list[Run], list[Run]]:
+    """The rows of a document and of its changed text; none where the change does not apply."""
     text, before = _read(path)
     lines = changed(path.name, text, kind, seed) if before else []
-    if lines and lines != load(text):
-        yield from (f"{path.name}: {one}" for one in wrong(before, runs_of(lines)))
+    return (before, runs_of(lines)) if lines and lines != load(text) else ([], [])
+
+
+def _lies(path: Path, kind: str, seed: int) -> Iterator[str]:
+    before, after = _reread(path, kind, seed)
+    yield from (f"{path.name}: {one}" for one in wrong(before, after))
 
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_rows_of_our_documents(kind: str) -> None:
     assert not [one for path in OWN for one in _lies(path, kind, 0)][:20]
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_most_values_of_our_documents_are_still_read(kind: str) -> None:
+    """A reader that reads nothing is never wrong."""
+    pairs = [_reread(path, kind, 0) for path in OWN]
+    before = sum(len(run.values) for runs, _ in pairs for run in runs)
+    after = sum(len(run.values) for _, runs in pairs for run in runs)
+    assert after >= KEPT[kind] * before > 0
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: str(path.stem)[:40])
