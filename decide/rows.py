@@ -58,7 +58,7 @@ _IN_COLUMNS = frozenset(
     if field.configuration and field.role in ("topology", "batch")
     for name in (field.name, *(one for one in field.arguments if isinstance(one, str)))
 )
-_SLICES = re.compile(r"\s*\d{1,4}x\s+")
+_SLICES = re.compile(r"\A\s*+\d{1,4}x\s++")
 THREADS = "env OMP_NUM_THREADS"
 
 

@@ -100,7 +100,7 @@ def test_each_model_has_its_own_budget_and_explain_the_same(swept: Path) -> None
     """Without --model: that of one document is not for the models of others."""
     done = quick(swept, "days")
     assert done.out.startswith("Fastest per token: ") and "per 100B tokens" in done.out
-    assert "Each model has its own budget: 1.3B 379.6B tokens (stated in 1.3b_ben" in done.out
+    assert "Each model has its own budget: 1.3B 379.6B tokens (stated in 001:9" in done.out
     rows = json.loads(quick(swept, "days", "--format", "json").out)
     found = {row["size"]: row["budget_tokens"] for row in rows if row["rank"]}
     assert found["1.3B"] == 362_000 * 1024 * 1024 and found["124M"] == found["181B"] == UNIT

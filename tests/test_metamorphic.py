@@ -27,7 +27,6 @@ OTHERS = sorted((ROOT.parent / "shared" / "documents").glob("*__*.md"))
 KEPT = dict.fromkeys(CHANGES, 0.95) | {"unknown_headings": 0.8, "transposed": 0.85}
 del KEPT["moved_aside"]
 A_DOCUMENT = 2  # kinds of change of each document of others; all of them in the slow test
-SEEDS = range(1, 4)
 
 
 @cache
@@ -72,10 +71,9 @@ def test_rows_of_other_documents(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", CHANGES)
-def test_rows_of_every_document(kind: str, seed: int) -> None:
-    assert not [one for path in (*OWN, *OTHERS) for one in _lies(path, kind, seed)][:20]
+def test_rows_of_every_document(kind: str) -> None:
+    assert not [one for path in (*OWN, *OTHERS) for one in _lies(path, kind, 1)][:20]
 
 
 Findings = set[tuple[str, int]]  # rule and line of the document as it was
@@ -83,6 +81,7 @@ Findings = set[tuple[str, int]]  # rule and line of the document as it was
 
 def _errors(documents: Sequence[tuple[str, Lines]], folder: Path) -> dict[str, Findings]:
     """The findings of grade error of documents, by name, all of them audited at once."""
+    folder.mkdir()
     paths = [folder / f"{name}.md" for name, _ in documents]
     for path, (_, lines) in zip(paths, documents, strict=True):
         path.write_text(text_of(lines), "utf-8")
@@ -100,27 +99,33 @@ def _errors(documents: Sequence[tuple[str, Lines]], folder: Path) -> dict[str, F
     return found
 
 
-def _new_errors(paths: Sequence[Path], kinds: Sequence[str], folder: Path) -> list[str]:
-    documents: list[tuple[str, Lines]] = []
-    for path in paths:
-        text, _ = _read(path)
-        documents.append((path.stem, load(text)))
-        documents += [(f"{path.stem}-{kind}", changed(path.name, text, kind, 0)) for kind in kinds]
-    found = _errors(documents, folder)
-    return [
-        f"{path.stem}, {kind}: {sorted(new)}"
-        for path in paths
-        for kind in kinds
-        if (new := found[f"{path.stem}-{kind}"] - found[path.stem])
-    ]
+def _new_errors(paths: Sequence[Path], kind: str, folder: Path) -> list[str]:
+    """The errors of changed documents that they do not have as they were, by document.
+
+    In two warehouses: a finding about copies would stand at one of them alone.
+    """
+    texts = {path.stem: load(_read(path)[0]) for path in paths}
+    changes = {
+        path.stem: lines for path in paths if (lines := changed(path.name, _read(path)[0], kind, 0))
+    }
+    copies = [(name, changes.get(name, text)) for name, text in texts.items()]
+    before = _errors(list(texts.items()), folder / "before")
+    after = _errors(copies, folder / "after")
+    if kind == "transposed":  # a line of a turned table is no row of it: the rules count alone
+        before, after = (
+            {name: {(rule, 0) for rule, _ in found} for name, found in one.items()}
+            for one in (before, after)
+        )
+    return [f"{name}: {sorted(new)}" for name in texts if (new := after[name] - before[name])]
 
 
-def test_errors_of_our_documents(tmp_path: Path) -> None:
-    kinds = ("section_of_another_model", "quotation", "unknown_headings")
-    assert not _new_errors(OWN, kinds, tmp_path)
+@pytest.mark.parametrize("kind", ["section_of_another_model", "quotation", "unknown_headings"])
+def test_errors_of_our_documents(kind: str, tmp_path: Path) -> None:
+    assert not _new_errors(OWN, kind, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CHANGES)
-def test_errors_of_every_document(kind: str, tmp_path: Path) -> None:
-    assert not _new_errors([*OWN, *OTHERS], [kind], tmp_path)
+def test_errors_of_other_documents(kind: str, tmp_path: Path) -> None:
+    """Of every third document, and each kind another third."""
+    assert not _new_errors(OTHERS[[*CHANGES].index(kind) % 3 :: 3], kind, tmp_path)

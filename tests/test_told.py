@@ -216,7 +216,7 @@ def test_any_text_is_a_value_or_an_error(text: str, field: str) -> None:
 
 def test_every_column_that_can_be_told_counts_where_the_source_is_silent() -> None:
     view = expand(dict(sql_files("views"))["03_configurations"])
-    assert set(re.findall(r"u\.said\['(\w+)'\]", view)) == set(annotatable_fields())
+    assert set(re.findall(r"u\.annotated\['(\w+)'\]", view)) == set(annotatable_fields())
     assert set(FIELDS) == {"finding", "boundary", *annotatable_fields()}
 
 
