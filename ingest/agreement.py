@@ -19,6 +19,9 @@ _MOST, _LEAST = 1.12, 0.5
 _SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden")
 _SPLIT = ("tp", "pp", "cp")
 
+# Among the numbers of a row: the devices that its rates of job and device imply, and how far off.
+DEVICES_OF_RATES, ERROR_OF_RATES = "devices by rates", "error of devices by rates"
+
 Values = Mapping[str, float]
 
 
@@ -151,9 +154,14 @@ def _makes_the_batch(values: Values) -> bool:
     return values["gbs"] % step == 0
 
 
+def _fits_the_rates(values: Values) -> bool:
+    return abs(values["devices"] - values[DEVICES_OF_RATES]) <= values[ERROR_OF_RATES]
+
+
 _RELATIONS = (
     _Relation(("size", "layers", "hidden"), ("layers", "hidden"), _makes_the_size),
     _Relation(("hidden", "heads"), ("hidden", "heads"), lambda v: v["hidden"] % v["heads"] == 0),
+    _Relation(("devices", DEVICES_OF_RATES), ("devices",), _fits_the_rates),
     _Relation(("world",), ("dp", *_SPLIT), _divides_the_devices),
     _Relation(("gbs", "mbs", "dp"), ("gbs", "mbs", "dp"), _makes_the_batch),
 )

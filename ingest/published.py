@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 
 from ..schema.rows import Rows, content_id
-from ..vocabulary.cell import Cell, in_tokens
-from ..vocabulary.cells import parse_cell
-from ..vocabulary.headings import Column, column_of, columns_of, unread_results
-from ..vocabulary.headings import columns as known_columns
+from ..vocabulary.cell import Cell
+from ..vocabulary.headings import Column, column_of, unread_results
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact
 from ..vocabulary.slices import names_machines
 from .agreement import Refused
@@ -22,20 +20,17 @@ from .fact import Fact
 from .flops_scope import flops_settled
 from .grid import Table, TableRow
 from .rate_scope import OPEN_SCOPE, settled
-from .results import Result, habits_of, results
-from .row import MODEL, TOPOLOGY, PublishedRow, numbers_of
+from .results import Result, devices_of_rates, habits_of, results
+from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
 from .row_kinds import Adapters, served, words_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
+from .table_columns import columns_in
 from .undecided import decided
 from .unfolded import UNNAMED
 from .unread import fields_of_unread
 from .variables import flags_in
 
-_COUNTED = {"node": "nodes", "device": "devices"}
-_MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
-# 4090, 910 and 7900 are devices.
-_WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
 _SOME_NUMBER = re.compile(r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×)?[*`]*")
 _MEASURED = re.compile(
     r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
@@ -78,15 +73,20 @@ class RowReader:
         all_cells = [[one.cell for one in cells] for cells in read]
         add_cells(self.rows, table_id, rows, read)
         habits = habits_of(all_cells, columns)
-        own = [numbers_of(_by_name(cells, columns)) for cells in all_cells]
+        results_of = [list(results(cells, columns, habits)) for cells in all_cells]
+        own = [
+            numbers_of(_by_name(cells, columns)) | devices_of_rates(found_results)
+            for cells, found_results in zip(all_cells, results_of, strict=True)
+        ]
         named = frozenset(column.name for column in columns if column)
         named |= fields_of_unread(table.header.cells, columns, [row.cells for row in rows])
         context = TableContext(found, self.everywhere, named, own)
         runs = []
-        for row, cells in zip(rows, all_cells, strict=True):
+        for row, cells, numbers, row_results in zip(rows, all_cells, own, results_of, strict=True):
             self._warn_of_invalid(row, cells)
-            reading = self._reading(row, cells, columns, found, context)
-            runs.append((reading, list(results(cells, columns, habits))))
+            of_row = self._context_of(row, numbers, context)
+            reading = self._reading(row, cells, columns, found, of_row)
+            runs.append((reading, row_results))
         measured, open_scope = settled(table.header.cells, runs)
         measured = flops_settled(table.header.cells, [reading for reading, _ in runs], measured)
         if open_scope:
@@ -100,7 +100,7 @@ class RowReader:
 
     def _known(self, found: FoundTable) -> list[Column | None]:
         """The columns; an ambiguous heading is resolved by the rows, or its column is not read."""
-        columns, doubts = decided(found.table, _columns(found), self.accumulations, self.batches)
+        columns, doubts = decided(found.table, columns_in(found), self.accumulations, self.batches)
         for one in doubts:
             self.rows.warn(one.code, one.message, found.table.header.line)
         return columns
@@ -153,15 +153,20 @@ class RowReader:
         cells: Sequence[Cell],
         columns: Sequence[Column | None],
         found: FoundTable,
-        context: TableContext,
+        context: RowContext,
     ) -> PublishedRow:
         by_name = _by_name(cells, columns)
-        of_row, refused = context.of(numbers_of(by_name), row.cells)
-        for one in refused:
-            self._warn_of_refused(one, row.line)
         headings = found.table.header.cells
         flags, words = tuple(flags_in(headings, columns, cells)), words_of(headings, cells, columns)
-        return PublishedRow(row.line, cells, by_name, of_row, flags, words)
+        return PublishedRow(row.line, cells, by_name, context, flags, words)
+
+    def _context_of(
+        self, row: TableRow, numbers: Mapping[str, float], context: TableContext
+    ) -> RowContext:
+        of_row, refused = context.of(numbers, row.cells)
+        for one in refused:
+            self._warn_of_refused(one, row.line)
+        return of_row
 
     def _add_run(
         self,
@@ -266,42 +271,6 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
 
 def _by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[str, Cell]:
     return {column.name: cell for cell, column in zip(cells, columns, strict=False) if column}
-
-
-def _columns(found: FoundTable) -> list[Column | None]:
-    headings = found.table.header.cells
-    if found.number is None:
-        return [None] * len(headings)
-    columns = [
-        None if column and _of_another_kind(found.table, at, column) else column
-        for at, column in enumerate(columns_of(headings))
-    ]
-    named = {column.name for column in columns if column}
-    for at, column in enumerate(columns):
-        if column and column.name == "device" and _counts(found.table, at):
-            counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
-            columns[at] = known_columns()[counted] if counted not in named else None
-    return columns
-
-
-def _counts(table: Table, at: int) -> bool:
-    """Whether a column headed by a device states counts: 8, 16 and 32 under `GPU`."""
-    cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
-    filled = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
-    counted = bool(filled) and all(_WHOLE.fullmatch(cell) for cell in filled)
-    # 1, 2, 3: the first device, the second, the third
-    return counted and (len(filled) < 3 or filled != [str(n) for n in range(1, len(filled) + 1)])
-
-
-def _of_another_kind(table: Table, at: int, column: Column) -> bool:
-    """Whether all cells of a column are of another kind: words for sizes, tokens for sequences."""
-    if not column.worded and column.role != "batch":
-        return False
-    cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
-    filled = [cell for cell in cells if cell.kind != "missing"]
-    if column.role == "batch" and filled and all(in_tokens(cell) for cell in filled):
-        return True
-    return column.worded and bool(filled) and all(cell.value is None for cell in filled)
 
 
 def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:

@@ -11,6 +11,7 @@ from ..vocabulary.cell import Cell
 from ..vocabulary.cell_numbers import DEVICE
 from ..vocabulary.endings import failure_of
 from ..vocabulary.headings import Column
+from .agreement import DEVICES_OF_RATES, ERROR_OF_RATES
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
@@ -33,6 +34,13 @@ _ENERGY = {
     "Wh": 1e-3, "kWh": 1.0, "MWh": 1e3, "GWh": 1e6,
     "J": 1 / 3.6e6, "kJ": 1 / 3.6e3, "MJ": 1 / 3.6, "GJ": 1e3 / 3.6,
 }  # fmt: skip
+# Metrics of the job and of a device, and the factor between their units.
+_PAIRS = (
+    ("tokens_per_s", "tokens_per_s_per_device", 1.0),
+    ("samples_per_s", "samples_per_s_per_device", 1.0),
+    ("aggregate_pflops", "tflops", 1000.0),
+)
+_APART = 0.05  # the rates may be of different steps, and a PFLOP of 1024 TFLOPs
 _NO_RATE_IN_TFLOPS = 1e9  # a device doing 1e9 TFLOP/s is one whose cell counts FLOP/s
 
 
@@ -92,6 +100,19 @@ def results(
             yield from _memory_in_notes(cell)
         elif column.role == "result" and cell.kind in ("number", "pair"):
             yield from _result(cell, column, habits)
+
+
+def devices_of_rates(found: Sequence[Result]) -> dict[str, float]:
+    """The devices that the rates of a job and of one device imply, and their error; else empty."""
+    by_metric = {one.metric: one for one in found}
+    for of_job, of_device, factor in _PAIRS:
+        job, device = by_metric.get(of_job), by_metric.get(of_device)
+        if job and device and job.low > 0 and device.low > 0:
+            count = factor * job.value / device.value
+            rounding = max(job.high / job.low, device.high / device.low) ** 2 - 1
+            error = count * (rounding + _APART)
+            return {DEVICES_OF_RATES: float(f"{count:.3g}"), ERROR_OF_RATES: error}
+    return {}
 
 
 @lru_cache(1 << 10)  # a table has few units

@@ -76,3 +76,34 @@ def test_a_refused_fact_is_told_once(tmp_path: Path) -> None:
         [(message,)] = warehouse.rows(query)
         assert list(warehouse.rows("SELECT DISTINCT layers, hidden FROM runs")) == [(None, None)]
     assert "layers 96 of line 5" in message or "hidden 12288 of line 6" in message
+
+
+RATES = """# GPT pretraining benchmark
+
+- Tesla V100-SXM2-16GB x 8
+
+## Results
+
+| case | step time (ms) | samples/s | TFLOPs per GPU | Aggregate PFLOP/s |
+|--|--|--|--|--|
+| A | 406 | 4.92 | 49.43 | 0.05 |
+| B | 418 | 38.28 | 48.03 | 0.38 |
+| C | 519 | 123.4 | 38.71 | 1.24 |
+"""
+
+
+def test_devices_from_further_up_fit_the_rates_of_the_row(tmp_path: Path) -> None:
+    """Benchmarks on 1 to 32 devices, beside a machine of 8 (Oneflow-Inc/DLPerf 087255cc)."""
+    (tmp_path / "a.md").write_text(RATES)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        found = warehouse.rows("SELECT devices FROM configurations ORDER BY line")
+    assert found == [(None,), (8,), (None,)]
+
+
+def test_rates_in_other_units_are_the_same_rates(tmp_path: Path) -> None:
+    head = "# Training on 8x H100 GPUs\n\n| Model | Total TFLOPS | TFLOPS/GPU |\n|--|--|--|\n"
+    (tmp_path / "a.md").write_text(f"{head}| 7B | 3,182 | 398 |\n")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        assert warehouse.rows("SELECT devices FROM topology") == [(8,)]

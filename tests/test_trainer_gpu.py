@@ -12,6 +12,7 @@ import pytest
 from bench.trainer import options, spawn
 from bench.trainer.log import Step
 
+# Builds have no GPU: docs/trainer.md says what these tests showed on one.
 pytestmark = pytest.mark.skipif(
     shutil.which("nvidia-smi") is None or importlib.util.find_spec("torch") is None,
     reason="NOT TESTED: no GPU here, or no torch",
