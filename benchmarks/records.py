@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,7 +45,7 @@ def main(count: int) -> None:
     for name, file in SAMPLES.items():
         with tempfile.TemporaryDirectory() as scratch:
             folder = make(Path(scratch), ROOT / "data" / file, count)
-            parse = statistics.median(timed(lambda at=folder: read(at)) for _ in range(ROUNDS))
+            parse = statistics.median(timed(partial(read, folder)) for _ in range(ROUNDS))
             spent = [Spent.of(folder, folder.parent / f"{n}.duckdb") for n in range(ROUNDS)]
             with open_read(folder.parent / "0.duckdb") as warehouse:
                 [(runs,)] = warehouse.rows("SELECT count(*) FROM configurations")

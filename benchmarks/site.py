@@ -145,18 +145,18 @@ def overview(site: Path, opened: Opens, rounds: int, limits: tuple[str, str, str
 def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
     """The longest table: time to show, sort and filter, and the number of its elements."""
     counts = {
-        page: int(found[1].replace(",", ""))
+        page: int(counted[1].replace(",", ""))
         for page in site.glob("models/*.html")
-        if (found := re.search(r"([\d,]+)\s+runs? of", page.read_text()))
+        if (counted := re.search(r"([\d,]+)\s+runs? of", page.read_text()))
     }
     page, rows = max(counts.items(), key=lambda one: one[1])
-    found = [opened(page, "table[aria-rowcount]", measure_table) for _ in range(rounds)]
+    times = [opened(page, "table[aria-rowcount]", measure_table) for _ in range(rounds)]
     name = f"model's page, {rows:,} rows"
-    yield f"{name}: first paint", seconds(one["paint"] for one in found), ""
-    yield f"{name}: all rows at hand", seconds(one["ready"] for one in found), "1.5 s"
-    yield f"{name}: sort", milliseconds(one["sort"] for one in found), limit
-    yield f"{name}: filter", milliseconds(one["filter"] for one in found), limit
-    yield f"{name}: rows that exist", f"{found[0]['rows']}", ""
+    yield f"{name}: first paint", seconds(one["paint"] for one in times), ""
+    yield f"{name}: all rows at hand", seconds(one["ready"] for one in times), "1.5 s"
+    yield f"{name}: sort", milliseconds(one["sort"] for one in times), limit
+    yield f"{name}: filter", milliseconds(one["filter"] for one in times), limit
+    yield f"{name}: rows that exist", f"{times[0]['rows']}", ""
 
 
 def measure_table(page: Any) -> dict[str, float]:
