@@ -224,9 +224,7 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbour
         plan.add(tomlkit.comment(text))
     plan["name"] = name
     if any((row["nodes"] or 1) > 1 for row in rows):
-        plan.add(
-            tomlkit.comment('several nodes need a scheduler: launcher = "slurm", "pbs", "pjm"')
-        )
+        plan.add(tomlkit.comment('several nodes need a scheduler, e.g. launcher = "slurm"'))
     matrix = tomlkit.aot()
     columns = (
         "layers", "hidden", "heads", "vocab", "seq_len", "nodes", "dp", "tp", "pp", "mbs", "gbs",

@@ -87,10 +87,6 @@ class Job:
         return -(-self.ranks // self.nodes)
 
 
-# States of a running task in Slurm, PBS and PJM.
-EXECUTING = frozenset(("RUNNING", "R", "RUN"))
-
-
 @dataclass(frozen=True, slots=True)
 class JobState:
     """State of a task: `word` is the scheduler's; `status` is ours, None until the task ends."""
@@ -124,6 +120,7 @@ class Scheduler(Launcher):
 
     is_local = False
     submits: ClassVar[str]  # the program that must be installed
+    executing: ClassVar[str]  # its word for the state of a task that runs
     limits: ClassVar[Sequence[str]] = ()  # prints the array limit
     per_node: ClassVar[Sequence[str]] = EACH  # options for the number of processes of a node
     unquotable: ClassVar[Mapping[str, str]] = {}  # forbidden characters of options: why

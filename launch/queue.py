@@ -11,7 +11,7 @@ from ..schema.errors import BenchError
 from . import scheduler_client
 from .folder import RUNNING, RunFolder, State, write_private
 from .jobs import group_by_resources, job_of
-from .launcher import EXECUTING, JobState, Scheduler
+from .launcher import JobState, Scheduler
 from .live_ingest import LiveIngest
 from .outcome import CANCELLED, OK, hung_exit, last_line
 from .planned_runs import PlannedRun, Recorder
@@ -180,7 +180,7 @@ class Queue:
             why = "" if found.status in _JUDGED else f"scheduler state {found.word}"
             self._end(one, found, why)
             return
-        if one.began is None and found.word in EXECUTING:
+        if one.began is None and found.word == self.scheduler.executing:
             one.began = one.output_at = now  # a job without any output hangs too
         if one.began is not None:
             self._end_if_silent(one, found, now - one.output_at)

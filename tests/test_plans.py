@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bench.decide.rampup import RampUp, spent
+from bench.launch.launcher import scheduler_hint
 from tests.deciding import Stored, answer, table
 from tests.program import quick, told
 
@@ -213,7 +214,7 @@ def test_a_plan_of_neighbours_keeps_the_vocabulary_and_asks_for_a_scheduler(fold
     one = tomllib.loads(text)["matrix"][0]
     assert (one["vocab"], one["nodes"]) == (50304, 2) and 'launcher = "slurm"' in text
     said = quick(folder, "launch", "plan.toml", "--dry-run").err
-    assert "2 nodes; the local launcher has 1. Set launcher = 'pbs', 'pjm' or 'slurm'" in said
+    assert f"2 nodes; the local launcher has 1. Set {scheduler_hint()}" in said
     (folder / "plan.toml").write_text(f'launcher = "slurm"\n{text}')
     assert "#SBATCH --nodes=2" in quick(folder, "launch", "plan.toml", "--dry-run").out
 

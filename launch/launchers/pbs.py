@@ -47,6 +47,7 @@ class Pbs(Scheduler):
         return cls(trainer.spawns)
 
     submits = "qsub"
+    executing = "R"
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:
         """The trainer's own command, or torchrun; on several nodes mpiexec starts one on each."""

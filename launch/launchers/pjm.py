@@ -38,6 +38,7 @@ class Pjm(Scheduler):
     """Clock and power states are job resources: `freq = 2200`, `retention_state = 0`."""
 
     submits = "pjsub"
+    executing = "RUN"
     unquotable: ClassVar = {'"': "pjsub options are quoted and cannot contain quotes"}
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:

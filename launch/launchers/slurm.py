@@ -43,6 +43,7 @@ class Slurm(Scheduler):
         return cls(trainer.spawns)
 
     submits = "sbatch"
+    executing = "RUNNING"
     limits = ("scontrol", "show", "config")
 
     def command(self, words: Sequence[str], ranks: int, nodes: int) -> list[str]:

@@ -1,11 +1,15 @@
 """Computed reports: NAME.py has the numbers and columns, NAME.md.j2 the sentences.
 
 A pair of such files is a report: `bench report NAME`, a region `report=NAME`, and the output of the
-command of that name. NAME.py has `answer(warehouse, query)`, which returns a Decision; COLUMNS for
-programs; SHOWN for people, as column and heading; `cells(names, row, facts)`, the cells for people;
-PLACES, if the report can be requested by name. Optional: KEEP, headings that a narrow terminal
-drops last, or `keep(facts)`; `shown(facts)` in place of SHOWN; RANKED, if people see only the first
-rows by default.
+command of that name, if there is one. NAME.py has
+
+- `answer(warehouse, query)`, which returns a Decision; its SQL reads the view `selected`, which
+  `decide.selection.select(warehouse, query)` fills
+- COLUMNS for programs; SHOWN for people, as column and heading, or `shown(facts)`
+- `cells(names, row, facts)`, the cells for people
+- PLACES, where the report can be requested by name: "page", "region"
+- optional: KEEP, headings that a narrow terminal drops last, or `keep(facts)`; RANKED, if people see
+  only the first rows by default
 """
 
 from __future__ import annotations
