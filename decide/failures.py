@@ -20,7 +20,7 @@ FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")
 # Columns that distinguish runs with one ending.
 _CONFIGURED = ("size", "model", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs")
 # Two rows that state another of these are no copies; one of them alone is no sign of one.
-_BESIDE = ("device", "dtype", "seq_len", "zero_stage", "recompute")
+_OTHER_SETTINGS = ("device", "dtype", "seq_len", "zero_stage", "recompute")
 _FINE = ("ok", "not_run")
 # What differs between two prints of one cause: numbers, addresses, places, the job.
 _PLACE = re.compile(r"^job \S+: |\(\S+:\d+\)|0x[0-9a-fA-F]+|(?:/[\w.@+=-]+){2,}|[\w./-]+:\d+")
@@ -94,8 +94,8 @@ def _identity(row: Row) -> tuple[Any, ...] | None:
         times = (row["began"], row["ended"])
         return (row["status"], reason, times, stated) if row["known_from"] == "log" else None
     known = sum(value is not None for value in stated)
-    beside = tuple(row[name] for name in _BESIDE)
-    return (row["status"], reason, stated, beside) if row["origin"] == "row" and known > 3 else None
+    other = tuple(row[name] for name in _OTHER_SETTINGS)
+    return (row["status"], reason, stated, other) if row["origin"] == "row" and known > 3 else None
 
 
 def cause(status: str, reason: str | None) -> str | None:

@@ -188,7 +188,8 @@ class RunContext:
         unit = UNITS.get(name, "")
         cell = self.cells.get(_CELLS.get(name, name))
         if cell is not None:
-            note = f"under {cell['heading']!r}" + (f"; {cell['misfit']}" if cell["misfit"] else "")
+            invalid = cell["invalid_reason"]
+            note = f"under {cell['heading']!r}" + (f"; {invalid}" if invalid else "")
             return Node(title or name, value, unit, place=self.cell_place(cell), note=note)
         fact = self._fact(name)
         if fact is not None:

@@ -182,7 +182,7 @@ def cell_node(place: Place, cell: dict[str, Any]) -> Node:
     read = cell["name"] or "no column that is known"
     notes = [f"under {cell['heading']!r}, read as {cell['kind']} of {read}"]
     notes += [f"marks {' '.join(cell['marks'])}"] if cell["marks"] else []
-    notes += [f"does not fit: {cell['misfit']}"] if cell["misfit"] else []
+    notes += [f"does not fit: {cell['invalid_reason']}"] if cell["invalid_reason"] else []
     value = cell["value"] if cell["value"] is not None else cell["raw"]
     unit = cell["unit"] if cell["value"] is not None and cell["unit"] else ""
     return Node(cell["name"] or cell["heading"], value, unit, place=place,

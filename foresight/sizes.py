@@ -124,7 +124,7 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
         "batch": batch or base["batch"], "grad_accum": None, "status": "planned", "jobs": 0,
         "basis": None, "run": None, "run_id": None, "places": (), "origin": "prediction",
         "flops_per_token": flops, "base": base, "derivations": {},
-        "left_out": None, "told": None, "moved": {},
+        "left_out": None, "annotated": None, "moved": {},
     }  # fmt: skip
     if "params_b" in request:  # another model has not the FLOPs of the base
         made |= {"model_flops": None, "flops_per_token": 6e9 * request["params_b"]}

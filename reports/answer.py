@@ -16,7 +16,7 @@ from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secrets import REDACTED
 
 # Columns of every answer; each report adds its own before and after them.
-RUN = ("where", "run", *shown("answers"), "settings", "date", "told")
+RUN = ("where", "run", *shown("answers"), "settings", "date", "annotated")
 MEASURED = (
     "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
     "tokens_per_s_low", "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "hfu", "peak_name",

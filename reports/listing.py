@@ -28,8 +28,8 @@ CONFIGURATION = (*shown_at("listings"), "settings", "epoch", "status", "kind")
 # Identity and speed come first: a narrow terminal shows the first columns.
 _FIRST = ("where", "size", "device", *shown_at("brief"), "step_time_s", "tokens_per_s_per_device",
           "tflops", "status", "left_out")  # fmt: skip
-SHOWN = (*_FIRST, "run", "n", "settings", "told")
-GROUPED = ("where", "runs", *_FIRST[1:], "settings", "epoch", "told")
+SHOWN = (*_FIRST, "run", "n", "settings", "annotated")
+GROUPED = ("where", "runs", *_FIRST[1:], "settings", "epoch", "annotated")
 # Shown only where rows would look alike without them. Devices follow from the processes.
 _SIZES = tuple(
     name
@@ -72,7 +72,9 @@ def grouped(
     parts["where"] = """min("where") AS "where" """
     parts["left_out"] = """CASE WHEN count(left_out) > 0 THEN count(left_out) || ': '
         || string_agg(DISTINCT left_out, ', ' ORDER BY left_out) END AS left_out"""
-    parts["told"] = """nullif(list_sort(list_distinct(flatten(list(told)))), []) AS told"""
+    parts["annotated"] = (
+        """nullif(list_sort(list_distinct(flatten(list(annotated)))), []) AS annotated"""
+    )
     unknown = [name for name in names if name not in parts]
     if unknown:
         raise BenchError(
@@ -95,8 +97,8 @@ def _default_columns(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
 
     The column of annotations is shown only where there are any.
     """
-    annotated = warehouse.rows("SELECT 1 FROM selected WHERE told IS NOT NULL LIMIT 1")
-    shown = [name for name in names if name != "told" or annotated]
+    any_annotated = warehouse.rows("SELECT 1 FROM selected WHERE annotated IS NOT NULL LIMIT 1")
+    shown = [name for name in names if name != "annotated" or any_annotated]
     at = shown.index("recompute")
     return [*shown[:at], *_distinguishing(warehouse, shown), *shown[at:]]
 

@@ -96,6 +96,7 @@ def page(
         "name": selected.name,
         "budget": plan,
         **limits,
+        "told": rows.get("annotations", []),  # its former name; user templates may still use it
         "suggestions": suggestions,
         "restated": _restated(warehouse, restated) if restated is not None else [],
         "version": VERSION,
@@ -110,7 +111,7 @@ def _restated(
 ) -> list[dict[str, Any]]:
     """The restated runs of the selection, by place."""
     query = """SELECT run_id, uri, line, size, system, nodes, world_size, dp, tp, pp, cp, mbs,
-                   recompute, left_out, told
+                   recompute, left_out, annotated
                FROM selected WHERE kind = 'measured' ORDER BY uri, line"""
     return [
         row | dict(restated[row["run_id"]])

@@ -2,21 +2,21 @@
 WITH run AS (
     SELECT * FROM configurations WHERE run_id = $run
 ), words AS (
-    UNPIVOT (SELECT uri, line, told, origin::VARCHAR AS origin, status, status_reason, kind, date, notes,
+    UNPIVOT (SELECT uri, line, annotated, origin::VARCHAR AS origin, status, status_reason, kind, date, notes,
                     array_to_string(flags, ', ') AS flags, array_to_string(job_ids, ', ') AS job_ids,
                     {{words, but system}}
              FROM run)
     ON origin, status, status_reason, kind, date, notes, flags, job_ids, {{words, but system}}
     INTO NAME name VALUE value
 ), numbers AS (
-    UNPIVOT (SELECT uri, line, told, seq_len_derived, vocab::BIGINT AS vocab, tokens_per_step::BIGINT AS tokens_per_step,
+    UNPIVOT (SELECT uri, line, annotated, seq_len_derived, vocab::BIGINT AS vocab, tokens_per_step::BIGINT AS tokens_per_step,
                     {{counts as BIGINT, but device_count}}
              FROM run)
     ON vocab, tokens_per_step, {{counts, but device_count}}
     INTO NAME name VALUE value
 ), parts AS (
     SELECT 1 AS place, 'run' AS part, 'id' AS name, run_id AS value, NULL AS unit, uri || ':' || line AS stated_at FROM run
-    UNION ALL SELECT 2, 'run', name, value, CASE WHEN list_contains(told, name) THEN 'told' END, CASE WHEN list_contains(told, name) IS NOT TRUE THEN uri || ':' || line END
+    UNION ALL SELECT 2, 'run', name, value, CASE WHEN list_contains(annotated, name) THEN 'annotation' END, CASE WHEN list_contains(annotated, name) IS NOT TRUE THEN uri || ':' || line END
         FROM words WHERE value <> ''
     UNION ALL SELECT 2, 'run', 'continues', a.uri || ':' || a.line, NULL,
             printf('from iteration %d on; %d of its iterations are done again', c.iteration, c.repeated)
@@ -29,11 +29,11 @@ WITH run AS (
         FROM superseded_steps d JOIN runs b ON b.run_id = d.superseded_by
         WHERE d.run_id = $run AND d.superseded_by NOT IN (SELECT run_id FROM continuations WHERE continues = $run)
     UNION ALL SELECT 3, 'configuration', name, value::VARCHAR,
-            CASE WHEN list_contains(told, name) THEN 'told' WHEN name = 'seq_len' AND seq_len_derived THEN 'derived' END,
+            CASE WHEN list_contains(annotated, name) THEN 'annotation' WHEN name = 'seq_len' AND seq_len_derived THEN 'derived' END,
             CASE WHEN name = 'seq_len' AND seq_len_derived
                  THEN (SELECT any_value(f.raw) FROM facts f WHERE f.run_id = $run AND f.field = 'seq_len' AND f.how = 'derived') END
         FROM numbers
-    UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.misfit,
+    UNION ALL SELECT 4, 'cell', coalesce(nullif(t.headings[c.column_number], ''), 'beyond the header'), c.raw, c.invalid_reason,
             t.uri || ':' || c.line
         FROM run r JOIN tables t ON t.table_id = r.table_id
         JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
@@ -63,7 +63,7 @@ WITH run AS (
         FROM facts f JOIN run r ON r.run_id = f.run_id
         WHERE f.scope NOT IN ('arguments', 'option', 'wandb', 'hydra', 'bundle', 'env', 'launcher')
             AND (f.scope <> 'deepspeed' OR f.file IS NULL) AND f.how = 'stated'
-    UNION ALL SELECT 8, CASE u.origin WHEN 'bundle' THEN 'companion' ELSE 'told' END, u.field, u.value,
+    UNION ALL SELECT 8, CASE u.origin WHEN 'bundle' THEN 'companion' ELSE 'annotation' END, u.field, u.value,
         concat_ws(', ', u.reason, nullif(u.author, ''), u.stated_on::VARCHAR,
                   CASE u.outcome WHEN 'contradicts' THEN 'not used: the source states ' || u.stated
                                  WHEN 'outvoted' THEN 'not used: ' || u.stated || ' has precedence'

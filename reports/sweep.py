@@ -226,7 +226,7 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
         marked = any("^" in c["raw"] for c in row["cells"] if c["name"] == "tflops")
         return italic(significant(row["seconds"], 3) + ("^" if marked else ""))
     doubted = {name or "-", f"#{place + 1}"} & set(row["doubted"] or ())
-    return verbatim_cell(cell["raw"]) + (_WARN if cell["misfit"] or doubted else "")
+    return verbatim_cell(cell["raw"]) + (_WARN if cell["invalid_reason"] or doubted else "")
 
 
 @dataclass(frozen=True, slots=True)

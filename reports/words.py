@@ -170,7 +170,8 @@ def _named(cells: Sequence[Row]) -> list[str]:
 
 def with_mark(text: str, row: Row, *names: str) -> str:
     """A cell, marked if one of its columns is annotated."""
-    return f"{text}{MARK}" if text and not set(names).isdisjoint(row.get("told") or ()) else text
+    is_annotated = not set(names).isdisjoint(row.get("annotated") or ())
+    return f"{text}{MARK}" if text and is_annotated else text
 
 
 def annotation_table(names: Names, rows: Sequence[Row]) -> Markdown:

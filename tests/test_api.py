@@ -119,7 +119,7 @@ def test_what_sources_do_not_state_is_told(tmp_path: Path) -> None:
     logs = folder(tmp_path / "logs")
     w = bench.read(logs, set={"device": "A64FX", "devices_per_node": 1})
     found = w.configurations("origin = 'log'")
-    assert set(found["device"]) == {"A64FX"} and "device" in found["told"].iloc[0]
+    assert set(found["device"]) == {"A64FX"} and "device" in found["annotated"].iloc[0]
     with pytest.raises(BenchError, match="devce"):
         bench.read(logs, set={"devce": "A64FX"})
 

@@ -50,8 +50,10 @@ def test_what_a_script_states_belongs_to_the_run_beside_it(folder: Path) -> None
     done = quick(folder, "ingest", "a")
     assert done.code == 0
     assert "a/ds.json:2 states gbs = 16, but the source states 8: 8 is used" in done.err
-    [row] = selected(folder, "SELECT nodes, zero_stage, gbs, gbs_logged, told FROM configurations")
-    assert row == {"nodes": 4, "zero_stage": 1, "gbs": 8, "gbs_logged": 8.0, "told": None}
+    [row] = selected(
+        folder, "SELECT nodes, zero_stage, gbs, gbs_logged, annotated FROM configurations"
+    )
+    assert row == {"nodes": 4, "zero_stage": 1, "gbs": 8, "gbs_logged": 8.0, "annotated": None}
     flags = selected(folder, "SELECT name, value, line, file FROM env_flags")
     assert flags == [{"name": "NCCL_DEBUG", "value": "INFO", "line": 4, "file": "a/job.sh"}]
     versions = selected(folder, "SELECT value, line, file FROM facts WHERE field = 'torch_version'")

@@ -63,11 +63,13 @@ def test_logs_below_a_declared_folder_tell_it(folder: Path) -> None:
         (folder / name).write_text(log(12, 100.0 + len(name)))
     (folder / "runs/dp-1_tp-1_pp-8/t.md").write_text(table("4 | 124M | 1 | 1 | 1 | 1 | 8 | 4 | 1"))
     quick(folder, "ingest", "-q", ".")
-    query = "SELECT uri, nodes, dp, pp, told FROM configurations WHERE origin = 'log' ORDER BY uri"
+    query = (
+        "SELECT uri, nodes, dp, pp, annotated FROM configurations WHERE origin = 'log' ORDER BY uri"
+    )
     assert asked(folder, query) == [
-        {"uri": "other/a.log", "nodes": None, "dp": None, "pp": None, "told": None},
+        {"uri": "other/a.log", "nodes": None, "dp": None, "pp": None, "annotated": None},
         {"uri": "runs/dp-1_tp-1_pp-8/64node/a.log", "nodes": 64, "dp": 1, "pp": 8,
-         "told": ["dp", "nodes", "pp", "tp"]},
+         "annotated": ["dp", "nodes", "pp", "tp"]},
     ]  # fmt: skip
     query = "SELECT DISTINCT file, line, reason, origin FROM user_facts ORDER BY line"
     assert asked(folder, query) == [

@@ -38,9 +38,9 @@ def asked(place: Path, query: str) -> list[dict[str, Any]]:
 def test_what_is_told_belongs_to_the_sources_of_the_call(place: Path) -> None:
     assert quick(place, "ingest", "-q", "a.log", "--set", "device=A64FX,nodes=2").code == 0
     assert quick(place, "ingest", "-q", "b.log").code == 0
-    query = "SELECT uri, device, nodes, told FROM configurations ORDER BY uri"
-    first = {"uri": "a.log", "device": "A64FX", "nodes": 2, "told": ["device", "nodes"]}
-    silent = {"uri": "b.log", "device": None, "nodes": None, "told": None}
+    query = "SELECT uri, device, nodes, annotated FROM configurations ORDER BY uri"
+    first = {"uri": "a.log", "device": "A64FX", "nodes": 2, "annotated": ["device", "nodes"]}
+    silent = {"uri": "b.log", "device": None, "nodes": None, "annotated": None}
     assert asked(place, query) == [first, silent]
     kinds = asked(place, "SELECT DISTINCT field, how FROM facts WHERE scope = 'user' ORDER BY ALL")
     assert kinds == [{"field": "device", "how": "user"}, {"field": "nodes", "how": "user"}]
@@ -74,9 +74,9 @@ def test_what_a_log_states_is_never_overwritten_and_the_contradiction_is_told(pl
         "8.0", "8"
     )
     assert "train_iters" not in done.err
-    query = "SELECT gbs, gbs_logged, tokens_per_step, told FROM configurations"
+    query = "SELECT gbs, gbs_logged, tokens_per_step, annotated FROM configurations"
     [row] = asked(place, query)
-    assert row["gbs"] == 8 and row["gbs_logged"] == 8 and row["told"] is None
+    assert row["gbs"] == 8 and row["gbs_logged"] == 8 and row["annotated"] is None
     outcomes = asked(place, "SELECT field, outcome FROM user_facts ORDER BY field")
     assert outcomes == [{"field": "gbs", "outcome": "contradicts"},
                         {"field": "train_iters", "outcome": "agrees"}]  # fmt: skip
@@ -87,7 +87,7 @@ def test_what_a_log_states_is_never_overwritten_and_the_contradiction_is_told(pl
 def test_paths_are_told_without_a_warehouse(place: Path) -> None:
     done = quick(place, "runs", "a.log", "--set", "device=V100,seq_len=64", "--format", "json")
     [row] = json.loads(done.out)
-    assert row["device"] == "V100" and row["told"] == ["device", "seq_len"]
+    assert row["device"] == "V100" and row["annotated"] == ["device", "seq_len"]
     assert row["tokens_per_s_per_device"] is None
     [row] = json.loads(
         quick(place, "runs", "a.log", "--set", "seq_len=64,devices=4", "--format", "json").out
@@ -135,13 +135,16 @@ def test_a_record_carries_what_was_told_as_told(place: Path) -> None:
     other.mkdir()
     quick(other, "ingest", "-q", "../records", "--db", "there.duckdb")
     query = (
-        "SELECT c.device, c.told, u.origin FROM configurations c JOIN user_facts u USING (run_id)"
+        "SELECT c.device, c.annotated, u.origin"
+        " FROM configurations c JOIN user_facts u USING (run_id)"
     )
     done = quick(other, "sql", query, "--db", "there.duckdb", "--format", "json")
-    assert json.loads(done.out) == [{"device": "A64FX", "told": ["device"], "origin": "record"}]
+    assert json.loads(done.out) == [
+        {"device": "A64FX", "annotated": ["device"], "origin": "record"}
+    ]
     quick(other, "ingest", "-q", "../records", "--db", "there.duckdb", "--set", "device=V100")
     done = quick(other, "sql", query, "--db", "there.duckdb", "--format", "json")
-    assert json.loads(done.out) == [{"device": "V100", "told": ["device"], "origin": "set"}]
+    assert json.loads(done.out) == [{"device": "V100", "annotated": ["device"], "origin": "set"}]
 
 
 def test_facts_match_bytes_and_labels(place: Path) -> None:

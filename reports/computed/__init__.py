@@ -8,8 +8,8 @@ command of that name, if there is one. NAME.py has
 - COLUMNS for programs; SHOWN for people, as column and heading, or `shown(facts)`
 - `cells(names, row, facts)`, the cells for people
 - PLACES, where the report can be requested by name: "page", "region"
-- optional: KEEP, headings that a narrow terminal drops last, or `keep(facts)`; RANKED, if people see
-  only the first rows by default
+- optional: KEEP, headings that a narrow terminal drops last, or `keep(facts)`; RANKED, if people
+  see only the first rows by default
 """
 
 from __future__ import annotations

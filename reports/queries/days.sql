@@ -2,7 +2,7 @@
 -- Parameters: $tokens, the budget, else NULL and $steps of each row; $most, the rows shown of each system (0: all).
 
 -- computed: ranked
--- from model: boundaries told
+-- from model: boundaries annotations
 
 -- name: left_out
 -- Runs with a time that are excluded from rankings, each with its reasons; copies are told apart.

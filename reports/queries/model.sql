@@ -30,7 +30,7 @@ SELECT uri, size, list_sort(list_distinct(list(system))) AS systems, layers, hid
     min(params_without_embedding) AS params_without_embedding,
     min(vocab_used) AS vocab_used, bool_and(vocab_assumed) AS vocab_assumed,
     arg_min(coalesce(model, size), line) AS label, count(*) AS rows, min(line) AS line,
-    list_sort(list_distinct(flatten(list(told)))) AS told
+    list_sort(list_distinct(flatten(list(annotated)))) AS annotated
 FROM selected WHERE kind = 'measured'
 GROUP BY uri, size, layers, hidden, seq_len
 ORDER BY uri, line;
@@ -101,7 +101,7 @@ SELECT s.run_id, s.table_id, s.line, s.kind, s.status, s.status_reason, s.left_o
     coalesce(c.cells, []) AS cells
 FROM selected s LEFT JOIN (
     SELECT table_id, row_number,
-        list(struct_pack(name := coalesce(name, ''), raw := raw, kind := kind, misfit := misfit) ORDER BY column_number) AS cells
+        list(struct_pack(name := coalesce(name, ''), raw := raw, kind := kind, invalid_reason := invalid_reason) ORDER BY column_number) AS cells
     FROM cells WHERE table_id IN (SELECT table_id FROM selected)
         AND table_id NOT IN (SELECT table_id FROM full_before WHERE is_full) GROUP BY ALL
 ) c ON c.table_id = s.table_id AND c.row_number = s.row_number
@@ -128,7 +128,7 @@ ORDER BY s.table_id, f.field;
 SELECT s.uri, s.line, s.origin, s.framework, s.size, s.nodes, s.world_size, s.dp, s.tp, s.pp, s.mbs,
     coalesce(s.gbs, g.median::INTEGER) AS gbs, s.seq_len, s.dtype, s.recompute, s.status, s.status_reason, s.status_line,
     s.step_time_s, s.step_time_low, s.step_time_high, t.n, t.lines, t.first_iteration, t.last_iteration, t.stddev,
-    s.tflops, s.tokens_per_s_per_device, s.model_tflops, s.told
+    s.tflops, s.tokens_per_s_per_device, s.model_tflops, s.annotated
 FROM selected s
 LEFT JOIN run_stats t ON t.run_id = s.run_id AND t.metric = 'step_time_s'
 LEFT JOIN run_stats g ON g.run_id = s.run_id AND g.metric = 'gbs'
@@ -146,7 +146,7 @@ LEFT JOIN (
 ) f ON f.run_id = l.run_id
 GROUP BY s.uri, s.line, s.run_id ORDER BY is_copy, s.uri, s.line;
 
--- name: told
+-- name: annotations
 -- Annotations by users: where sources are silent, and where they contradict.
 SELECT u.field, u.value, u.origin, u.file, u.line, u.reason, u.author, u.stated_on,
     CASE WHEN u.outcome IN ('contradicts', 'outvoted', 'superseded') THEN u.stated END AS stated,

@@ -15,7 +15,7 @@ WITH good AS (
         AND s.origin <> 'quote'
 ), flags AS (
     SELECT DISTINCT name AS flag FROM env_flags SEMI JOIN good USING (run_id)
-), told AS (
+), stated AS (
     SELECT g.run_id, f.flag,
         max(regexp_replace(e.value, '^.*/', '')) FILTER (e.name = f.flag) AS value,
         coalesce(string_agg(e.name || '=' || e.value, ', ' ORDER BY e.name) FILTER (e.name <> f.flag), '') AS others
@@ -25,7 +25,7 @@ WITH good AS (
     SELECT flag, value, others, origin, {{compared, but model}},
         count(*) AS n, median(step_time_s) AS step_time_s, min(step_time_s) AS fastest, max(step_time_s) AS slowest,
         median(tflops) AS tflops, median(memory_used) AS memory, max(load) AS load, min(cpus) AS cpus, min(uri) AS uri, min(line) AS line
-    FROM good JOIN told USING (run_id) GROUP BY ALL
+    FROM good JOIN stated USING (run_id) GROUP BY ALL
 ), ranked AS (
     SELECT *, row_number() OVER same AS place, first_value(struct_pack(value, n, step_time_s, fastest, slowest, tflops, memory,
         uri, line)) OVER same AS base

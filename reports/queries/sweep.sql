@@ -1,3 +1,3 @@
 -- Published sweep tables with computed cells, and logs. Reads the temporary table `selected`.
 -- Parameters: $most; 0 also shows planned rows. $sweep_rows_shown: the number of rows whose cells are read (0: all).
--- from model: sweeps sweep_rows sweep_context logs told
+-- from model: sweeps sweep_rows sweep_context logs annotations

@@ -31,7 +31,8 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations: runs with topology, and with what the source leaves to convention or arithmetic filled in.
 -- configurations.uri: the log or document
 -- configurations.params_b: parameters in 1e9, as stated, else by the label
--- configurations.told: columns with a value by annotations of users, where the source states none; NULL: none
+-- configurations.annotated: columns with a value by annotations of users, where the source states none; NULL: none
+-- configurations.told: the former name of annotated; the next version drops it
 -- configurations.seq_len: sequence length in tokens, as stated, else the same on all lines of a log's steps, printed or computed
 -- configurations.seq_len_derived: whether the sequence length comes from those lines
 -- configurations.product: DP x TP x PP x CP
@@ -85,12 +86,12 @@ CREATE OR REPLACE MACRO per(a, b) AS
 CREATE OR REPLACE VIEW configurations AS
 WITH around AS (
     -- Joined to the ids alone: each join of a run's seventy columns would cost as much as all of these.
-    SELECT r.load_id, r.run_id, l.uri, u.annotated, u.told, g.median AS gbs_logged, q.median AS seq_len_logged
+    SELECT r.load_id, r.run_id, l.uri, u.annotated, u.by_users, g.median AS gbs_logged, q.median AS seq_len_logged
     FROM raw.runs r
     JOIN current_loads l ON l.load_id = r.load_id
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN (
-        SELECT run_id, map(list(field), list(value)) AS annotated, list_sort(list(field) FILTER (origin <> 'bundle')) AS told
+        SELECT run_id, map(list(field), list(value)) AS annotated, list_sort(list(field) FILTER (origin <> 'bundle')) AS by_users
         FROM annotations WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
     ) u ON u.run_id = r.run_id
     LEFT JOIN superseded_steps d ON d.run_id = r.run_id
@@ -109,7 +110,7 @@ WITH around AS (
         t.* EXCLUDE (load_id, run_id) REPLACE (
             {{annotated topology as t, but gbs}}
             coalesce(try_cast(u.gbs_logged AS INTEGER), t.gbs, try_cast(u.annotated['gbs'] AS INTEGER)) AS gbs),
-        u.told,
+        u.by_users AS annotated, u.by_users AS told,
         t.gbs AS gbs_stated, u.gbs_logged,
         u.seq_len_logged IS NOT NULL AND coalesce(r.seq_len, try_cast(u.annotated['seq_len'] AS INTEGER)) IS NULL AS seq_len_derived
     FROM judged_runs r

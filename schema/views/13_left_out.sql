@@ -35,9 +35,9 @@ WITH rows_of_tables AS (
 SELECT run_id, 'withdrawn' AS reason, 'its author takes it back, line ' || status_line || ': ' || status_reason AS detail
 FROM rows_of_tables WHERE list_contains(flags, 'withdrawn')
 UNION ALL
-SELECT r.run_id, 'misfit', string_agg(c.raw || ': ' || c.misfit, '; ' ORDER BY c.column_number)
+SELECT r.run_id, 'misfit', string_agg(c.raw || ': ' || c.invalid_reason, '; ' ORDER BY c.column_number)
 FROM rows_of_tables r JOIN cells c ON c.table_id = r.table_id AND c.row_number = r.row_number
-WHERE c.misfit IS NOT NULL
+WHERE c.invalid_reason IS NOT NULL
 GROUP BY r.run_id
 UNION ALL
 SELECT run_id, 'ragged', 'cells and headings differ in number: columns may be shifted'
