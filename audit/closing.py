@@ -42,7 +42,7 @@ class Comment(NamedTuple):
 
     def matches(self, finding: Finding) -> bool:
         """Whether it closes a finding; a comment without a reason closes none."""
-        named = self.rule.lower() in (one.lower() for one in finding.rules)
+        named = self.rule.lower() in (rule.lower() for rule in finding.rules)
         doubted = self.line is None or any(cell.line == self.line for cell in finding.cells)
         return bool(self.reason) and named and doubted
 
@@ -60,7 +60,7 @@ def comments(lines: Sequence[str]) -> Iterator[Comment]:
 
 def by_comment(finding: Finding, found: Sequence[Comment]) -> str:
     """The reason why a comment of the document closes this finding; "" if none does."""
-    return next((one.reason for one in found if one.matches(finding)), "")
+    return next((comment.reason for comment in found if comment.matches(finding)), "")
 
 
 def closed(
@@ -71,7 +71,7 @@ def closed(
     if not closing:
         return list(findings)
     tables = tables_of(warehouse)
-    return [_closed(one, closing, tables) for one in findings]
+    return [_closed(finding, closing, tables) for finding in findings]
 
 
 def tables_of(warehouse: Warehouse) -> Tables:
@@ -106,7 +106,7 @@ def _reason(fact: Annotation) -> str:
 def matches(fact: Annotation, finding: Finding, tables: Tables) -> bool:
     """Whether a fact closes a finding."""
     match = fact.match
-    if match.rule and match.rule.lower() not in (one.lower() for one in finding.rules):
+    if match.rule and match.rule.lower() not in (rule.lower() for rule in finding.rules):
         return False
     cells = [cell for cell in finding.cells if match.names(cell.uri)]
     if match.lines:
@@ -159,7 +159,7 @@ def unused(
         if uri.lower().endswith((".md", ".markdown")):
             if why := _unread(root / uri):
                 found.append(_finding(Place(uri, 1), why))
-            mine = [one for one in findings if one.uri == uri]
+            mine = [finding for finding in findings if finding.uri == uri]
             for comment in comments(lines_of(root / uri)):
                 if why := _why_comment(comment, mine):
                     found.append(_finding(Place(uri, comment.at), why))
@@ -178,7 +178,7 @@ def _facts(
         closes = (
             fact.field != FINDING
             or fact.withdrawn
-            or any(matches(fact, one, tables) for one in findings)
+            or any(matches(fact, finding, tables) for finding in findings)
         )
         if not closes and (why := _why_fact(fact, uris, complete)):
             yield _finding(Place(fact.file, fact.line, text="[[fact]]", column=1), why)
@@ -200,7 +200,7 @@ def _why_fact(fact: Annotation, uris: Sequence[str], complete: bool) -> str:
 
 
 def _why_comment(comment: Comment, findings: Sequence[Finding]) -> str:
-    if any(comment.matches(one) for one in findings):
+    if any(comment.matches(finding) for finding in findings):
         return ""
     if not comment.reason:
         return "it gives no reason: `<!-- bench audit: ok R6 line 44: measured twice -->`"
@@ -209,7 +209,7 @@ def _why_comment(comment: Comment, findings: Sequence[Finding]) -> str:
 
 
 def _unknown(rule: str) -> str:
-    known = {one.lower(): one for one in slugs()}
+    known = {slug.lower(): slug for slug in slugs()}
     if rule.lower() in known:
         return ""
     near = get_close_matches(rule.lower(), known, n=1)

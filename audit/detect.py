@@ -103,7 +103,7 @@ def _count(rows: Sequence[Row], tried: Sequence[Reading]) -> Counter[Reading]:
     count = _fitting(probe, tried)
     if step > 1:
         rest = [row for place, row in enumerate(rows) if place % step]
-        count += _fitting(rest, [one for one in tried if count[one]] or tried)
+        count += _fitting(rest, [reading for reading in tried if count[reading]] or tried)
     return count
 
 
@@ -144,7 +144,9 @@ def _contradicts(row: Row, reading: Reading) -> bool:
 def _fitted(tried: Sequence[Reading], rows: Sequence[Row]) -> Iterator[Reading]:
     """Readings with the vocabulary that most rows imply, if none is stated."""
     open_rows = [row for row in rows if row.vocab is None]
-    bases = {(one.formula, one.factor, one.divisor) for one in tried if one.vocab}
+    bases = {
+        (reading.formula, reading.factor, reading.divisor) for reading in tried if reading.vocab
+    }
     for formula, factor, by in sorted(bases, key=str) if len(open_rows) >= 4 else ():
         needed = [_vocabulary(row, Reading(formula, factor, by)) for row in open_rows]
         known = [interval for interval in needed if interval and interval.meets(_VOCABULARY)]

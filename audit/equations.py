@@ -136,8 +136,8 @@ def checks_of(rule: Rule, read: Mapping[str, Any]) -> Iterator[Check]:
     def check(data: AuditInput) -> Iterator[Finding]:
         doubted = data.doubted()
         for document in data.documents:
-            for one in equations:
-                yield from _test(rule, one, document, let, doubted)
+            for equation in equations:
+                yield from _test(rule, equation, document, let, doubted)
             for pair in pairs:
                 yield from _compare(rule, pair, document, let, doubted)
         for query in queries:
@@ -176,40 +176,42 @@ def _run_query(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
             found.setdefault((row["uri"], *(row[name] for name in query.by)), []).append(row)
     for rows in found.values():
         cells = [
-            Place(one["uri"], one["line"], one.get("name") or "", text=one.get("place") or "")
-            for one in rows
+            Place(row["uri"], row["line"], row.get("name") or "", text=row.get("place") or "")
+            for row in rows
         ]
         yield rule.finding(query.template, cells, **rows[0], number=len(rows), items=rows)
 
 
 def _test(
-    rule: Rule, one: Equation, document: Document, let: Let, doubted: Doubted
+    rule: Rule, equation: Equation, document: Document, let: Let, doubted: Doubted
 ) -> Iterator[Finding]:
     measured = any(row.measured for row in document.rows)
-    found = [off for table in document.tables for off in _off(one, table, let, doubted, measured)]
-    if not one.once:
+    found = [
+        off for table in document.tables for off in _off(equation, table, let, doubted, measured)
+    ]
+    if not equation.once:
         for template, names in found:
-            yield _single(rule, one, template, names)
-    elif len(found) >= one.least:
-        yield _together(rule, one, found)
+            yield _single(rule, equation, template, names)
+    elif len(found) >= equation.least:
+        yield _together(rule, equation, found)
 
 
 def _off(
-    one: Equation, table: Table, let: Let, doubted: Doubted, measured: bool
+    equation: Equation, table: Table, let: Let, doubted: Doubted, measured: bool
 ) -> Iterator[tuple[str, _Names]]:
     """The rows of a table that violate an equation, each with its template."""
-    if not _can_be_tested(one, table, let):
+    if not _can_be_tested(equation, table, let):
         return
     off, tested = [], 0
     for row in table.rows:
         names = _Names(
             table, row, let, doubted=(row.uri, row.line) in doubted, document_measured=measured
         )
-        if not one.rows.value(names):
+        if not equation.rows.value(names):
             continue
         names.strict = True
         try:
-            holds = one.holds.value(names)
+            holds = equation.holds.value(names)
         except _Unknown:
             continue
         tested += 1
@@ -218,15 +220,17 @@ def _off(
     for names in off:
         names.strict = False
         names.update(tested=tested, off=len(off))
-        template = next((name for condition, name in one.templates if condition.value(names)), None)
+        template = next(
+            (name for condition, name in equation.templates if condition.value(names)), None
+        )
         if template:
             yield template, names
 
 
-def _can_be_tested(one: Equation, table: Table, let: Let) -> bool:
+def _can_be_tested(equation: Equation, table: Table, let: Let) -> bool:
     """Whether some row has each input of an equation: most tables lack one for most equations."""
-    needed = (one.rows.conjuncts | one.holds.names) - let.keys()
-    return one.rows.columns <= {*table.columns} and all(
+    needed = (equation.rows.conjuncts | equation.holds.names) - let.keys()
+    return equation.rows.columns <= {*table.columns} and all(
         any(name in row.printed for row in table.rows)
         if name in MEASURED
         else any(getattr(row, name) is not None for row in table.rows)
@@ -235,23 +239,26 @@ def _can_be_tested(one: Equation, table: Table, let: Let) -> bool:
     )
 
 
-def _single(rule: Rule, one: Equation, template: str, names: _Names) -> Finding:
-    cells, fix = _cells(one.cells, names), ""
-    if one.solve is True:
+def _single(rule: Rule, equation: Equation, template: str, names: _Names) -> Finding:
+    cells, fix = _cells(equation.cells, names), ""
+    if equation.solve is True:
         fixes = suggest_fixes(names.table, names.row)
         fix = suggestion(fixes)
         cells = tuple(dict.fromkeys((*cells, *(names.row.at(change.name) for change in fixes))))
-    elif one.solve:
-        fix = ", or ".join(map(str, product_changes(names.row, one.solve)))
-    known = {"why": one.why.format_map(names), "fix": fix or one.otherwise.format_map(names)}
+    elif equation.solve:
+        fix = ", or ".join(map(str, product_changes(names.row, equation.solve)))
+    known = {
+        "why": equation.why.format_map(names),
+        "fix": fix or equation.otherwise.format_map(names),
+    }
     return rule.finding(template, cells, known=ChainMap(known, names))
 
 
-def _together(rule: Rule, one: Equation, found: Sequence[tuple[str, _Names]]) -> Finding:
+def _together(rule: Rule, equation: Equation, found: Sequence[tuple[str, _Names]]) -> Finding:
     template, first = found[0]
     return rule.finding(
         template,
-        [cell for _, names in found for cell in _cells(one.cells, names)],
+        [cell for _, names in found for cell in _cells(equation.cells, names)],
         items=[names for _, names in found],
         known=ChainMap({"number": len(found)}, first),
     )

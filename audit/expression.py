@@ -75,8 +75,8 @@ def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozen
                 columns.add(name)
     nodes = list(ast.walk(tree))
     # A short-circuited operand may never be looked up.
-    sure = not any(isinstance(one, (ast.BoolOp, ast.IfExp, ast.comprehension)) for one in nodes)
-    names = {one.id for one in nodes if isinstance(one, ast.Name)} if sure else set()
+    sure = not any(isinstance(node, (ast.BoolOp, ast.IfExp, ast.comprehension)) for node in nodes)
+    names = {node.id for node in nodes if isinstance(node, ast.Name)} if sure else set()
     conjuncts = {part.id for part in parts if isinstance(part, ast.Name)}
     return frozenset(conjuncts), frozenset(columns), frozenset(names)
 

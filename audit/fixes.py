@@ -84,7 +84,7 @@ def _batch(table: Table, row: Row) -> Iterator[Demand]:
     """MBS x GA x DP is GBS, if three quarters of the table confirm it."""
     right: list[Row] | None = table.counted.get("batches")
     if right is None:
-        tested = [one for one in table.rows if _batch_of(one)]
+        tested = [row for row in table.rows if _batch_of(row)]
         right = [one for one in tested if _batch_of(one) == one.gbs]
         right = right if len(tested) >= 3 and 4 * len(right) >= 3 * len(tested) else []
         table.counted["batches"] = right
@@ -106,7 +106,7 @@ def devices_a_node(table: Table) -> float | None:
     """Devices per node in at least three quarters of a table's rows (and three rows), else None."""
     if "devices_a_node" not in table.counted:
         both = {"nodes", "devices"} <= set(table.columns)
-        ratios = Counter(one.devices / one.nodes for one in table.rows if one.devices and one.nodes)
+        ratios = Counter(row.devices / row.nodes for row in table.rows if row.devices and row.nodes)
         usual, many = ratios.most_common(1)[0] if both and ratios else (0.0, 0)
         clear = many >= 3 and 4 * many >= 3 * sum(ratios.values())
         table.counted["devices_a_node"] = usual if clear else None
@@ -125,7 +125,9 @@ def _exactly(value: float) -> Interval:
 
 def consistent(table: Table, row: Row, changed: Row) -> bool:
     """Whether a row with one cell changed agrees with the other equations of its table."""
-    if not all((one.scale / _moved(one, row, changed)).meets(1.0) for one in demands(table, row)):
+    if not all(
+        (demand.scale / _moved(demand, row, changed)).meets(1.0) for demand in demands(table, row)
+    ):
         return False
     return _fine(row, changed) and not _taken(table, row, changed)
 
@@ -166,27 +168,31 @@ def suggest_fixes(table: Table, row: Row) -> list[Fix]:
             counts += list(_count(table, row, name, scale))
         elif row.printed.get(name):
             rates.append(_rate(row, name, required, scale))
-    counts.sort(key=lambda one: -sum(str(getattr(o, one.name)) == one.text for o in table.rows))
+    counts.sort(
+        key=lambda count: -sum(str(getattr(o, count.name)) == count.text for o in table.rows)
+    )
     return counts or list(_exchanged(table, row, set.union(*open_names))) or rates
 
 
 def _common(name: str, required: Sequence[Demand]) -> Interval | None:
     """The factors of one quantity that meet every demand."""
     low, high = 0.0, float("inf")
-    for one in required:
-        power = one.powers.get(name, 0)
+    for demand in required:
+        power = demand.powers.get(name, 0)
         if power == 0:
-            if not one.met:
+            if not demand.met:
                 return None
             continue
-        scale = one.scale if power > 0 else _exactly(1.0) / one.scale
+        scale = demand.scale if power > 0 else _exactly(1.0) / demand.scale
         low, high = max(low, scale.low), min(high, scale.high)
     return Interval(low, high) if low <= high * (1 + 1e-9) and high > 0 else None
 
 
 def _rate(row: Row, name: str, required: Sequence[Demand], limits: Interval) -> Fix:
     """A measurement corrected by the most precise demand."""
-    best = min((one for one in required if one.powers.get(name)), key=lambda one: one.rough)
+    best = min(
+        (demand for demand in required if demand.powers.get(name)), key=lambda one: one.rough
+    )
     scale = best.point if best.powers[name] > 0 else 1 / best.point
     scale = min(max(scale, limits.low), limits.high)
     printed = row.printed[name]
@@ -224,7 +230,7 @@ def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Fix]:
 
 def _exchanged(table: Table, row: Row, names: set[str]) -> Iterator[Fix]:
     """Two swapped measurements."""
-    found = [one for one in sorted(names) if one in row.printed]
+    found = [name for name in sorted(names) if name in row.printed]
     for first, second in combinations(found, 2):
         one, two = row.printed[first], row.printed[second]
         if not (_plain(one) and _plain(two)) or one.raw == two.raw:
@@ -244,7 +250,7 @@ def _plain(printed: Printed) -> bool:
 
 def is_free(table: Table, row: Row, name: str) -> bool:
     """Whether no other equation of the table constrains a quantity of the row."""
-    return not any(name in one.powers for one in demands(table, row))
+    return not any(name in demand.powers for demand in demands(table, row))
 
 
 _SETUP = attrgetter("nodes", "devices", "dp", "tp", "pp", "mbs", "gbs", "grad_accum", "seq_len",
@@ -261,7 +267,7 @@ def _taken(table: Table, row: Row, changed: Row) -> bool:
     )
 
 
-def suggestion(found: Sequence[Fix]) -> str:
+def suggestion(fixes: Sequence[Fix]) -> str:
     """The changes as text: alternatives joined by "or", a swap as two changes."""
-    exchanged = len(found) == 2 and found[0].whole and found[0].name not in (*COUNTS, *_UNITS)
-    return (", " if exchanged else ", or ").join(map(str, found[:3]))
+    exchanged = len(fixes) == 2 and fixes[0].whole and fixes[0].name not in (*COUNTS, *_UNITS)
+    return (", " if exchanged else ", or ").join(map(str, fixes[:3]))

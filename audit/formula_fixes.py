@@ -91,7 +91,7 @@ def _other_formula(
     tried = [*dict.fromkeys(used), *switched]
     if row.tflops and row.tflops.digits >= 4:  # fewer digits fit some formula by chance
         vocab = reading.vocab
-        tried += [one for one in readings([row]) if one.vocab in (None, vocab)]
+        tried += [reading for reading in readings([row]) if reading.vocab in (None, vocab)]
     for other in dict.fromkeys(tried):
         differs = (other.formula, other.factor) != (reading.formula, reading.factor)
         same_factor = other.factor in (0, reading.factor) and other.formula == reading.formula
@@ -224,8 +224,8 @@ def _needed(row: Row, reading: Reading) -> str:
 
 def as_in_cell(time: Printed) -> tuple[float, str]:
     """One second in the cell's unit, and that unit: a time may be printed in ms."""
-    found = re.match(r"[\d.]+", (time.raw or "").replace(",", "").lstrip("*_`~ "))
-    cell = float(found[0]) if found and found[0].count(".") < 2 and found[0] != "." else time.value
+    match = re.match(r"[\d.]+", (time.raw or "").replace(",", "").lstrip("*_`~ "))
+    cell = float(match[0]) if match and match[0].count(".") < 2 and match[0] != "." else time.value
     for scale, unit in _PRINTED_AS.items():
         if abs(cell / time.value / scale - 1) < 1e-6:
             return scale, f" {unit}"
@@ -234,11 +234,11 @@ def as_in_cell(time: Printed) -> tuple[float, str]:
 
 def in_thousands(rate: Printed) -> tuple[float, str]:
     """One unit in the scale of a rate's cell or column, and the suffix letter of the cell."""
-    found = re.match(r"([\d.]+)\s?([kKM]?)", (rate.raw or "").replace(",", "").lstrip("*_`~ "))
-    cell = float(found[1]) if found and found[1].count(".") < 2 and found[1] != "." else rate.value
+    match = re.match(r"([\d.]+)\s?([kKM]?)", (rate.raw or "").replace(",", "").lstrip("*_`~ "))
+    cell = float(match[1]) if match and match[1].count(".") < 2 and match[1] != "." else rate.value
     for scale in (1e-3, 1e-6):
         if rate.value and abs(cell / rate.value / scale - 1) < 1e-6:
-            return scale, found[2] if found else ""
+            return scale, match[2] if match else ""
     return 1.0, ""
 
 

@@ -165,7 +165,7 @@ class Table:
         around = self.rows[max(0, at - limit) : at + limit + 1]
         return sorted(
             (other for other in around if other is not row),
-            key=lambda one: abs(one.line - row.line),
+            key=lambda other: abs(other.line - row.line),
         )
 
     def _places(self) -> dict[str, int]:
@@ -199,7 +199,12 @@ class AuditInput:
 
     def doubted(self) -> set[tuple[str, int]]:
         """Lines that already have an error: no evidence against others."""
-        return {row for one in self.findings if one.severity == "error" for row in one.rows()}
+        return {
+            row
+            for finding in self.findings
+            if finding.severity == "error"
+            for row in finding.rows()
+        }
 
     @property
     def tables(self) -> Iterator[Table]:

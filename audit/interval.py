@@ -83,8 +83,8 @@ class Printed:
 
 def largest_agreement(intervals: list[Interval]) -> list[int]:
     """Indices of the largest set of intervals with a common number; the first such set."""
-    ends = [(one.low * (1 - _HAIR), 0) for one in intervals]
-    ends += [(one.high * (1 + _HAIR), 1) for one in intervals]
+    ends = [(interval.low * (1 - _HAIR), 0) for interval in intervals]
+    ends += [(interval.high * (1 + _HAIR), 1) for interval in intervals]
     inside, most, point = 0, 0, 0.0
     for value, closes in sorted(ends):
         inside += -1 if closes else 1

@@ -23,14 +23,14 @@ def rows(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
     """One row a finding, for listings."""
     return [
         (
-            f"{one.severity} (closed)" if one.closed else one.severity,
-            ", ".join(map(named, one.rules)),
-            where(one),
-            one.message,
-            one.evidence,
-            f"closed: {one.closed}" if one.closed else one.suggestion,
+            f"{finding.severity} (closed)" if finding.closed else finding.severity,
+            ", ".join(map(named, finding.rules)),
+            where(finding),
+            finding.message,
+            finding.evidence,
+            f"closed: {finding.closed}" if finding.closed else finding.suggestion,
         )
-        for one in findings
+        for finding in findings
     ]
 
 
@@ -42,14 +42,16 @@ def named(rule: str) -> str:
 def as_lines(findings: Sequence[Finding], width: int) -> str:
     """Findings as a list, for a terminal too narrow for a table."""
 
-    def lines(one: Finding) -> Iterator[str]:
-        grade, rules, place, message, evidence, suggestion = map(str, rows([one])[0])
+    def lines(finding: Finding) -> Iterator[str]:
+        grade, rules, place, message, evidence, suggestion = map(str, rows([finding])[0])
         yield f"{grade} {rules} {place}"
-        advice = f"suggestion: {suggestion}" if one.suggestion and not one.closed else suggestion
+        advice = (
+            f"suggestion: {suggestion}" if finding.suggestion and not finding.closed else suggestion
+        )
         for text in (f"{message}: {evidence}" if evidence else message, advice):
             yield from wrap(text, max(width, 20), initial_indent="  ", subsequent_indent="  ")
 
-    return "\n".join(line for one in findings for line in lines(one)) + "\n"
+    return "\n".join(line for finding in findings for line in lines(finding)) + "\n"
 
 
 def where(finding: Finding) -> str:
@@ -64,21 +66,21 @@ def objects(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """One object a finding."""
     return [
         {
-            "rule": one.rule,
-            "rules": list(one.rules),
-            "slug": named(one.rule).partition(" ")[2],
-            "severity": one.severity,
-            "confidence": one.confidence,
-            "file": one.uri,
-            "line": one.line,
-            "column": one.cells[0].column,
-            "message": one.message,
-            "evidence": one.evidence,
-            "suggestion": one.suggestion or None,
-            "cells": [_cell(cell) for cell in one.cells],
-            "closed": one.closed or None,
+            "rule": finding.rule,
+            "rules": list(finding.rules),
+            "slug": named(finding.rule).partition(" ")[2],
+            "severity": finding.severity,
+            "confidence": finding.confidence,
+            "file": finding.uri,
+            "line": finding.line,
+            "column": finding.cells[0].column,
+            "message": finding.message,
+            "evidence": finding.evidence,
+            "suggestion": finding.suggestion or None,
+            "cells": [_cell(cell) for cell in finding.cells],
+            "closed": finding.closed or None,
         }
-        for one in findings
+        for finding in findings
     ]
 
 
@@ -89,15 +91,15 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 def as_github(findings: Sequence[Finding]) -> str:
     """Workflow commands, which GitHub shows next to the lines of a pull request."""
-    lines = (_command(one) for one in findings if not one.closed)
+    lines = (_command(finding) for finding in findings if not finding.closed)
     return Commands("".join(lines))
 
 
-def _command(one: Finding) -> str:
-    column = {"col": one.cells[0].column} if one.cells[0].column else {}
-    place = {"file": one.uri, "line": one.line, **column}
-    title = f"{named(one.rule)}: {one.message}"
-    return workflow_command(_GITHUB[one.severity], _sentence(one), **place, title=title)
+def _command(finding: Finding) -> str:
+    column = {"col": finding.cells[0].column} if finding.cells[0].column else {}
+    place = {"file": finding.uri, "line": finding.line, **column}
+    title = f"{named(finding.rule)}: {finding.message}"
+    return workflow_command(_GITHUB[finding.severity], _sentence(finding), **place, title=title)
 
 
 def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = ()) -> str:
@@ -108,7 +110,7 @@ def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = (
         "rules": list(_rules(findings).values()),
     }
     places = list(_rules(findings))
-    results = [_result(one, places.index(one.rule)) for one in findings]
+    results = [_result(finding, places.index(finding.rule)) for finding in findings]
     notes = [{"level": "note", "message": {"text": line}} for line in scope]
     run = {
         "tool": {"driver": driver},
@@ -122,7 +124,7 @@ def as_sarif(findings: Sequence[Finding], version: str, scope: Sequence[str] = (
 def _rules(findings: Sequence[Finding]) -> dict[str, dict[str, Any]]:
     known = {rule.id: rule for rule in described()}
     found: dict[str, dict[str, Any]] = {}
-    for name in sorted({*known, *(one.rule for one in findings)}):
+    for name in sorted({*known, *(finding.rule for finding in findings)}):
         rule = known.get(name)
         found[name] = {"id": name, "name": named(name).partition(" ")[2]}
         if rule:
@@ -134,20 +136,20 @@ def _rules(findings: Sequence[Finding]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _result(one: Finding, index: int) -> dict[str, Any]:
+def _result(finding: Finding, index: int) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "ruleId": one.rule,
+        "ruleId": finding.rule,
         "ruleIndex": index,
-        "level": _LEVELS[one.severity],
-        "message": {"text": _sentence(one)},
-        "locations": [_location(one.cells[0])],
-        "properties": {"confidence": one.confidence, "rules": list(one.rules)},
+        "level": _LEVELS[finding.severity],
+        "message": {"text": _sentence(finding)},
+        "locations": [_location(finding.cells[0])],
+        "properties": {"confidence": finding.confidence, "rules": list(finding.rules)},
     }
-    if one.cells[1:]:
-        result["relatedLocations"] = [_location(cell) for cell in one.cells[1:]]
-    if one.closed:
-        kind = "external" if is_from_facts(one.closed) else "inSource"
-        result["suppressions"] = [{"kind": kind, "justification": one.closed}]
+    if finding.cells[1:]:
+        result["relatedLocations"] = [_location(cell) for cell in finding.cells[1:]]
+    if finding.closed:
+        kind = "external" if is_from_facts(finding.closed) else "inSource"
+        result["suppressions"] = [{"kind": kind, "justification": finding.closed}]
     return result
 
 
@@ -170,6 +172,6 @@ def _cell(cell: Place) -> dict[str, Any]:
     return {"file": cell.uri, "line": cell.line, "column": cell.column, "text": cell.text}
 
 
-def _sentence(one: Finding) -> str:
-    text = f"{one.message}: {one.evidence}" if one.evidence else one.message
-    return f"{text}. Suggestion: {one.suggestion}" if one.suggestion else text
+def _sentence(finding: Finding) -> str:
+    text = f"{finding.message}: {finding.evidence}" if finding.evidence else finding.message
+    return f"{text}. Suggestion: {finding.suggestion}" if finding.suggestion else text

@@ -24,15 +24,19 @@ def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> lis
     closing = {uri: list(comments(lines_of(root / uri))) for uri in uris}
     cells = _cells(warehouse, findings)
     found = []
-    for one in findings:
-        places = tuple(_placed(cell, cells, lines[cell.uri]) for cell in one.cells)
-        found.append(replace(one, cells=places, closed=by_comment(one, closing[one.uri])))
+    for finding in findings:
+        places = tuple(_placed(cell, cells, lines[cell.uri]) for cell in finding.cells)
+        found.append(
+            replace(finding, cells=places, closed=by_comment(finding, closing[finding.uri]))
+        )
     return found
 
 
 def _cells(warehouse: Warehouse, findings: Sequence[Finding]) -> Cells:
     """Column number and text of every doubted cell; the first of two with the same name."""
-    wanted = sorted({(c.uri, c.line, c.name) for one in findings for c in one.cells if c.name})
+    wanted = sorted(
+        {(c.uri, c.line, c.name) for finding in findings for c in finding.cells if c.name}
+    )
     query = """SELECT t.uri, c.line, w.name, c.column_number, c.raw
                FROM cells c JOIN tables t USING (table_id)
                JOIN (SELECT unnest(?::VARCHAR[]) AS uri, unnest(?::BIGINT[]) AS line,

@@ -65,12 +65,12 @@ class Relation:
         """Its value for a row, within the printed digits; None if an input is missing."""
         found = Interval(1.0, 1.0)
         for name, power in self.powers.items():
-            one = quantity(row, name)
-            if one is None and name == "seq_len":
+            interval = quantity(row, name)
+            if interval is None and name == "seq_len":
                 continue  # constant for rows that do not state it, too
-            if one is None:
+            if interval is None:
                 return None
-            found = found * one if power > 0 else found / one
+            found = found * interval if power > 0 else found / interval
         return found.widened(MEANS / 2)
 
     def point(self, row: Row) -> float:
@@ -150,9 +150,9 @@ def _made() -> Iterator[Relation]:
         yield Relation(_over(first, second), key, identity=shares)
 
 
-def _over(one: Powers, two: Powers) -> Powers:
-    names = dict.fromkeys((*one, *two))
-    found = {name: one.get(name, 0) - two.get(name, 0) for name in names}
+def _over(powers: Powers, two: Powers) -> Powers:
+    names = dict.fromkeys((*powers, *two))
+    found = {name: powers.get(name, 0) - two.get(name, 0) for name in names}
     return {name: power for name, power in found.items() if power}
 
 
@@ -188,7 +188,7 @@ class FittedRelation:
         for place, (row, value) in enumerate(zip(self.rows, self.values, strict=True)):
             if place in self.agreeing or value.meets(self.span):
                 continue
-            if at_one or not any((value * one).meets(self.span) for one in self._scales(row)):
+            if at_one or not any((value * scale).meets(self.span) for scale in self._scales(row)):
                 yield row, value
 
     def _scales(self, row: Row) -> Iterator[float]:
@@ -219,14 +219,16 @@ def _fitted(table: Table) -> Iterator[FittedRelation]:
             yield from next(iter(at_one), None) or next((some for _, some in found if some), [])
 
 
-def _at_one(found: list[FittedRelation]) -> bool:
-    return bool(found) and all(one.span.meets(1.0) for one in found)
+def _at_one(fitted_relations: list[FittedRelation]) -> bool:
+    return bool(fitted_relations) and all(
+        fitted_relation.span.meets(1.0) for fitted_relation in fitted_relations
+    )
 
 
 @cache
 def _by_metrics() -> dict[frozenset[str], list[Relation]]:
     found: dict[frozenset[str], list[Relation]] = {}
-    for relation in sorted(RELATIONS, key=lambda one: not one.plain):
+    for relation in sorted(RELATIONS, key=lambda relation: not relation.plain):
         same_metrics = found.setdefault(frozenset(relation.metrics), [])
         if all(other.powers != relation.powers for other in same_metrics):
             same_metrics.append(relation)

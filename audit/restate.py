@@ -132,17 +132,21 @@ def _printings(
                 yield row.run_id, Printing(by, fits(row, by) is not False, total, each, time)
 
 
-def _restated(row: Row, wanted: str, found: Printing | None) -> Restated:
-    recompute = row["recompute"] or _implied(found.reading if found else None)
+def _restated(row: Row, wanted: str, printing: Printing | None) -> Restated:
+    recompute = row["recompute"] or _implied(printing.reading if printing else None)
     if wanted == HARDWARE and recompute is None:
-        why = _either_way(row, found)
-        return Restated(row["run_id"], row["tflops"], _printed_by(row, found), "", None, None,
+        why = _either_way(row, printing)
+        return Restated(row["run_id"], row["tflops"], _printed_by(row, printing), "", None, None,
                         None, None, why)  # fmt: skip
-    return _by(row, _formula(row, wanted, recompute), found, recompute)
+    return _by(row, _formula(row, wanted, recompute), printing, recompute)
 
 
-def _by(row: Row, formula: str, found: Printing | None, recompute: str | None) -> Restated:
-    vocab = found.vocabulary(row["tp"]) if found and found.fits and row["vocab_assumed"] else None
+def _by(row: Row, formula: str, printing: Printing | None, recompute: str | None) -> Restated:
+    vocab = (
+        printing.vocabulary(row["tp"])
+        if printing and printing.fits and row["vocab_assumed"]
+        else None
+    )
     total, why = _flops(row, formula, recompute, vocab)
     world, time = row["world_size"], row["step_time_s"]
     value = low = high = None
@@ -153,19 +157,19 @@ def _by(row: Row, formula: str, found: Printing | None, recompute: str | None) -
             total / (each * world * 1e12) if each else None
             for each in (time, row["step_time_high"], row["step_time_low"])
         )
-    elif total and row["tflops"] and found and found.flops and found.divisor:
+    elif total and row["tflops"] and printing and printing.flops and printing.divisor:
         # Both formulas are of the same step, so its time cancels.
-        value = row["tflops"] * total / found.flops * found.divisor / world
+        value = row["tflops"] * total / printing.flops * printing.divisor / world
         why = "no step time: from the printed TFLOPs"
     elif total:
         why = "no step time"
-    return Restated(row["run_id"], row["tflops"], _printed_by(row, found), formula, value, low,
+    return Restated(row["run_id"], row["tflops"], _printed_by(row, printing), formula, value, low,
                     high, _share(row, value), why)  # fmt: skip
 
 
-def _either_way(row: Row, found: Printing | None) -> str:
+def _either_way(row: Row, printing: Printing | None) -> str:
     """Hardware FLOPs without recompute and with full recompute, as text."""
-    both = [_by(row, _formula(row, HARDWARE, one), found, one) for one in ("none", "full")]
+    both = [_by(row, _formula(row, HARDWARE, one), printing, one) for one in ("none", "full")]
     without, full = both
     if without.value is None or full.value is None:
         return "recompute is not stated"
@@ -219,12 +223,12 @@ _TITLES = {
 }  # fmt: skip
 
 
-def _printed_by(row: Row, found: Printing | None) -> str:
+def _printed_by(row: Row, printing: Printing | None) -> str:
     if row["tflops"] is None:
         return "MFU as printed" if row["mfu"] is not None else ""
-    if found:
-        by = found.reading
-        return by.long if found.fits else f"not {by}, which the rows around follow"
+    if printing:
+        by = printing.reading
+        return by.long if printing.fits else f"not {by}, which the rows around follow"
     return _of_log(row) if row["origin"] == "log" else "not known"
 
 

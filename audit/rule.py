@@ -48,7 +48,7 @@ class Template:
 
     def listed(self, items: Sequence[Mapping[str, object]]) -> str:
         """Items as a list in text, duplicates removed."""
-        texts = list(dict.fromkeys(self.each.format_map(one) for one in items))
+        texts = list(dict.fromkeys(self.each.format_map(item) for item in items))
         more = f" and {len(texts) - self.most} more" if len(texts) > self.most else ""
         return self.join.join(texts[: self.most]) + more
 
@@ -154,8 +154,8 @@ def described() -> tuple[Rule, ...]:
 
 def number_of(name: str) -> tuple[int, str]:
     """The number and letter of an id, as a sort key."""
-    found = re.fullmatch(r"R(\d+)(\w*)", name)
-    return (int(found[1]), found[2]) if found else (0, name)
+    match = re.fullmatch(r"R(\d+)(\w*)", name)
+    return (int(match[1]), match[2]) if match else (0, name)
 
 
 @cache

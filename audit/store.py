@@ -92,7 +92,7 @@ def stored_findings(
     chosen = {**version, "uris": sorted(wanted), "severity": severity}
     for _, _, rules, *texts, closed, cells in warehouse.rows(_STORED, chosen) if current else ():
         severe, confidence, title, evidence, suggestion = texts
-        places = tuple(Place(**one) for one in cells)
+        places = tuple(Place(**cell) for cell in cells)
         found.append(
             Finding(
                 tuple(rules), severe, confidence, title, evidence, places, suggestion,

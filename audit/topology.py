@@ -63,7 +63,7 @@ def topology_fixes(
 
     `consistent` tests whether the other numbers of the row agree with the new value.
     """
-    found = [
+    changes = [
         change
         for change in _candidates(row)
         if not broken(with_value(row, change.name, change.value))
@@ -71,15 +71,15 @@ def topology_fixes(
         and not _duplicates(row, document, change)
         and consistent(change.name, change.value)
     ]
-    found = _arbitrated(row, detected, found)
+    changes = _arbitrated(row, detected, changes)
     seen = _seen(document, row)
-    borne_out = [change for change in found if _topology(row, change) in seen]
+    borne_out = [change for change in changes if _topology(row, change) in seen]
     if borne_out:
         return borne_out
     varied = {
         name for name in ("nodes", "devices", *SIZES) if len(document.counted["topology"][name]) > 1
     }
-    return [change for change in found if change.name in varied] or found
+    return [change for change in changes if change.name in varied] or changes
 
 
 def _seen(document: Document, row: Row) -> set[tuple[int | None, ...]]:
@@ -87,10 +87,10 @@ def _seen(document: Document, row: Row) -> set[tuple[int | None, ...]]:
     count = document.counted.get("topologies")
     if count is None:
         count = document.counted["topologies"] = Counter(
-            _topology(one, None) for one in document.rows
+            _topology(row, None) for row in document.rows
         )
         document.counted["topology"] = {
-            name: {getattr(one, name) for one in document.rows}
+            name: {getattr(row, name) for row in document.rows}
             for name in ("nodes", "devices", *SIZES)
         }
     mine = _topology(row, None)
@@ -122,18 +122,18 @@ def _candidates(row: Row) -> Iterator[Change]:
         yield Change("devices", product)
 
 
-def _arbitrated(row: Row, detected: Detected | None, found: list[Change]) -> list[Change]:
+def _arbitrated(row: Row, detected: Detected | None, changes: list[Change]) -> list[Change]:
     """If TFLOPs imply the number of processes, only the changes consistent with it."""
     if detected is None or row.time is None or row.tflops is None:
-        return found
+        return changes
     stated = fits(row, detected.reading)
     if stated:
-        return [change for change in found if change.name in SIZES]
+        return [change for change in changes if change.name in SIZES]
     # TFLOPs are per process: if they fit the product instead, the process count is wrong.
     kept, row.world = row.world, row.product
     other = fits(row, detected.reading)
     row.world = kept
-    return [change for change in found if change.name not in SIZES] if other else found
+    return [change for change in changes if change.name not in SIZES] if other else changes
 
 
 def _layers_split(row: Row, change: Change) -> bool:

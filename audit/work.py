@@ -31,14 +31,14 @@ def usable(row: Row) -> bool:
 
 def agrees(table: Table, row: Row) -> bool:
     """Whether two thirds of its model's rows in the table (at least three) have the same work."""
-    found = _majority(table, row)
-    return found is not None and any(one is row for one in found)
+    rows = _majority(table, row)
+    return rows is not None and any(one is row for one in rows)
 
 
 def share_of(table: Table, row: Row) -> Interval | None:
     """The work of a sequence that two thirds of its model's rows agree on."""
-    found = _majority(table, row)
-    works = [work_of(one) for one in found or ()]
+    rows = _majority(table, row)
+    works = [work_of(one) for one in rows or ()]
     if not works:
         return None
     return Interval(max(one.low for one in works), min(one.high for one in works))

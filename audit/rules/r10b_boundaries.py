@@ -33,8 +33,8 @@ def check(data: AuditInput) -> Iterator[Finding]:
         for line, kind, subject, raw in stated.get(document.uri, []):
             if kind == "boundary":
                 yield from _boundary(document, line, raw)
-            elif found := _SIMPLE.fullmatch(subject or ""):
-                yield from _constraint(document, line, subject, found)
+            elif match := _SIMPLE.fullmatch(subject or ""):
+                yield from _constraint(document, line, subject, match)
 
 
 def _boundary(document: Document, line: int, raw: str) -> Iterator[Finding]:

@@ -187,9 +187,9 @@ def _differs(first: Row, second: Row) -> list[str]:
     ]
 
 
-def _alike(one: Printed, other: Printed) -> bool:
+def _alike(printed: Printed, other: Printed) -> bool:
     # Copies have equal digits, which needs no intervals.
-    return one.value == other.value or one.either.meets(other.either)
+    return printed.value == other.value or printed.either.meets(other.either)
 
 
 def _stale(first: Row, second: Row, names: Sequence[str]) -> Finding:

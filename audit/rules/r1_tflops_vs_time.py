@@ -155,7 +155,7 @@ def _work_finding(
     off = mine.middle / share.middle
     apart = set_apart(row, others)
     fixes = [] if apart else suggest_fixes(table, row)
-    names = ("step_time", "tflops", *(one.name for one in fixes))
+    names = ("step_time", "tflops", *(fix.name for fix in fixes))
     return RULE.finding(
         "apart_work" if apart else "contradicts_work",
         tuple(row.at(name) for name in dict.fromkeys(names)),
@@ -176,14 +176,16 @@ def check_tflops(data: AuditInput) -> Iterator[Finding]:
                 yield from _judge(document, table, table.detected)
 
 
-def _judge(document: Document, table: Table, found: Detected) -> Iterator[Finding]:
+def _judge(document: Document, table: Table, detected: Detected) -> Iterator[Finding]:
     judged = [
-        (row, fits(row, found.reading))
+        (row, fits(row, detected.reading))
         for row in table.rows
         if testable(row) or (row.unshifted and row.time and row.tflops)
     ]
     off = [
-        row for row, fine in judged if fine is False and not _times_of_processes(row, found.reading)
+        row
+        for row, fine in judged
+        if fine is False and not _times_of_processes(row, detected.reading)
     ]
     if not off:
         return
@@ -192,16 +194,16 @@ def _judge(document: Document, table: Table, found: Detected) -> Iterator[Findin
     tested = sum(fine is not None for row, fine in judged if not row.unshifted)
     few = 3 * (tested - len(plain)) < 2 * tested
     if few and len(plain) > 1:
-        yield from _systematic(document, table, off, found.reading)
-    elif found.certain or found.around >= 4:
+        yield from _systematic(document, table, off, detected.reading)
+    elif detected.certain or detected.around >= 4:
         # With few statements, rows that agree among themselves show another formula.
-        assumed = assumptions(off[0], found.reading)
+        assumed = assumptions(off[0], detected.reading)
         many = len(plain) > max(1, tested // 10)
-        weak = found.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
+        weak = detected.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
         others = [row for row, fine in judged if fine]
         for row in off:
             if not weak or row.unshifted or not agrees(table, row):
-                yield _finding(document, table, row, found.reading, others)
+                yield _finding(document, table, row, detected.reading, others)
 
 
 def _times_of_processes(row: Row, reading: Reading) -> bool:
@@ -232,7 +234,7 @@ def _systematic(
 
 def _shared(causes: Sequence[Sequence[FormulaFix]]) -> str | None:
     """The single change of context that explains every row."""
-    texts = [{one.suggestion for one in found if one.kind == "context"} for found in causes]
+    texts = [{one.suggestion for one in cause if one.kind == "context"} for cause in causes]
     common = set.intersection(*texts) if texts else set()
     return common.pop() if len(common) == 1 else None
 
@@ -278,14 +280,14 @@ def _correction(
     """The doubted cells, the suggestion, and the evidence."""
     fixes = [] if found else suggest_fixes(table, row)
     if found:
-        names = tuple(dict.fromkeys(name for one in found for name in one.names))
-        return names, _either(found), [one.evidence for one in found]
+        names = tuple(dict.fromkeys(name for formula_fix in found for name in formula_fix.names))
+        return names, _either(found), [formula_fix.evidence for formula_fix in found]
     needed, rate = needed_time(row, reading), row.tflops
     more = []
     if needed and rate:
         more = [f"{rate.raw or rate.value} would need {needed.low:.6g} to {needed.high:.6g} s"]
     both = ("step_time", "tflops")
-    if not fixes or {one.name for one in fixes} == set(both):
+    if not fixes or {fix.name for fix in fixes} == set(both):
         free = [
             suggestion(row, reading, name)
             for name in reversed(both)
@@ -295,12 +297,12 @@ def _correction(
     suggested = suggestion_of(fixes)
     if len(fixes) == 1 and not fixes[0].whole:
         return (fixes[0].name,), suggested, [*more, "the other cells agree with that"]
-    names = tuple(dict.fromkeys((*both, *(one.name for one in fixes))))
+    names = tuple(dict.fromkeys((*both, *(fix.name for fix in fixes))))
     return names, suggested, [*more, f"with {suggested} all cells agree"]
 
 
 def _either(found: Sequence[FormulaFix]) -> str:
-    return ", or ".join(dict.fromkeys(one.suggestion for one in found[:3]))
+    return ", or ".join(dict.fromkeys(formula_fix.suggestion for formula_fix in found[:3]))
 
 
 def _span(low: float, high: float, half: float) -> str:

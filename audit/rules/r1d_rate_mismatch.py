@@ -36,11 +36,11 @@ def check(data: AuditInput) -> Iterator[Finding]:
             yield _finding(table, found)
 
 
-def _meaning(table: Table, one: FittedRelation) -> Iterator[Finding]:
+def _meaning(table: Table, fitted_relation: FittedRelation) -> Iterator[Finding]:
     """Rates that fit time and batch only as per-device values, or only as the job's."""
-    relation = one.relation
-    worlds = {row.world for row in one.others()}
-    at_one = relation.identity and one.span.meets(1.0)
+    relation = fitted_relation.relation
+    worlds = {row.world for row in fitted_relation.others()}
+    at_one = relation.identity and fitted_relation.span.meets(1.0)
     if relation.plain or not at_one or worlds <= {1, None}:
         return
     for metric in relation.metrics:
@@ -51,8 +51,8 @@ def _meaning(table: Table, one: FittedRelation) -> Iterator[Finding]:
                 "of_job" if plain_power else "of_device",
                 (Place(table.uri, table.header_line),),
                 relation=relation,
-                number=len(one.agreeing),
-                total=len(one.rows),
+                number=len(fitted_relation.agreeing),
+                total=len(fitted_relation.rows),
             )
 
 
@@ -65,7 +65,7 @@ def _finding(table: Table, found: Sequence[tuple[Row, FittedRelation, Interval]]
         for _, one, value in found[:_SHOWN]
     ]
     fixes = [] if apart else suggest_fixes(table, row)
-    names = [one.name for one in fixes] or [
+    names = [fix.name for fix in fixes] or [
         _CELLS.get(name, name) for _, one, _ in found for name in one.relation.metrics
     ]
     return RULE.finding(

@@ -71,11 +71,11 @@ def _units(rows: Sequence[Row]) -> tuple[str, float] | None:
 
 
 def _alike(rows: Sequence[Row]) -> Like:
-    found: Like = {}
+    like: Like = {}
     for row in rows:
         if one := ratio(row):
-            found.setdefault(_key(row), []).append((row.run_id, one))
-    return found
+            like.setdefault(_key(row), []).append((row.run_id, one))
+    return like
 
 
 def _key(row: Row) -> tuple[object, ...]:

@@ -98,16 +98,16 @@ def _columns(table: Table) -> dict[str | None, tuple[Column, Column]]:
 
 
 def _column(numbers: Sequence[Printed]) -> Column:
-    read = [_as_printed(one) for one in numbers]
+    read = [_as_printed(number) for number in numbers]
     return Column(sorted(value for value, _ in read), Counter(places for _, places in read))
 
 
 def _as_printed(number: Printed) -> tuple[float, int]:
     """Value and decimals in the unit of the cell."""
-    found = re.search(r"\d[\d,]*(?:\.(\d+))?", number.raw)
-    if found is None:
+    match = re.search(r"\d[\d,]*(?:\.(\d+))?", number.raw)
+    if match is None:
         return number.value, 0
-    return float(found[0].replace(",", "")), len(found[1] or "")
+    return float(match[0].replace(",", "")), len(match[1] or "")
 
 
 def _out_of_place(columns: tuple[Column, Column], row: Row) -> str:
