@@ -83,10 +83,10 @@ def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
     rows = chosen.eligible("pace")
     found = factor(by, [*rows.kept, *rows.left_out])
     _require_levels(rows, found)
-    if (made := _compared(chosen, rows, found, base)) is None:
+    if (decision := _compared(chosen, rows, found, base)) is None:
         apart = nearest_words(rows.kept, rows.kept, found)
         raise nothing(f"no two runs differ in {found.name} alone; {apart}")
-    return made
+    return decision
 
 
 def _compared(chosen: Candidates, rows: Rows, found: Factor, base: str | None) -> Decision | None:
@@ -109,9 +109,9 @@ def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
     for by in (*flags, "recompute", *more):
         found = factor(by, every)
         if len({level(row, found) for row in rows.kept}) > 1 and (
-            made := _compared(chosen, rows, found, None)
+            decision := _compared(chosen, rows, found, None)
         ):
-            decisions.append(made)
+            decisions.append(decision)
     return decisions
 
 
@@ -239,10 +239,10 @@ def neighbours_of_best(warehouse: Warehouse, query: Query) -> Decision:
     """
     from .neighbours import memory_of, neighbours  # with the audit's model of memory
 
-    found = ranked(warehouse, candidates(warehouse, query), query)
-    if not found.rows:
+    decision = ranked(warehouse, candidates(warehouse, query), query)
+    if not decision.rows:
         raise BenchError("no best run to start from", hint="bench best lists what is left out")
-    first = found.rows[0]
+    first = decision.rows[0]
     # All runs, not only the selected ones: suggest nothing that was tried elsewhere.
     select(warehouse, Query())
 
@@ -261,5 +261,5 @@ def _satisfies(warehouse: Warehouse, where: str | None, row: Row) -> bool:
     query = f"""SELECT ({condition(warehouse, where)}) IS TRUE FROM (
                 SELECT * REPLACE (?::INTEGER AS {replaced}) FROM selected WHERE run_id = ?
                 ) AS selected"""
-    found = warehouse.rows(query, [*sizes, row["run"]])
-    return bool(found and found[0][0])
+    rows = warehouse.rows(query, [*sizes, row["run"]])
+    return bool(rows and rows[0][0])

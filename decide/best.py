@@ -73,12 +73,12 @@ def ranked(
     sign = -1 if order.most else 1
     found = [row for row in found if row[order.column] is not None]
     found.sort(key=lambda row: (sign * row[order.column], row["uri"], row["line"]))
-    made = Derivation(
+    derivation = Derivation(
         inputs=(order.column,), note=f"of {len(found)} rows, ordered by {order.column}"
     )
     for rank, row in enumerate(found, 1):
         row["rank"] = rank
-        row["derivations"]["rank"] = made
+        row["derivations"]["rank"] = derivation
     return found, lacking
 
 
@@ -123,13 +123,13 @@ def best(
 
 
 def spread_numbers(
-    found: Sequence[Row], left_out: Sequence[Row], spreads: Mapping[str, Spread]
+    rows: Sequence[Row], left_out: Sequence[Row], spreads: Mapping[str, Spread]
 ) -> list[Number]:
     """The numbers of the sentences about spread between jobs and about other epochs."""
-    known = spread_of(found[0], spreads) if found else None
+    known = spread_of(rows[0], spreads) if rows else None
     numbers = []
     if known is not None:
-        numbers += [known.number, critical_number(known, found[0]["jobs"])]
+        numbers += [known.number, critical_number(known, rows[0]["jobs"])]
         numbers.append(input_number("jobs a side", ENOUGH, note="the least for a rank test"))
     others = sum(str(row["left_out"]).startswith("other epoch") for row in left_out)
     if others:
@@ -184,32 +184,32 @@ def _shapes(
     return {"way": "flops", "method": common.method, "leader": leader, "by_label": other}
 
 
-def _leader_by_label(found: Sequence[Row], common: Work) -> Row | None:
+def _leader_by_label(rows: Sequence[Row], common: Work) -> Row | None:
     """The row that would lead by size labels, where these are not what FLOPs are counted by."""
-    by_label = [labelled_flops(row) for row in found]
+    by_label = [labelled_flops(row) for row in rows]
     # A label such as 1.3B is rounded, so it may reverse an order that follows from the shape.
     if "label" in common.method or not all(by_label):
         return None
     rates = [
-        row["tokens_per_s"] * flops for row, flops in zip(found, by_label, strict=True) if flops
+        row["tokens_per_s"] * flops for row, flops in zip(rows, by_label, strict=True) if flops
     ]
-    return found[rates.index(max(rates))]
+    return rows[rates.index(max(rates))]
 
 
-def _fronts(found: Sequence[Row], apart: tuple[float, ...]) -> list[list[Row]]:
+def _fronts(rows: Sequence[Row], apart: tuple[float, ...]) -> list[list[Row]]:
     """The Pareto fronts of two rows or more, each of rivals, by devices."""
     fronts: dict[Hashable, list[Row]] = {}
-    for row in found:
+    for row in rows:
         if row["pareto"]:
             fronts.setdefault(comparable(row, apart), []).append(row)
     ordered = [sorted(front, key=lambda row: row["device_count"]) for front in fronts.values()]
     return [front for front in ordered if len(front) > 1]
 
 
-def cost_fronts(found: Sequence[Row], apart: tuple[float, ...], plan: Budget) -> list[list[Row]]:
+def cost_fronts(rows: Sequence[Row], apart: tuple[float, ...], plan: Budget) -> list[list[Row]]:
     """The Pareto fronts of cost against days, across systems: money makes them comparable."""
     fronts: dict[Hashable, list[Row]] = {}
-    priced = [row for row in found if row["cost"] and row["days"]]
+    priced = [row for row in rows if row["cost"] and row["days"]]
     for row in sorted(priced, key=lambda row: (row["cost"], row["days"])):
         front = fronts.setdefault((model_group(row, apart), plan.work(row)), [])
         # From the cheapest upwards: a row faster than all cheaper ones is on the front.
@@ -218,9 +218,9 @@ def cost_fronts(found: Sequence[Row], apart: tuple[float, ...], plan: Budget) ->
     return [front for front in fronts.values() if len(front) > 1]
 
 
-def _values(found: Sequence[Row], name: str) -> list[Any]:
+def _values(rows: Sequence[Row], name: str) -> list[Any]:
     """The values of a column in which rows differ: another length or format is other work."""
-    values = sorted({row[name] for row in found if row[name] is not None})
+    values = sorted({row[name] for row in rows if row[name] is not None})
     return values if len(values) > 1 else []
 
 
@@ -246,7 +246,7 @@ def _mark_pareto(found: list[dict[str, Any]], apart: tuple[float, ...]) -> None:
 def _normalise(found: list[dict[str, Any]], common: Work) -> None:
     rates = normalised(found, common)
     models = Counter(map(model_of, found))
-    made = Derivation(
+    derivation = Derivation(
         expression="tokens_per_s x flops_per_token / flops_per_token_of_the_first",
         inputs=(
             "tokens_per_s",
@@ -264,7 +264,7 @@ def _normalise(found: list[dict[str, Any]], common: Work) -> None:
         row["tokens_per_s_normalised"] = rate
         row["flops_per_token"] = per_token
         row["derivations"] |= {
-            "tokens_per_s_normalised": made,
+            "tokens_per_s_normalised": derivation,
             "rank_normalised": ranked,
             "flops_per_token": common.derivation(models[model_of(row)]),
         }

@@ -117,24 +117,24 @@ class Budget:
         if self.tokens is None:
             return self.steps_number
         if self.steps is None:
-            made = Derivation(unit="tokens", note=self._origin_text)
-            return Number("tokens", self.tokens, made, line=self._line)
-        made = Derivation(unit="tokens", note="" if self._line else self._origin_text)
-        per_step = Number("tokens_per_step", self.tokens_per_step, made, line=self._line)
+            derivation = Derivation(unit="tokens", note=self._origin_text)
+            return Number("tokens", self.tokens, derivation, line=self._line)
+        derivation = Derivation(unit="tokens", note="" if self._line else self._origin_text)
+        per_step = Number("tokens_per_step", self.tokens_per_step, derivation, line=self._line)
         return Number("tokens", self.tokens, _tokens_from(self.steps_number, per_step))
 
     def tokens_number(self, row: Mapping[str, Any]) -> Number:
         """The tokens that a row trains: of a budget in steps, those at its own batch."""
         if self.tokens is not None:
             return self.number
-        made = _tokens_from(self.steps_number, "tokens_per_step")
-        return Number("tokens", self.tokens_of(row), made)
+        derivation = _tokens_from(self.steps_number, "tokens_per_step")
+        return Number("tokens", self.tokens_of(row), derivation)
 
     @property
     def steps_number(self) -> Number:
         """The steps of the budget with their origin."""
-        made = Derivation(unit="steps", note=self._origin_text)
-        return Number("steps", self.steps, made, line=self._line)
+        derivation = Derivation(unit="steps", note=self._origin_text)
+        return Number("steps", self.steps, derivation, line=self._line)
 
     @property
     def lacking(self) -> str:

@@ -27,10 +27,10 @@ _PER_DEVICE = {"tokens_per_s_per_device", "device_hours", "cost", "energy_kwh"}
 _BY_TIME = {"tokens_per_s", "days", *_PER_DEVICE}
 
 
-def far_apart(found: Iterable[Row]) -> tuple[float, ...]:
+def far_apart(rows: Iterable[Row]) -> tuple[float, ...]:
     """The sizes, in parameters, at which another group of models begins: each more than half as
     large again as the previous size. Empty if all are rivals."""
-    known = sorted({size for row in found if (size := _parameters(row))})
+    known = sorted({size for row in rows if (size := _parameters(row))})
     return tuple(large for small, large in pairwise(known) if large > _FAR * small)
 
 
@@ -47,9 +47,9 @@ def model_group(row: Row, apart: tuple[float, ...]) -> Hashable:
     return of if apart or not size else None
 
 
-def labels_apart(found: Iterable[Row]) -> list[str]:
+def labels_apart(rows: Iterable[Row]) -> list[str]:
     """The labels of models of unknown size, if there are several."""
-    labels = {row["model"] for row in found if row["model"] and not _parameters(row)}
+    labels = {row["model"] for row in rows if row["model"] and not _parameters(row)}
     return sorted(labels) if len(labels) > 1 else []
 
 
@@ -144,15 +144,15 @@ def common(leader: Row, row: Row, spreads: Mapping[str, Spread]) -> Spread | Non
 
 
 @lru_cache(maxsize=4096)  # a ranking of thousands of rows is of some documents
-def _of_both(one: Spread, other: Spread) -> Spread:
+def _of_both(spread: Spread, other: Spread) -> Spread:
     # Two machines may vary differently: pooling them would make the quiet one look noisy.
-    a, b = one.deviation**2, other.deviation**2
+    a, b = spread.deviation**2, other.deviation**2
     if not a + b:
-        return one
-    dof = (a + b) ** 2 / (a**2 / one.dof + b**2 / other.dof)
-    places = (*one.places, *other.places)
+        return spread
+    dof = (a + b) ** 2 / (a**2 / spread.dof + b**2 / other.dof)
+    places = (*spread.places, *other.places)
     both = math.sqrt((a + b) / 2)
-    return Spread(both, max(int(dof), 1), places, one.scope, one.clusters + other.clusters)
+    return Spread(both, max(int(dof), 1), places, spread.scope, spread.clusters + other.clusters)
 
 
 def _costs(row: Row, column: str) -> list[float]:
@@ -182,22 +182,22 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
     return bool(low and high and high * scale >= low)
 
 
-def tied(found: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> dict[str, Any] | None:
+def tied(rows: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> dict[str, Any] | None:
     """The rows that tie with the first, and by which evidence; None for fewer than two rows.
 
     `apart` is the share by which the medians of its jobs and of one job more have to differ.
     """
-    if len(found) < 2:
+    if len(rows) < 2:
         return None
-    known = spread_of(found[0], spreads)
+    known = spread_of(rows[0], spreads)
     estimate = known if known is not None and known.deviation else None
     return {
-        "first": found[0],
-        "rows": [row for row in found if row["ties_with"] == 1],
+        "first": rows[0],
+        "rows": [row for row in rows if row["ties_with"] == 1],
         "column": column,
-        "fitted": found[0]["basis"] == "fit",
+        "fitted": rows[0]["basis"] == "fit",
         "spread": estimate,
-        "apart": critical_difference(estimate, found[0]["jobs"]) if estimate else None,
-        "by_ranks": found[0]["jobs"] >= ENOUGH,
+        "apart": critical_difference(estimate, rows[0]["jobs"]) if estimate else None,
+        "by_ranks": rows[0]["jobs"] >= ENOUGH,
         "few_repeats": estimate is not None and estimate.dof < _FEW,
     }

@@ -118,11 +118,11 @@ def days(
     return Decision("days", tuple(found), (*rows.left_out, *lacking), facts)
 
 
-def _stated(found: Sequence[Row]) -> list[tuple[str, Budget]]:
+def _stated(rows: Sequence[Row]) -> list[tuple[str, Budget]]:
     """The models with a stated budget, each with that budget."""
     pairs = {
         (row["size"] or row["model"] or "", row["budget"]): None
-        for row in sorted(found, key=lambda row: row["params_b"] or 0.0)
+        for row in sorted(rows, key=lambda row: row["params_b"] or 0.0)
         if not row["budget"].is_unit
     }
     return list(pairs)
@@ -252,8 +252,8 @@ def _ramped(plan: Plan, ramp: RampUp, row: Row) -> Derivation:
         words = f"(steps - ramp_up_steps) x step_time_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
         inputs = (plan.budget.number, "step_time_s", "ramp_up_steps", "ramp_up_days")
         return Derivation(formula="D1", expression=words, inputs=inputs, unit="days")
-    made = Derivation(expression="samples x seq_len", inputs=ramp.numbers, unit="tokens")
-    tokens = Number("ramp_up_tokens", ramp.samples * row["seq_len"], made)
+    derivation = Derivation(expression="samples x seq_len", inputs=ramp.numbers, unit="tokens")
+    tokens = Number("ramp_up_tokens", ramp.samples * row["seq_len"], derivation)
     words = f"(tokens - ramp_up_tokens) / tokens_per_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
     of = (plan.budget.number, tokens, "tokens_per_s", "ramp_up_days")
     return Derivation(formula="D1", expression=words, inputs=of, unit="days")
@@ -302,14 +302,14 @@ def _numbers(plan: Plan, stages: Sequence[Stage]) -> Iterator[Number]:
         many = Number("devices", devices, Derivation(expression="dp x tp x pp", inputs=(dp,)))
         yield from (of, dp, many)
         if nodes is not None:
-            made = Derivation(expression="devices / devices_per_node", inputs=(many,))
-            yield Number("nodes", nodes, made)
+            derivation = Derivation(expression="devices / devices_per_node", inputs=(many,))
+            yield Number("nodes", nodes, derivation)
 
 
-def _critical_numbers(found: Sequence[Row], spreads: Mapping[str, Spread]) -> Iterator[Number]:
+def _critical_numbers(rows: Sequence[Row], spreads: Mapping[str, Spread]) -> Iterator[Number]:
     """The critical differences behind the ranges, each once."""
     seen = set()
-    for row in found:
+    for row in rows:
         known = spread_of(row, spreads)
         if known and "repeats" in row["range_from"] and (known.scope, row["jobs"]) not in seen:
             seen.add((known.scope, row["jobs"]))

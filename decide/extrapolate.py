@@ -95,7 +95,7 @@ def _impossible(of: Row, row: Row) -> str | None:
 def _failed(row: Row, failed: Sequence[Row]) -> str | None:
     """How a run of this configuration and size failed, if one did."""
     stated = _stated(row)
-    found = next((one for one in failed if agree(stated, _stated(one))), None)
+    found = next((row for row in failed if agree(stated, _stated(row))), None)
     return f"a run of this size failed: {found['status']} ({found['where']})" if found else None
 
 

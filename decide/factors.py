@@ -39,7 +39,7 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     """A column, ours or a table's own, by its name or a heading that was read as it, a flag, all
     flags with a prefix, or a version; raises BenchError."""
     flags = sorted({flag for row in rows for flag in row["env"]})
-    known = {one.casefold(): one for one in flags}
+    known = {flag.casefold(): flag for flag in flags}
     others = {one.casefold(): one for row in rows for one in row["others"]}
     word = name.strip().strip("`").casefold()
     if word == "settings":
@@ -60,8 +60,8 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     if word in known:
         return Factor(known[word], frozenset({f"env {known[word]}"}))
     prefixed = [flag for flag in flags if flag.casefold().startswith(f"{word}_")]
-    versions = sorted({one for row in rows for one in row["versions"]})
-    stated = [one for one in versions if one in (word, f"{word}_version")]
+    versions = sorted({version for row in rows for version in row["versions"]})
+    stated = [version for version in versions if version in (word, f"{word}_version")]
     if prefixed or stated:
         parts = {f"env {flag}" for flag in prefixed} | {f"version {one}" for one in stated}
         return Factor(name, frozenset(parts))
@@ -162,5 +162,5 @@ def order(text: str) -> tuple[int, float, str]:
     """Sort key: not stated first, then numbers and sizes such as 1.3B, then texts."""
     if text == NOT_STATED:
         return (0, 0.0, text)
-    found = _SIZE.fullmatch(text)
-    return (1, float(found[1]) * _UNITS[found[2] or ""], text) if found else (2, 0.0, text)
+    match = _SIZE.fullmatch(text)
+    return (1, float(match[1]) * _UNITS[match[2] or ""], text) if match else (2, 0.0, text)

@@ -133,17 +133,17 @@ def _solved(terms: Array, measured: Array) -> list[tuple[float, float, float]]:
     import numpy
 
     ones = numpy.ones_like(measured)
-    made = _least_squares(terms / measured[..., None], ones)
+    array = _least_squares(terms / measured[..., None], ones)
     # No law has a base that takes no time: then that measured.
-    timeless = ~(made[:, 0] > _NOTHING)
+    timeless = ~(array[:, 0] > _NOTHING)
     if timeless.any():
         shares = terms[:, 1:] / measured[timeless][..., None]
-        made[timeless, 1:] = _least_squares(shares, 1 - 1 / measured[timeless])
-        made[timeless, 0] = 1
-    found = made[:, 1:] / made[:, :1]
+        array[timeless, 1:] = _least_squares(shares, 1 - 1 / measured[timeless])
+        array[timeless, 0] = 1
+    found = array[:, 1:] / array[:, :1]
     found[found <= _NOTHING] = 0
     beta = found[:, 1] if found.shape[1] > 1 else numpy.zeros(len(found))
-    return list(zip(made[:, 0].tolist(), found[:, 0].tolist(), beta.tolist(), strict=True))
+    return list(zip(array[:, 0].tolist(), found[:, 0].tolist(), beta.tolist(), strict=True))
 
 
 def _least_squares(terms: Array, wanted: Array) -> Array:

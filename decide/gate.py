@@ -28,13 +28,13 @@ class Threshold:
 
 def threshold(text: str) -> Threshold:
     """`step_time:3%`; raises BenchError for anything else."""
-    found = re.fullmatch(r"\s*(\w+)\s*:\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*", text)
-    if not found or found[1] not in METRICS:
+    match = re.fullmatch(r"\s*(\w+)\s*:\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*", text)
+    if not match or match[1] not in METRICS:
         raise BenchError(
             f"invalid threshold {text!r}", why=f"metrics: {', '.join(METRICS)}",
             hint="--threshold step_time:3%",
         )  # fmt: skip
-    return Threshold(found[1], float(found[2]) / 100)
+    return Threshold(match[1], float(match[2]) / 100)
 
 
 def gated(decision: Decision, limits: Sequence[Threshold], fail: bool) -> Decision:

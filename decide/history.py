@@ -132,8 +132,8 @@ def _rows_named(warehouse: Warehouse, wanted: str) -> list[str]:
         "SELECT row_id FROM row_versions WHERE until IS NULL AND kind <> 'removed' AND run_id = ?"
     )
     with suppress(BenchError):  # no run of today is called so
-        if found := warehouse.rows(live, [find_run(warehouse, wanted)]):
-            return [row for (row,) in found]
+        if rows := warehouse.rows(live, [find_run(warehouse, wanted)]):
+            return [row for (row,) in rows]
     place = re.fullmatch(r"(.+):(\d{1,9})", wanted)
     if place is None:
         raise BenchError(f"no row {wanted!r} in any history", hint="name one as FILE:LINE")
@@ -147,8 +147,8 @@ def _rows_at(warehouse: Warehouse, uri: str, line: int) -> list[str]:
         "SELECT DISTINCT row_id FROM row_versions WHERE uri = ? AND line = ? ORDER BY row_id",
     )
     for query in queries:
-        if found := warehouse.rows(query, [uri, line]):
-            return [row for (row,) in found]
+        if rows := warehouse.rows(query, [uri, line]):
+            return [row for (row,) in rows]
     lines = warehouse.rows(
         f"SELECT line FROM ({TIPS}) WHERE uri = ? ORDER BY abs(line - ?), line LIMIT 5", [uri, line]
     )

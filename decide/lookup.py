@@ -73,23 +73,23 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
         uri = source_named(warehouse, place[1])
         query = """SELECT run_id FROM runs WHERE uri = ? AND line <= ? AND last_line >= ?
                    ORDER BY line DESC LIMIT 1"""
-        found = warehouse.rows(query, [uri, int(place[2]), int(place[2])])
+        rows = warehouse.rows(query, [uri, int(place[2]), int(place[2])])
     else:
-        found = warehouse.rows(
+        rows = warehouse.rows(
             "SELECT run_id FROM runs WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT 9",
             [wanted.lower()],
         )
-    if len(found) == 1:
-        return str(found[0][0])
-    if not found and not place:
+    if len(rows) == 1:
+        return str(rows[0][0])
+    if not rows and not place:
         return _only_run_of(warehouse, wanted)
-    if not found:
+    if not rows:
         raise BenchError(
             f"no run {wanted!r}",
             why=_nearest_runs(warehouse, uri, place[1], int(place[2])) if place else "",
             hint="bench runs --all lists ids and places; or name one as FILE:LINE",
         )
-    listed = ", ".join(run for (run,) in found)
+    listed = ", ".join(run for (run,) in rows)
     raise BenchError(f"several runs begin with {wanted!r}", why=listed, hint="write more of the id")
 
 
@@ -120,16 +120,16 @@ def _only_run_of(warehouse: Warehouse, name: str) -> str:
             hint="bench runs --all lists ids and places; or name one as FILE:LINE",
         ) from error
     query = "SELECT run_id, line FROM runs WHERE uri = ? ORDER BY line"
-    found = warehouse.rows(query, [uri])
-    if len(found) == 1:
-        return str(found[0][0])
-    if not found:
+    rows = warehouse.rows(query, [uri])
+    if len(rows) == 1:
+        return str(rows[0][0])
+    if not rows:
         raise BenchError(f"{uri} has no run", hint="bench doctor lists what no format reads")
-    listed = ", ".join(f"{name}:{line}" for _, line in found[:12])
-    more = f" and {len(found) - 12} more" if len(found) > 12 else ""
-    place = typed(f"{name}:{found[0][1]}")
+    listed = ", ".join(f"{name}:{line}" for _, line in rows[:12])
+    more = f" and {len(rows) - 12} more" if len(rows) > 12 else ""
+    place = typed(f"{name}:{rows[0][1]}")
     raise BenchError(
-        f"{name!r} is {uri} with {counted(len(found), 'run')}",
+        f"{name!r} is {uri} with {counted(len(rows), 'run')}",
         why=f"they are {listed}{more}",
         hint=f"bench show {place}, or bench report --document {typed(name)}",
     )
@@ -145,15 +145,15 @@ def benchmark_tables(
     uri = source_named(warehouse, name)
     query = """SELECT table_id, number, headings, alignment, header_line, last_line FROM tables
                WHERE uri = ? AND number IS NOT NULL ORDER BY header_line"""
-    found = warehouse.dicts(query, [uri])
-    chosen = [table for table in found if number in (None, table["number"])] or [
-        table for table in found if table["header_line"] <= (number or 0) <= table["last_line"]
+    rows = warehouse.dicts(query, [uri])
+    chosen = [table for table in rows if number in (None, table["number"])] or [
+        table for table in rows if table["header_line"] <= (number or 0) <= table["last_line"]
     ]
     if not chosen:
         raise BenchError(
-            f"{uri} has no {f'table {number}' if found else 'benchmark table'}",
-            why=f"it has {len(found)}, counted from 1, and none on that line" if found else "",
-            hint=f"--table {name}" if found else "bench sql 'SELECT uri, number FROM tables'",
+            f"{uri} has no {f'table {number}' if rows else 'benchmark table'}",
+            why=f"it has {len(rows)}, counted from 1, and none on that line" if rows else "",
+            hint=f"--table {name}" if rows else "bench sql 'SELECT uri, number FROM tables'",
         )
     return uri, chosen
 

@@ -73,8 +73,8 @@ def matched(
             pairs += [_both(here, one, found[here], found[one], by) for one in others]
         elif chosen not in found:
             alone += [(name, jobs.ran) for name, jobs in found.items() if jobs.ran]
-    bases = [found[chosen].ran for found in groups.values() if chosen in found]
-    near = nearest(alone, [one for one in bases if one], chosen, by)
+    bases = [group[chosen].ran for group in groups.values() if chosen in group]
+    near = nearest(alone, [base for base in bases if base], chosen, by)
     used = {id(row) for pair in (*_with_a_side(pairs), *near) for row in pair.rows()}
     return [*_with_a_side(pairs), *near], [row for row in rows if id(row) not in used]
 
@@ -124,9 +124,9 @@ def _sides(
     broken = [(row, side) for side, rows in zip(_SIDES, failed, strict=True) for row in rows]
     _add_failed(groups, broken, nothing)
     base, other = names
-    full = [found for found in groups.values() if len(found) == 2]
+    full = [group for group in groups.values() if len(group) == 2]
     left, right = (
-        [found[side].ran for found in groups.values() if [*found] == [side] and found[side].ran]
+        [group[side].ran for group in groups.values() if [*group] == [side] and group[side].ran]
         for side in _SIDES
     )
     # The user named both runs: compare them whatever differs, and list the differences.
@@ -210,11 +210,11 @@ def nearest_words(before: Sequence[Row], after: Sequence[Row], by: Factor | None
     """
     apart = by or Factor("", frozenset())
     tried = [
-        pair_of("", "", [one], [other], apart)
+        pair_of("", "", [row], [other], apart)
         # An error message is not worth all pairs of two large sides.
-        for one in before[:_TRIED]
+        for row in before[:_TRIED]
         for other in after[:_TRIED]
-        if one is not other and (by is None or level(one, by) != level(other, by))
+        if row is not other and (by is None or level(row, by) != level(other, by))
     ]
     best = min((pair for pair in tried if pair.also), key=lambda pair: len(pair.also), default=None)
     if best is None:

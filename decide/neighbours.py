@@ -29,9 +29,9 @@ class Memory:
     ratio: float | None  # None: too few rows print memory to calibrate the model by
     readings: int  # rows of the document that print memory and enough sizes to predict it
 
-    def of(self, made: Row) -> float | None:
+    def of(self, row: Row) -> float | None:
         """The memory of a neighbour in GB, at the ratio that the document's other rows have."""
-        need = predicted(replace(self.row, **{name: made[name] for name in _SIZES}))
+        need = predicted(replace(self.row, **{name: row[name] for name in _SIZES}))
         return need * self.ratio if need and self.ratio else need
 
 
@@ -57,8 +57,8 @@ def neighbours(
     known = {_key(row) for row in tried}
     kept: list[dict[str, Any]] = []
     left: list[dict[str, Any]] = []
-    for made in _steps(best):
-        row = {**best, **made, "changes": _changes(best, made), "places": ()}
+    for step in _steps(best):
+        row = {**best, **step, "changes": _changes(best, step), "places": ()}
         need = memory.of(row) if memory else None
         room = _room(best)
         row |= {"memory_gb_predicted": need, "memory_gb_device": room, "bubble": bubble(row)}
@@ -163,7 +163,7 @@ def _why_not(row: Row) -> str | None:
 def _ran_out(row: Row, tried: Sequence[Row]) -> str | None:
     """A run that differs in a smaller micro batch alone, or in nothing, and had no room."""
     alike = ("tp", "pp", "dp", "zero_stage", "recompute", "layers", "hidden", "heads", "size")
-    found = [
+    rows = [
         run
         for run in tried
         if run["status"] == "oom"
@@ -171,7 +171,7 @@ def _ran_out(row: Row, tried: Sequence[Row]) -> str | None:
         and run["mbs"] <= row["mbs"]
         and all(run[name] == row[name] for name in alike)
     ]
-    return f"MBS {found[0]['mbs']} ran out of memory ({found[0]['where']})" if found else None
+    return f"MBS {rows[0]['mbs']} ran out of memory ({rows[0]['where']})" if rows else None
 
 
 def _tiles(row: Row) -> bool | None:
@@ -185,8 +185,8 @@ def _tiles(row: Row) -> bool | None:
 
 def _room(row: Row) -> float | None:
     """The memory of a device in GB, as in its name: A100-80GB."""
-    found = re.search(r"(?<!\d)(\d++)\s?(GB|GiB|G)\b", row["device"] or "")
-    return float(found[1]) if found else None
+    match = re.search(r"(?<!\d)(\d++)\s?(GB|GiB|G)\b", row["device"] or "")
+    return float(match[1]) if match else None
 
 
 def _key(row: Row) -> tuple[Any, ...]:

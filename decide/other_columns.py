@@ -121,5 +121,5 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
     if measured or unread_results([plain]):
         return False
     # Measured decimals hardly ever recur; settings do, in half of the rows or more.
-    decimal = any(found["point"] for found in numbers if found)
+    decimal = any(number["point"] for number in numbers if number)
     return not decimal or bool(_VERSIONS & set(words)) or 2 * len(set(stated)) <= len(stated)

@@ -155,13 +155,13 @@ def nearest(
     for at, base in enumerate(bases):
         for key in _all_but_one(base[0], by, marks):
             known.setdefault(key, at)
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for name, rows in alone:
         near = {known[key] for key in _all_but_one(rows[0], by, marks) if key in known}
         tried = (pair_of(chosen, name, bases[at], rows, by) for at in sorted(near))
         pair = next((one for one in tried if of_one_measure(one) and _near(one)), None)
-        found += [pair] if pair else []
-    return found
+        pairs += [pair] if pair else []
+    return pairs
 
 
 def _near(pair: Pair) -> bool:

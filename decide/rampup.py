@@ -39,13 +39,13 @@ class RampUp:
 
 def parse_ramp_up(text: str) -> RampUp:
     """`32,32,1953125`, in the order of Megatron; raises BenchError for anything else."""
-    found = re.fullmatch(r"\s*(\d{1,9})[\s,]+(\d{1,9})[\s,]+(\d{1,15})\s*", text)
-    if not found or not all(map(int, found.groups())):
+    match = re.fullmatch(r"\s*(\d{1,9})[\s,]+(\d{1,9})[\s,]+(\d{1,15})\s*", text)
+    if not match or not all(map(int, match.groups())):
         raise BenchError(
             f"invalid ramp-up {text!r}", why="it is START,INCREMENT,SAMPLES, all above zero",
             hint="--ramp-up 32,32,1953125",
         )  # fmt: skip
-    return RampUp(*map(int, found.groups()))
+    return RampUp(*map(int, match.groups()))
 
 
 def forbids(row: Row, ramp: RampUp) -> str | None:

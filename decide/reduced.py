@@ -55,8 +55,8 @@ class Reduced:
         """The runs of configurations that may be the first `most` of their model and system, and
         how many configurations there are in all."""
         self._configure()
-        found = self.warehouse.rows(statements()["fastest"], {"most": most})
-        return self._load([run for run, _ in found]), found[0][1] if found else 0
+        rows = self.warehouse.rows(statements()["fastest"], {"most": most})
+        return self._load([run for run, _ in rows]), rows[0][1] if rows else 0
 
     def repeated(self, plan: Budget, limits: Sequence[tuple[float, float]]) -> list[Row]:
         """The runs of repeated configurations whose device-days may lie within limits."""

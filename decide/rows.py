@@ -56,7 +56,10 @@ _IN_COLUMNS = frozenset(
     name
     for field in fields().values()
     if field.configuration and field.role in ("topology", "batch")
-    for name in (field.name, *(one for one in field.arguments if isinstance(one, str)))
+    for name in (
+        field.name,
+        *(argument for argument in field.arguments if isinstance(argument, str)),
+    )
 )
 _SLICES = re.compile(r"\A\s*+\d{1,4}x\s++")
 THREADS = "env OMP_NUM_THREADS"

@@ -101,10 +101,10 @@ class Group:
     def _fits(self, first: int) -> list[Fit]:
         """The laws fitted to the points from `first` on, which is their base."""
         points = self.points[first:]
-        per_unit = [one.rate / one.x for one in points]
+        per_unit = [point.rate / point.x for point in points]
         shares = [one / per_unit[0] for one in per_unit]
-        rounded = grain(row for one in points for row in one.rows)
-        return fits([one.x / points[0].x for one in points], shares, rounded)
+        rounded = grain(row for point in points for row in point.rows)
+        return fits([point.x / points[0].x for point in points], shares, rounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,9 @@ def curves_of(kind: str, alike: Sequence[Row]) -> Iterator[Candidate]:
     """The curves of runs that scale into each other."""
     unit = "nodes" if _grows_by_nodes(alike) else "device_count"
     for members in _by_day([row for row in alike if row[unit]], unit):
-        found = Candidate(kind, unit, tuple(members))
-        if found.sizes > 1:
-            yield found
+        candidate = Candidate(kind, unit, tuple(members))
+        if candidate.sizes > 1:
+            yield candidate
 
 
 def _grows_by_nodes(rows: Sequence[Row]) -> bool:
@@ -165,7 +165,7 @@ def _free(rows: Sequence[Row]) -> tuple[str, ...]:
         nodes.setdefault(row["device_count"], set()).add(row["nodes"])
     # 1, 2, 4 and 8 devices of a node and 16 of two are one curve, unless as many were spread
     # over more nodes, too: then the layout is a separate variable.
-    one_layout = all(len(one) == 1 for one in nodes.values())
+    one_layout = all(len(node) == 1 for node in nodes.values())
     return (*FREE, *follows_ranks(rows), *(("procs_per_node",) if one_layout else ()))
 
 
@@ -186,7 +186,7 @@ def _key(row: Row, kind: str, always: tuple[str, ...]) -> Hashable | None:
     if kind == "weak":
         batch = batch / row["device_count"] if batch else None
     document = row["uri"] if row["origin"] == "row" else None
-    env = frozenset(one for one in row["env"].items() if f"env {one[0]}" not in free)
+    env = frozenset(item for item in row["env"].items() if f"env {item[0]}" not in free)
     # Of another version the runs may be slower for a reason that is no device.
     stated = (row["versions"], row["arguments"], row["others"])
     more = (frozenset(one.items()) for one in stated)
@@ -199,7 +199,7 @@ def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:
     for row in rows:
         days.setdefault(row[unit], set()).add(row["date"] if row["origin"] == "row" else None)
     # Sizes measured on different days are a curve still: there is no other.
-    if all(len(found) == 1 for found in days.values()):
+    if all(len(day) == 1 for day in days.values()):
         return [list(rows)]
     apart: dict[Hashable, list[Row]] = {}
     for row in rows:
@@ -228,5 +228,5 @@ def _with_rate(row: Row) -> dict[str, Any]:
         words, of, unit = f"tflops x {many}", ("tflops", many), "TFLOP/s"
     else:
         return dict(row)
-    made = Derivation(expression=words, inputs=of, unit=unit)
-    return {**row, name: value, "derivations": {**row["derivations"], name: made}}
+    derivation = Derivation(expression=words, inputs=of, unit=unit)
+    return {**row, name: value, "derivations": {**row["derivations"], name: derivation}}

@@ -41,7 +41,7 @@ class Series:
     @property
     def medians(self) -> list[float]:
         """One value a place: jobs of one day or commit share the effect of that day or commit."""
-        return [median(one) for one in self.values]
+        return [median(value) for value in self.values]
 
 
 def placed_by(

@@ -38,14 +38,14 @@ class Spread:
         split = input_number(
             "clusters", self.clusters, note="configurations whose jobs fall into two"
         )
-        made = Derivation(
+        derivation = Derivation(
             expression=f"pooled over repeats, {self.dof} degrees of freedom",
             inputs=(
                 input_number("dof", self.dof, note="jobs - configurations"),
                 *([split] if self.clusters else []),
             ),
         )
-        return Number("deviation", self.deviation, made, places=self.places)
+        return Number("deviation", self.deviation, derivation, places=self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
         for name, part in _by(group, lambda row: scope_name(row, "system")).items():
             repeats = whole if len(part) == len(group) else _repeated(part)
             sets.setdefault(name, []).extend([repeats] if repeats else [])
-    return {name: one for name, of in sets.items() if (one := _spread(of, name))}
+    return {name: spread for name, of in sets.items() if (spread := _spread(of, name))}
 
 
 def _by(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
@@ -186,7 +186,7 @@ def _repeated(group: Sequence[Row]) -> _Repeats | None:
     # Of logarithms, so that configurations of other speeds have one spread to pool.
     logs = [math.log(pace) for pace in paces]
     middle = fmean(logs)
-    squares = sum((one - middle) ** 2 for one in logs)
+    squares = sum((log - middle) ** 2 for log in logs)
     split = len(paces) > 3 and modes(paces, rounded) is not None
     return _Repeats(squares, len(logs) - 1, rounded, split, tuple(row["where"] for row in group))
 
@@ -199,9 +199,9 @@ def _spread(repeats: Sequence[_Repeats], scope: str) -> Spread | None:
     """
     if not repeats:
         return None
-    dof = sum(one.dof for one in repeats)
+    dof = sum(repeat.dof for repeat in repeats)
     # Repeats that print the same digits would else claim no spread at all.
-    least = max(one.rounded for one in repeats)
-    deviation = max(math.sqrt(sum(one.squares for one in repeats) / dof), least)
-    places = tuple(place for one in repeats for place in one.places)
-    return Spread(deviation, dof, places, scope, sum(one.split for one in repeats))
+    least = max(repeat.rounded for repeat in repeats)
+    deviation = max(math.sqrt(sum(repeat.squares for repeat in repeats) / dof), least)
+    places = tuple(place for repeat in repeats for place in repeat.places)
+    return Spread(deviation, dof, places, scope, sum(repeat.split for repeat in repeats))

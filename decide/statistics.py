@@ -135,14 +135,14 @@ def critical_difference(known: Spread, n: int = 1, m: int = 1) -> float:
 def critical_number(known: Spread, jobs: int) -> Number:
     """The critical difference of one job and the median of `jobs`, and how it was made."""
     variance = "1 / jobs" if jobs < 3 else "(pi / 2) / (jobs + pi / 2 - 1)"
-    made = Derivation(
+    derivation = Derivation(
         expression=f"exp(t x deviation x sqrt({variance} + 1)) - 1",
         inputs=(known.number, input_number("jobs", jobs, note="measured of the first")),
         unit="of the time",
         title="95 in 100 differences between jobs of one configuration are less",
         counts=f"t: of Student at {1 - LEVEL / 2} with {known.dof} degrees of freedom",
     )
-    return Number("critical_difference", critical_difference(known, jobs), made)
+    return Number("critical_difference", critical_difference(known, jobs), derivation)
 
 
 def _error(known: Spread, n: int, m: int) -> float:

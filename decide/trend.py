@@ -32,7 +32,7 @@ _LEAST_DOF = 3  # fewer give no usable spread
 
 def columns() -> list[str]:
     """The metrics that a trend may follow, by the names that users write."""
-    known = [one.column for one in metrics() if one.column not in _NO_RESULTS]
+    known = [metric.column for metric in metrics() if metric.column not in _NO_RESULTS]
     return sorted({*_NAMES, *known} - {"step_time_s"})
 
 
@@ -80,11 +80,11 @@ def _candidates(warehouse: Warehouse, query: Query) -> Candidates:
 
 
 def _decision(
-    found: Sequence[Series], metric: str, column: str, by: str, threshold: float,
+    serieses: Sequence[Series], metric: str, column: str, by: str, threshold: float,
     unplaced: int = 0, unstated: int = 0,
 ) -> Decision:  # fmt: skip
-    known = _spread(found)
-    made = [_judged(one, known) for one in found]
+    known = _spread(serieses)
+    made = [_judged(one, known) for one in serieses]
     _corrected(made)
     levels_ = [
         {**row, "number": n} for n, one in enumerate(made) for row in _rows(one, column, threshold)
@@ -154,10 +154,10 @@ def _is_since(run: Ran, since: datetime | None) -> bool:
     return since is None or (run.at is not None and run.at >= since)
 
 
-def _spread(found: Sequence[Series]) -> tuple[float, int] | None:
+def _spread(serieses: Sequence[Series]) -> tuple[float, int] | None:
     """The deviation of ln(metric) between jobs of one place, over all configurations."""
     squares, dof = 0.0, 0
-    for one in found:
+    for one in serieses:
         for values in one.values:
             middle = fmean(values)
             squares += sum((value - middle) ** 2 for value in values)

@@ -115,10 +115,10 @@ def _dispatch(
     metric = _METRIC.fullmatch(text)
     if metric and (metric[2] in names() or _of_answers(metric[2])):
         return "run", _of_run(context, query, metric[1], metric[2])
-    if found := _PLACE.fullmatch(text):
-        if wrong := _METRIC.fullmatch(found[3] or ""):
+    if match := _PLACE.fullmatch(text):
+        if wrong := _METRIC.fullmatch(match[3] or ""):
             raise _no_metric(wrong[2])
-        return "place", _at(context, found)
+        return "place", _at(context, match)
     if (problem := no_formula(text)) and not _is_run(context, text):
         raise problem
     if metric and (_is_run(context, metric[1]) or _PLACE.fullmatch(metric[1])):
@@ -211,10 +211,10 @@ def _derived(
             yield from of_run(context, query, run.run_id, metric)
 
 
-def _without_repeats(found: Iterable[Match]) -> Iterator[Match]:
+def _without_repeats(matches: Iterable[Match]) -> Iterator[Match]:
     """Drop matches in answers that repeat a value of the run."""
     seen: set[tuple[str, object]] = set()
-    for match in found:
+    for match in matches:
         key = (match.tree.name, match.tree.value)
         if not (match.title.startswith("of bench ") and key in seen):
             yield match

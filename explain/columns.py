@@ -145,9 +145,9 @@ def count(run: RunContext) -> Node:
 
 def by_formula(name: str, expression: str = "") -> How:
     """The use of a formula of schema/formulas as a derivation."""
-    found = next(one for one in formulas() if one.name == name)
-    text = expression or plain(found.expression)
-    return How(text, name, found.title, found.source, found.counts)
+    formula = next(one for one in formulas() if one.name == name)
+    text = expression or plain(formula.expression)
+    return How(text, name, formula.title, formula.source, formula.counts)
 
 
 def plain(expression: str) -> str:
@@ -171,9 +171,9 @@ def ways_sql() -> str:
     return ", ".join(map(_way_sql, values().values()))
 
 
-def _way_sql(made: Value) -> str:
-    whens = " ".join(f"WHEN {way.when} THEN {at}" for at, way in enumerate(made.ways))
-    return f"CASE {whens} ELSE {len(made.ways) - 1} END"
+def _way_sql(value: Value) -> str:
+    whens = " ".join(f"WHEN {way.when} THEN {at}" for at, way in enumerate(value.ways))
+    return f"CASE {whens} ELSE {len(value.ways) - 1} END"
 
 
 def _value_and_note(run: RunContext, name: str, way: Way) -> tuple[Any, str]:

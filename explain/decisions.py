@@ -117,9 +117,9 @@ class DecisionContext:
         """The tree of a number from its record, which may refer to columns of `row`."""
         return of_number(number, self.context.lines, lambda one: self._column(row or {}, one))
 
-    def _column(self, row: Row, one: Column) -> Node:
-        node = self._node(row if one.row is None else one.row, one.name)
-        return replace(node, name=one.called) if one.called else node
+    def _column(self, row: Row, column: Column) -> Node:
+        node = self._node(row if column.row is None else column.row, column.name)
+        return replace(node, name=column.called) if column.called else node
 
     def _of_runs(self, row: Row, name: str) -> Node:
         """A number without a record: of the row's only run, a fit, or the median over its jobs."""
@@ -165,8 +165,8 @@ def commands_with(name: str) -> list[str]:
 def decisions(context: ExplainContext, query: Query) -> Iterator[DecisionContext]:
     """All answers to the query; comparisons by the columns that it names, else by settings."""
     for command in COMMANDS:
-        if (found := decision(context, query, command)) is not None:
-            yield found
+        if (decision_context := decision(context, query, command)) is not None:
+            yield decision_context
     yield from _of_effects(context, query)
 
 
@@ -182,7 +182,7 @@ def _of_effects(context: ExplainContext, query: Query) -> Iterator[DecisionConte
         return
 
     def made() -> list[DecisionContext]:
-        found = [DecisionContext(context, "bench compare", one) for one in effects(chosen)]
+        found = [DecisionContext(context, "bench compare", effect) for effect in effects(chosen)]
         _select_again(context, query)
         return found
 
@@ -288,8 +288,8 @@ def on_answer(
     context: ExplainContext, query: Query, target: PrintedNumber, command: str
 ) -> Iterator[Match]:
     """The numbers of an answer that print like the target: of rows, sentences, and counts."""
-    made = decision(context, query, command)
-    answers = [made] if made else []
+    decision_context = decision(context, query, command)
+    answers = [decision_context] if decision_context else []
     answers += _of_effects(context, query) if command == "bench compare" else ()
     for answer in answers:
         yield from _on_decision(answer, target)

@@ -45,7 +45,7 @@ _INPUTS = {
 
 def formula_named(text: str) -> Formula | None:
     """The formula with an id."""
-    return next((one for one in formulas() if one.name == text.strip().upper()), None)
+    return next((formula for formula in formulas() if formula.name == text.strip().upper()), None)
 
 
 def no_formula(text: str) -> BenchError | None:
@@ -55,7 +55,9 @@ def no_formula(text: str) -> BenchError | None:
     if text.strip()[0] in "Rr":
         ids = ", ".join(sorted(slugs(), key=number_of))
         return BenchError(f"no rule {text.strip()!r}", hint=f"rules: {ids}")
-    known = sorted((one.name for one in formulas()), key=lambda name: (name[0], len(name), name))
+    known = sorted(
+        (formula.name for formula in formulas()), key=lambda name: (name[0], len(name), name)
+    )
     hint = f"formulas: {', '.join(known)}"
     return BenchError(f"no formula {text.strip().upper()!r}", hint=hint)
 

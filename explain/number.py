@@ -32,10 +32,10 @@ class PrintedNumber:
         if self.digits not in plain_digits(text):
             return False
         return any(
-            plain_digits(found[0]) == self.digits and self._suffixed(text[found.end() :])
-            for found in _NUMBER.finditer(text)
+            plain_digits(match[0]) == self.digits and self._suffixed(text[match.end() :])
+            for match in _NUMBER.finditer(text)
             # The 5 of .5 or of 1.5 is not a separate number.
-            if not text[: found.start()].endswith(".")
+            if not text[: match.start()].endswith(".")
         )
 
     def rounds_from(self, value: float) -> bool:
@@ -50,7 +50,7 @@ class PrintedNumber:
         """The ranges of values that may print so: as they are, and in the suffix's unit."""
         # Pages also print years, and round to two digits or more.
         scales = {1.0, _SCALES["years"], _SCALES.get(self.suffix, 1.0)}
-        return [(0.94 * self.value * one, 1.06 * self.value * one) for one in sorted(scales)]
+        return [(0.94 * self.value * scale, 1.06 * self.value * scale) for scale in sorted(scales)]
 
     def _suffixed(self, rest: str) -> bool:
         if self.suffix not in ("k", "m", "b", "t", "%", "years"):
@@ -60,10 +60,10 @@ class PrintedNumber:
 
 def parse_number(text: str) -> PrintedNumber | None:
     """Parse a number with its suffix; None for other text."""
-    found = _WITH_SUFFIX.fullmatch(text.strip())
-    if found is None:
+    match = _WITH_SUFFIX.fullmatch(text.strip())
+    if match is None:
         return None
-    return PrintedNumber(text.strip(), plain_digits(found[1]), (found[4] or "").casefold())
+    return PrintedNumber(text.strip(), plain_digits(match[1]), (match[4] or "").casefold())
 
 
 def plain_digits(text: str) -> str:

@@ -22,14 +22,16 @@ def as_tree(answer: Answer, short: Callable[[str], str]) -> str:
     parts += [f"Note: {terminal(note)}\n" for note in answer.notes]
     if answer.findings:
         parts.append(
-            "Findings on the way\n" + "".join(_finding(one, short) for one in answer.findings)
+            "Findings on the way\n"
+            + "".join(_finding(finding, short) for finding in answer.findings)
         )
     if answer.versions:
         lines = [
-            f"  {terminal(f'{short(one.uri)}: {one.uri}')}, version {one.generation},"
-            f" sha256 {one.sha256[:12]}, "
-            f"read by version {one.parser_version}{f'; {one.state}' if one.state else ''}\n"
-            for one in answer.versions
+            f"  {terminal(f'{short(version.uri)}: {version.uri}')}, version {version.generation},"
+            f" sha256 {version.sha256[:12]}, "
+            f"read by version {version.parser_version}"
+            f"{f'; {version.state}' if version.state else ''}\n"
+            for version in answer.versions
         ]
         parts.append("Sources\n" + "".join(lines))
     return "\n".join(parts)
@@ -41,8 +43,8 @@ def as_json(answer: Answer, version: str) -> str:
         "asked": answer.question,
         "kind": answer.kind,
         "matches": [
-            {"where": one.where, "title": one.title, "tree": _object(one.tree)}
-            for one in answer.matches
+            {"where": match.where, "title": match.title, "tree": _object(match.tree)}
+            for match in answer.matches
         ],
         "more": answer.more,
         "findings": objects(answer.findings),

@@ -124,8 +124,8 @@ class RunContext:
     @cached_property
     def measurements(self) -> dict[str, Row]:
         """The measurement of each metric, from `measured`."""
-        found = self.warehouse.dicts("SELECT * FROM measured WHERE run_id = ?", [self.run_id])
-        return {row["metric"]: row for row in found}
+        rows = self.warehouse.dicts("SELECT * FROM measured WHERE run_id = ?", [self.run_id])
+        return {row["metric"]: row for row in rows}
 
     @cached_property
     def user_facts(self) -> dict[str, list[Row]]:
@@ -152,8 +152,8 @@ class RunContext:
         """The text of a measured number; '' if none is stored."""
         query = """SELECT raw FROM measurements WHERE run_id = ? AND metric = ?
                    ORDER BY line = ? DESC, raw LIMIT 1"""
-        found = self.warehouse.rows(query, [self.run_id, metric, line])
-        return str(found[0][0]) if found else ""
+        rows = self.warehouse.rows(query, [self.run_id, metric, line])
+        return str(rows[0][0]) if rows else ""
 
     def statistics(self, metric: str) -> Row | None:
         """The statistics of a log's intervals."""
@@ -278,10 +278,10 @@ def _reason(user: Row) -> str:
 
 def run_context(warehouse: Warehouse, lines: Lines, run_id: str) -> RunContext:
     """A run by id; raises BenchError if it is not selected."""
-    found = warehouse.dicts("SELECT * FROM selected WHERE run_id = ?", [run_id])
-    if not found:
+    rows = warehouse.dicts("SELECT * FROM selected WHERE run_id = ?", [run_id])
+    if not rows:
         raise BenchError(
             f"the run {run_id} is not among those selected",
             hint="leave --model out, or name another",
         )
-    return RunContext(warehouse, lines, found[0])
+    return RunContext(warehouse, lines, rows[0])

@@ -64,7 +64,7 @@ def intervals(run: RunContext, metric: str) -> list[Interval]:
 
 def _few(every: Sequence[Interval]) -> tuple[Sequence[Interval], int, int]:
     """The listed intervals, how many are left out, and how many there are."""
-    used = [one for one in every if one[4]]
+    used = [interval for interval in every if interval[4]]
     return _listed(used, every), len(every) - len(used), len(every)
 
 
@@ -72,14 +72,14 @@ def _listed(used: Sequence[Interval], every: Sequence[Interval]) -> list[Interva
     if len(every) <= SHOWN:
         return list(every)
     # The median depends on the middle values, the range on the ends: these are always listed.
-    by_value = sorted(used, key=lambda one: one[2])
+    by_value = sorted(used, key=lambda interval: interval[2])
     half = len(by_value) // 2
     middle = by_value[half - (len(by_value) % 2 == 0) : half + 1]
     return sorted({*used[:2], *middle, by_value[0], by_value[-1], *used[-2:]})
 
 
-def _interval(run: RunContext, metric: str, one: Interval) -> Node:
-    line, iteration, value, grade, used = one
+def _interval(run: RunContext, metric: str, interval: Interval) -> Node:
+    line, iteration, value, grade, used = interval
     place = run.line_place(line)
     return Node(f"iteration {iteration}", value, _UNITS.get(metric, ""), place=place,
                 note="in the window" if used else _GRADES[grade])  # fmt: skip
@@ -88,11 +88,11 @@ def _interval(run: RunContext, metric: str, one: Interval) -> Node:
 def printed(run: RunContext, metric: str, row: dict[str, Any]) -> Node:
     """A measured number: its cell with the range of its digits, or its statistic."""
     if row["basis"] == "log":
-        found = statistic(run, metric)
-        if found is not None:
-            return found
+        node = statistic(run, metric)
+        if node is not None:
+            return node
     text = run.printed(metric, row["line"])
-    cell = next((one for one in run.cells.values() if one["raw"] == text and one["name"]), None)
+    cell = next((cell for cell in run.cells.values() if cell["raw"] == text and cell["name"]), None)
     place = run.cell_place(cell) if cell else run.line_place(row["line"], text)
     notes = [f"under {cell['heading']!r}"] if cell else []
     notes += [f"of a {row['scope']}"] if row["scope"] not in (None, "job") else []
