@@ -39,7 +39,9 @@ class Observation:
     @property
     def allocator(self) -> str:
         """The file of the mapped memory allocator, or libc."""
-        found = sorted(name for name in self.libraries if any(one in name for one in ALLOCATORS))
+        found = sorted(
+            name for name in self.libraries if any(allocator in name for allocator in ALLOCATORS)
+        )
         return ", ".join(found) or "libc"
 
 

@@ -166,58 +166,59 @@ class Queue:
                 self._end(one, JobState("", CANCELLED), str(self.stop.reason()), line)
         self.left = why if left else ""
 
-    def _check(self, one: OpenRun, found: JobState | None) -> None:
+    def _check(self, open_run: OpenRun, job_state: JobState | None) -> None:
         now = time.monotonic()
-        if found is None:
-            if now - one.known_at > _LOST_S:
-                self._end_lost(one)
+        if job_state is None:
+            if now - open_run.known_at > _LOST_S:
+                self._end_lost(open_run)
             return
-        one.known_at = now
-        size = one.planned.folder.log.stat().st_size
-        if size != one.size:
-            one.began, one.size, one.output_at = one.began or now, size, now
-        if found.status is not None:
-            why = "" if found.status in _JUDGED else f"scheduler state {found.word}"
-            self._end(one, found, why)
+        open_run.known_at = now
+        size = open_run.planned.folder.log.stat().st_size
+        if size != open_run.size:
+            open_run.began, open_run.size, open_run.output_at = open_run.began or now, size, now
+        if job_state.status is not None:
+            why = "" if job_state.status in _JUDGED else f"scheduler state {job_state.word}"
+            self._end(open_run, job_state, why)
             return
-        if one.began is None and found.word == self.scheduler.executing:
-            one.began = one.output_at = now  # a job without any output hangs too
-        if one.began is not None:
-            self._end_if_silent(one, found, now - one.output_at)
+        if open_run.began is None and job_state.word == self.scheduler.executing:
+            open_run.began = open_run.output_at = now  # a job without any output hangs too
+        if open_run.began is not None:
+            self._end_if_silent(open_run, job_state, now - open_run.output_at)
 
-    def _end_if_silent(self, one: OpenRun, found: JobState, silent_s: float) -> None:
+    def _end_if_silent(self, open_run: OpenRun, job_state: JobState, silent_s: float) -> None:
         """Cancel a job that hangs, during training or at exit."""
-        limits, log = self.recorder.plan.limits, one.planned.folder.log
+        limits, log = self.recorder.plan.limits, open_run.planned.folder.log
         idle = limits.idle_s is not None and silent_s > limits.idle_s
-        if not idle and (silent_s <= limits.exit_s or one.read == one.size):
+        if not idle and (silent_s <= limits.exit_s or open_run.read == open_run.size):
             return
-        one.read = one.size
+        open_run.read = open_run.size
         over = self.recorder.is_over(log)
         if not idle and not over:
             return
         last = last_line(log)  # read first: cancelling prints a line
-        left, refused = self._cancel([one.job_id])
+        left, refused = self._cancel([open_run.job_id])
         why = f"no output for {limits.idle_s if idle else limits.exit_s:g} s"
         why += f"; possibly still running: {refused}" if left else ""
         status, why = hung_exit(why) if over else ("hang", why)
-        self._end(one, replace(found, status=status), why, last)
+        self._end(open_run, replace(job_state, status=status), why, last)
 
-    def _end_lost(self, one: OpenRun) -> None:
+    def _end_lost(self, open_run: OpenRun) -> None:
         """End a job that the scheduler no longer knows, by the evidence of its log."""
-        over = self.recorder.is_over(one.planned.folder.log)
+        over = self.recorder.is_over(open_run.planned.folder.log)
         state = JobState("", OK if over else "fail")
-        self._end(one, state, "the scheduler no longer knows the job")
+        self._end(open_run, state, "the scheduler no longer knows the job")
 
-    def _end(self, one: OpenRun, found: JobState, why: str, last: str = "") -> None:
-        folder = one.planned.folder
+    def _end(self, open_run: OpenRun, job_state: JobState, why: str, last: str = "") -> None:
+        folder = open_run.planned.folder
         evidence = f"{why}; {last or last_line(folder.log)}"
         observations = read_observations(folder.path / SEEN)
         peak = sum(sight.peak_kb for sight in largest(observations)) << 10
-        ended = (str(found.status), evidence) if why else None
-        seen = Watched(found.exit_code, found.elapsed_s, peak, 0, ended, observations)
-        self._open.remove(one)
+        ended = (str(job_state.status), evidence) if why else None
+        seen = Watched(job_state.exit_code, job_state.elapsed_s, peak, 0, ended, observations)
+        self._open.remove(open_run)
         self.on_end(
-            one.planned, self.recorder.end(one.planned, one.state, seen, job=found.word or None)
+            open_run.planned,
+            self.recorder.end(open_run.planned, open_run.state, seen, job=job_state.word or None),
         )
 
     def _cancel(self, job_ids: Sequence[str]) -> tuple[list[str], str]:

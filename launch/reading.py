@@ -49,7 +49,7 @@ def read_plan(file: Path) -> Plan:
         values = loads(text)
     except TOMLDecodeError as error:
         hint = 'write settings as dp = [1, 2]; quote text: "10m"'
-        where = f"{file}:{found[1]}" if (found := _AT_LINE.search(str(error))) else str(file)
+        where = f"{file}:{match[1]}" if (match := _AT_LINE.search(str(error))) else str(file)
         raise BenchError(
             "the plan is not valid TOML", why=str(error), where=where, hint=hint
         ) from error
@@ -62,7 +62,7 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
     try:
         plan = Plan.model_validate(values)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: _relevance(text, one))
+        first = min(error.errors(), key=lambda error: _relevance(text, error))
         raise _refused(first, where, text) from error
     for name in names("trainers"):
         _check_needs(plan, name, where, text)
@@ -94,7 +94,7 @@ def _check_needs(plan: Plan, trainer: str, where: str, text: str) -> None:
 def _has_settings(plan: Plan) -> bool:
     """Whether a plan has any settings of runs."""
     sections = (plan.settings, *plan.matrix)
-    return bool(plan.env) or any(one.model_dump(exclude_defaults=True) for one in sections)
+    return bool(plan.env) or any(section.model_dump(exclude_defaults=True) for section in sections)
 
 
 def with_shell(plan: Plan, inherited: Mapping[str, str]) -> Plan:
@@ -209,11 +209,11 @@ def line_of(text: str, place: Sequence[int | str]) -> int:
     number = next((part for part in place[1:2] if isinstance(part, int)), 0)
     at, table, seen = 1, "", -1
     for line_number, line in enumerate(text.splitlines(), 1):
-        found = _TABLE.match(line)
-        if found:
-            table = found[2].strip()
-            seen += found[1] == "[[" and keys[:1] == [table]
-            if [table] == keys[:1] and (found[1] == "[" or seen == number):
+        match = _TABLE.match(line)
+        if match:
+            table = match[2].strip()
+            seen += match[1] == "[[" and keys[:1] == [table]
+            if [table] == keys[:1] and (match[1] == "[" or seen == number):
                 at = line_number
             continue
         key = re.match(r"""\s*["']?([\w.-]+)["']?\s*=""", line)

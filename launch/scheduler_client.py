@@ -35,7 +35,9 @@ def states(scheduler: Scheduler, job_ids: Sequence[str]) -> dict[str, JobState |
         if done.returncode == 0 or _UNKNOWN.search(done.stderr):
             unknown |= set(ids)
     unreachable = JobState("unreachable")
-    return {one: found.get(one, None if one in unknown else unreachable) for one in job_ids}
+    return {
+        job_id: found.get(job_id, None if job_id in unknown else unreachable) for job_id in job_ids
+    }
 
 
 def array_limit(scheduler: Scheduler) -> int:

@@ -51,7 +51,7 @@ class Grid:
     def _named(self, count: int) -> list[tuple[str, int]]:
         """Sizes by name, without unused optional ones."""
         sizes = [(field.name.upper(), getattr(self, field.name)) for field in fields(self)]
-        return sizes[:3] + [one for one in sizes[3:count] if one[1] > 1]
+        return sizes[:3] + [size for size in sizes[3:count] if size[1] > 1]
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -142,28 +142,32 @@ def allow_kernel(kernel: str, device: str, dtype: str) -> None:
         raise GridError(f"--attention {kernel} on a GPU needs --dtype bf16")
 
 
-def options(given: argparse.Namespace) -> Options:
+def options(namespace: argparse.Namespace) -> Options:
     """Parsed flags, checked against each other."""
-    shape, changes = shaped(given.preset, {name: getattr(given, name) for name in SIZES})
-    grid = Grid(given.dp, given.tp, given.pp, given.cp, given.ep, given.vpp)
-    grid.fit(shape, given.sequence_parallel)
-    grid.allow_zero(given.zero)
-    gbs = given.mbs * grid.dp * grid.pp if given.gbs is None else given.gbs
-    schedule = given.schedule if grid.pp > 1 else "none"
-    micro_batches = grid.micro_batches(gbs, given.mbs, schedule)
+    shape, changes = shaped(namespace.preset, {name: getattr(namespace, name) for name in SIZES})
+    grid = Grid(namespace.dp, namespace.tp, namespace.pp, namespace.cp, namespace.ep, namespace.vpp)
+    grid.fit(shape, namespace.sequence_parallel)
+    grid.allow_zero(namespace.zero)
+    gbs = namespace.mbs * grid.dp * grid.pp if namespace.gbs is None else namespace.gbs
+    schedule = namespace.schedule if grid.pp > 1 else "none"
+    micro_batches = grid.micro_batches(gbs, namespace.mbs, schedule)
     for name in ("iters", "threads", "bucket_size"):
-        if (count := getattr(given, name)) is not None and count < 1:
+        if (count := getattr(namespace, name)) is not None and count < 1:
             raise GridError(f"{name} {count}: it is at least 1")
     for name in ("lr", "weight_decay", "clip_grad"):
-        if not 0 <= getattr(given, name) < math.inf:  # NaN is neither
-            raise GridError(f"{name} {getattr(given, name)}: it is a number of at least 0")
-    if given.params_dtype == "bf16" != given.dtype:
+        if not 0 <= getattr(namespace, name) < math.inf:  # NaN is neither
+            raise GridError(f"{name} {getattr(namespace, name)}: it is a number of at least 0")
+    if namespace.params_dtype == "bf16" != namespace.dtype:
         raise GridError("parameters in bf16 multiply in bf16: --dtype bf16")
-    if given.overlap_grad_reduce and given.zero >= 2:
-        raise GridError(f"ZeRO-{given.zero} reduces gradients within the backward pass by itself")
-    allow_kernel(given.attention, given.device, given.dtype)
+    if namespace.overlap_grad_reduce and namespace.zero >= 2:
+        raise GridError(
+            f"ZeRO-{namespace.zero} reduces gradients within the backward pass by itself"
+        )
+    allow_kernel(namespace.attention, namespace.device, namespace.dtype)
     known: dict[str, Any] = {"changes": changes, "shape": shape, "grid": grid, "gbs": gbs}
     known |= {"micro_batches": micro_batches, "schedule": schedule}
-    known |= {"overlap_grad_reduce": given.overlap_grad_reduce and grid.replicas > 1}
-    as_given: dict[str, Any] = {one.name: getattr(given, one.name, None) for one in fields(Options)}
+    known |= {"overlap_grad_reduce": namespace.overlap_grad_reduce and grid.replicas > 1}
+    as_given: dict[str, Any] = {
+        field.name: getattr(namespace, field.name, None) for field in fields(Options)
+    }
     return Options(**(as_given | known))

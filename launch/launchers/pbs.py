@@ -84,12 +84,12 @@ class Pbs(Scheduler):
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`12.server`, of an array `12[].server`; a subjob is `12[0].server`."""
-        found = re.match(r"(\d+)(\[\])?(\S*)", answer.strip())
-        if found is None:
+        match = re.match(r"(\d+)(\[\])?(\S*)", answer.strip())
+        if match is None:
             return []
         if tasks == 1:
             return [answer.strip()]
-        return [f"{found[1]}[{number}]{found[3]}" for number in range(tasks)]
+        return [f"{match[1]}[{number}]{match[3]}" for number in range(tasks)]
 
     def array_limit(self, answer: str) -> int:
         """The default of the server's `max_array_size`."""
@@ -122,8 +122,8 @@ def _state(answer: str) -> JobState | None:
         return None
     if letter[1] not in "FX":
         return JobState(letter[1])
-    found = re.search(r"Exit_status = (-?\d+)", answer)
-    code = int(found[1]) if found else None
+    match = re.search(r"Exit_status = (-?\d+)", answer)
+    code = int(match[1]) if match else None
     spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
     elapsed = seconds(spent[1]) if spent else None
     if code in _SPENT or "walltime" in _comment(answer):
@@ -137,8 +137,8 @@ def _state(answer: str) -> JobState | None:
 
 
 def _comment(answer: str) -> str:
-    found = re.search(r"comment = (.*(?:\n\t.*)*)", answer)
-    return found[1].lower() if found else ""
+    match = re.search(r"comment = (.*(?:\n\t.*)*)", answer)
+    return match[1].lower() if match else ""
 
 
 def _select(job: Job) -> str:

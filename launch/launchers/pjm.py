@@ -90,10 +90,10 @@ class Pjm(Scheduler):
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`[INFO] PJM 0000 pjsub Job 21107476 submitted.`; a task of a bulk job is `ID[0]`."""
-        found = re.search(r"Job (\d+) submitted", answer)
-        if found is None:
+        match = re.search(r"Job (\d+) submitted", answer)
+        if match is None:
             return []
-        return [found[1]] if tasks == 1 else [f"{found[1]}[{number}]" for number in range(tasks)]
+        return [match[1]] if tasks == 1 else [f"{match[1]}[{number}]" for number in range(tasks)]
 
     def array_limit(self, answer: str) -> int:
         """Bulk numbers end at 999999."""

@@ -96,15 +96,15 @@ class Slurm(Scheduler):
 
     def job_ids(self, answer: str, tasks: int) -> list[str]:
         """`12` or `12;cluster`; a task of an array is `12_0`."""
-        found = re.match(r"(\d+)", answer.strip())
-        if found is None:
+        match = re.match(r"(\d+)", answer.strip())
+        if match is None:
             return []
-        return [found[1]] if tasks == 1 else [f"{found[1]}_{number}" for number in range(tasks)]
+        return [match[1]] if tasks == 1 else [f"{match[1]}_{number}" for number in range(tasks)]
 
     def array_limit(self, answer: str) -> int:
         """`MaxArraySize = 1001` (Slurm's default) is the last index plus one."""
-        found = re.search(r"MaxArraySize\s*=\s*(\d+)", answer)
-        return max(1, int(found[1])) if found else 1001
+        match = re.search(r"MaxArraySize\s*=\s*(\d+)", answer)
+        return max(1, int(match[1])) if match else 1001
 
     def state_queries(self, job_ids: Sequence[str]) -> list[StateQuery]:
         """Accounting first, since it keeps old jobs. Arrays are queried as a whole."""
@@ -123,7 +123,10 @@ class Slurm(Scheduler):
         Pending tasks of an array are one row, `12_[3-7%2]`, whose list may be truncated.
         """
         rows = dict(filter(None, map(_row, answer.splitlines())))
-        found = {one: rows.get(one) or rows.get(f"{one.partition('_')[0]}_[]") for one in job_ids}
+        found = {
+            job_id: rows.get(job_id) or rows.get(f"{job_id.partition('_')[0]}_[]")
+            for job_id in job_ids
+        }
         return {job_id: state for job_id, state in found.items() if state is not None}
 
     def cancel(self, job_ids: Sequence[str]) -> list[str]:
@@ -133,18 +136,18 @@ class Slurm(Scheduler):
 
 def _row(line: str) -> tuple[str, JobState] | None:
     """The job of a row and its state; pending tasks are `12_[]`."""
-    found = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
-    if found:
+    match = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
+    if match:
         task = re.search(r"ArrayJobId=(\d+) ArrayTaskId=(\S+)", line)
         single = re.search(r"JobId=(\d+)", line)
         job_id = f"{task[1]}_{task[2]}" if task else single[1] if single else ""
     else:
-        found = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
+        match = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
         job_id = line.partition("|")[0].strip()
-    if found is None:
+    if match is None:
         return None
-    word, code, number = found[1], int(found[2]), int(found[3])
-    elapsed = seconds(found[4]) if found[4] else None
+    word, code, number = match[1], int(match[2]), int(match[3])
+    elapsed = seconds(match[4]) if match[4] else None
     job, _, place = job_id.partition("_")
     job_id = f"{job}_[]" if place and not place.isdigit() else job_id
     return job_id, JobState(word, STATES.get(word), -number if number else code, elapsed)
