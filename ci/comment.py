@@ -42,7 +42,7 @@ def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id:
             lines += [f"- {_line(one)}" for one in found]
     if charts:
         lines += ["", f"**{counted(len(charts), 'chart')} {_are(charts)} stale:**", ""]
-        lines += [f"- {_line(one)}" for one in charts]
+        lines += [f"- {_line(chart)}" for chart in charts]
     unchecked = sum(len(page.unchecked) for page in pages)
     if unchecked:
         lines += ["", f"{counted(unchecked, 'region')} not checked: {NOT_RENDERED}."]

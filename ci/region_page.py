@@ -55,8 +55,8 @@ class Chart:
         """Whether the file plots these data; its bytes depend on the matplotlib version."""
         if not self.file.is_file():
             return False
-        found = _DATA.search(self.file.read_bytes()[-200:])
-        return found is not None and found[1].decode() == self.data
+        match = _DATA.search(self.file.read_bytes()[-200:])
+        return match is not None and match[1].decode() == self.data
 
 
 @dataclass(frozen=True, slots=True)

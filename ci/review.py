@@ -90,13 +90,13 @@ def review(
     return Reviewed(tuple(pages), diff, body, missing)
 
 
-def annotations_of(found: Reviewed) -> Iterator[Annotation]:
+def annotations_of(reviewed: Reviewed) -> Iterator[Annotation]:
     """Annotations of lines: wrong or stale regions, then changed rows.
 
     Paths are relative to the top of the checkout, as hosts require.
     """
     home, cwd = find_home(Path.cwd()), Path.cwd()
-    for page in found.pages:
+    for page in reviewed.pages:
         file = _from_top(cwd / page.path)
         update = f"try: bench report --update {typed(page.name)}"
         for error in page.errors:
@@ -112,10 +112,10 @@ def annotations_of(found: Reviewed) -> Iterator[Annotation]:
             yield Annotation("error", file, region.begin, f"{region.title} {how}", update)
         for chart in page.stale_charts:
             yield Annotation("error", file, chart.line, "stale chart", f"{chart.file}; {update}")
-    if isinstance(found.diff, str):
+    if isinstance(reviewed.diff, str):
         return
-    heads = rowtable.columns(found.diff)[2:]
-    for change, cells in zip(found.diff.changes, rowtable.cells(found.diff), strict=True):
+    heads = rowtable.columns(reviewed.diff)[2:]
+    for change, cells in zip(reviewed.diff.changes, rowtable.cells(reviewed.diff), strict=True):
         if change.kind != "removed":
             message = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
             file = _from_top(home / change.row["file"])

@@ -21,7 +21,7 @@ from .sources import Sources
 
 def update_or_check(
     arguments: Sequence[str] | None,
-    given: Sequence[Path] | None,
+    paths: Sequence[Path] | None,
     source: Source,
     updating: bool,
     checking: bool,
@@ -44,7 +44,7 @@ def update_or_check(
     named = [Path(name) for name in arguments or ()]
     # What a fork brings is not rendered, by whatever command its job calls.
     own = not (read_job(os.environ).is_of_fork or read_merge(os.environ).is_of_fork)
-    with Sources(tuple(given or ()), source.db, source.lock_timeout, own) as sources:
+    with Sources(tuple(paths or ()), source.db, source.lock_timeout, own) as sources:
         return (update if updating else check)(named, sources)
 
 

@@ -115,7 +115,9 @@ def used(tree: Node) -> dict[str, str]:
 def digests() -> dict[str, str]:
     """The digest of the SQL of every formula and metric."""
     folders = ("formulas", "metrics")
-    return {f"{one}/{name}": digest(text) for one in folders for name, text in sql_files(one)}
+    return {
+        f"{folder}/{name}": digest(text) for folder in folders for name, text in sql_files(folder)
+    }
 
 
 def rounded(value: float | None) -> Any:  # Any: None for None, a number for a number
@@ -136,19 +138,19 @@ def _days(context: ExplainContext, query: Query, metric: str) -> _Found:
 
 
 def _first(
-    context: ExplainContext, query: Query, command: str, made: Decision, column: str
+    context: ExplainContext, query: Query, command: str, decision: Decision, column: str
 ) -> _Found:
-    rows = [row for row in made.rows if row.get(column) is not None]
+    rows = [row for row in decision.rows if row.get(column) is not None]
     if not rows:
-        left = next(iter(made.left_out), None)
+        left = next(iter(decision.left_out), None)
         raise BenchError("no run answers", hint="bench best lists what is left out, and why",
                          why=f"{left['where']}: {left['left_out']}" if left else "")  # fmt: skip
     select(context.warehouse, Query(model=query.model))
     row = rows[0]
-    tree = DecisionContext(context, command, made).derive(row, column)
+    tree = DecisionContext(context, command, decision).derive(row, column)
     assert tree is not None, "the row has a value"
     ends = row.get(f"{column}_low"), row.get(f"{column}_high")
-    return _Found(row[column], ends, row.get("members") or [row], tree, len(made.rows))
+    return _Found(row[column], ends, row.get("members") or [row], tree, len(decision.rows))
 
 
 def _value(context: ExplainContext, query: Query, metric: str) -> _Found:

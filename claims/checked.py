@@ -71,7 +71,7 @@ def _against(
 
 def as_lines(found: Checked) -> str:
     """The outcome as lines: the claim, then the verdicts, or that it holds."""
-    verdicts = [f"FALSE ({one.way}): {one.sentence}" for one in found.outcome.verdicts]
+    verdicts = [f"FALSE ({verdict.way}): {verdict.sentence}" for verdict in found.outcome.verdicts]
     lines = [found.claim, *(verdicts or ["TRUE: sources, answer and derivation are as claimed."])]
     lines += [f"Note: {note}" for note in found.outcome.notes]
     return "".join(f"{terminal(line)}\n" for line in lines if line)
@@ -80,8 +80,8 @@ def as_lines(found: Checked) -> str:
 def as_json(found: Checked) -> str:
     """The outcome as JSON."""
     verdicts = [
-        {"way": one.way.value, "exit_code": one.way.exit_code, "sentence": one.sentence}
-        for one in found.outcome.verdicts
+        {"way": verdict.way.value, "exit_code": verdict.way.exit_code, "sentence": verdict.sentence}
+        for verdict in found.outcome.verdicts
     ]
     made = {"claim": found.claim, "holds": not verdicts, "exit_code": found.outcome.exit_code,
             "verdicts": verdicts, "notes": found.outcome.notes}  # fmt: skip

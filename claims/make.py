@@ -73,22 +73,22 @@ def _stated(warehouse: Warehouse, root: Path, known: dict[str, Source]) -> Itera
             lines = _lines(warehouse, one, source.sha256)
             if lines is None:
                 continue
-            made = Stated(
+            stated = Stated(
                 source=source.sha256, lines=lines, table=one.match.table, model=one.match.model,
                 field=one.field, value=one.value, reason=one.reason, author=one.author,
                 date=one.date, origin=one.origin,  # type: ignore[arg-type]  # of sidecars none is given
             )  # fmt: skip
-            if made not in seen:
-                seen.add(made)
-                yield made
+            if stated not in seen:
+                seen.add(stated)
+                yield stated
 
 
-def _lines(warehouse: Warehouse, one: Annotation, sha256: str) -> tuple[int, ...] | None:
+def _lines(warehouse: Warehouse, annotation: Annotation, sha256: str) -> tuple[int, ...] | None:
     """The lines of an annotation; for a run, whose id depends on paths, the line of the run."""
-    if not one.match.run or one.field == BOUNDARY:
-        return one.match.lines
-    found = warehouse.rows(_RUNS, [one.match.run])
-    lines: Sequence[int] = [line for digest, line in found if digest == sha256]
+    if not annotation.match.run or annotation.field == BOUNDARY:
+        return annotation.match.lines
+    rows = warehouse.rows(_RUNS, [annotation.match.run])
+    lines: Sequence[int] = [line for digest, line in rows if digest == sha256]
     return tuple(lines) or None
 
 

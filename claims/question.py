@@ -119,8 +119,8 @@ def _metrics(kind: str) -> tuple[str, ...]:
 
 def _cut(text: str, word: str) -> tuple[str, str]:
     """The text before and after the first occurrence of the word."""
-    found = re.search(rf"\s{word}\s", text, re.I)
-    return (text[: found.start()].strip(), text[found.end() :].strip()) if found else (text, "")
+    match = re.search(rf"\s{word}\s", text, re.I)
+    return (text[: match.start()].strip(), text[match.end() :].strip()) if match else (text, "")
 
 
 def _refuse_places(where: str | None, columns: dict[str, str]) -> None:

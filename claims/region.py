@@ -8,10 +8,13 @@ from ..reports.escape import markdown_text
 from .checked import Checked
 
 
-def region_text(found: Checked, claim: str) -> str:
+def region_text(checked: Checked, claim: str) -> str:
     """The claim's sentence, a link to it, and whether it holds."""
-    sentence = markdown_text(found.claim or "not a claim")
-    verdicts = [f"- **{one.way}**: {markdown_text(one.sentence)}" for one in found.outcome.verdicts]
+    sentence = markdown_text(checked.claim or "not a claim")
+    verdicts = [
+        f"- **{verdict.way}**: {markdown_text(verdict.sentence)}"
+        for verdict in checked.outcome.verdicts
+    ]
     holds = "**false** by its sources" if verdicts else "holds by its sources"
     first = f"{sentence} ([claim]({quote(claim)}), {holds})."
     return "\n".join([first, *([""] if verdicts else []), *verdicts])

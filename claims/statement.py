@@ -149,7 +149,7 @@ class Statement(Part):
         if len(known) < len(self.subject):
             raise ValueError("duplicate source among the subjects")
         rows, stated = self.predicate.rows, self.predicate.stated
-        if {*(one.source for one in rows), *(one.source for one in stated)} - known:
+        if {*(row.source for row in rows), *(one.source for one in stated)} - known:
             raise ValueError("it cites a source that is not among the subjects")
         return self
 

@@ -77,5 +77,6 @@ def outcome(verdicts: Iterable[Verdict], notes: Iterable[str] = ()) -> Outcome:
     """The outcome of verdicts: sorted by severity, without duplicates."""
     order = tuple(Way)
     return Outcome(
-        tuple(sorted(dict.fromkeys(verdicts), key=lambda one: order.index(one.way))), tuple(notes)
+        tuple(sorted(dict.fromkeys(verdicts), key=lambda fromkey: order.index(fromkey.way))),
+        tuple(notes),
     )

@@ -81,7 +81,7 @@ def verify(statement: Statement, warehouse: Warehouse, root: Path) -> Outcome:
         why = ": ".join(filter(None, (error.what, error.why)))
     check = _Check(statement, warehouse, Lines(warehouse, root), match, found, why)
     verdicts = [*_of_sources(check), *_of_rows(check), *_of_formulas(check), *_of_audit(check)]
-    if not any(one.way in _EXPLAINS for one in verdicts):
+    if not any(verdict.way in _EXPLAINS for verdict in verdicts):
         verdicts += _of_answer(check)
     return outcome(verdicts, _notes(check))
 
@@ -170,7 +170,9 @@ def _fate(check: _Check, row: Row) -> Verdict | None:
     if row.text in lines or check.lines.text(uri, row.line) == row.text:
         return None
     subjects = check.statement.subject
-    before = next(one.annotations.lines for one in subjects if one.digest.sha256 == row.source)
+    before = next(
+        subject.annotations.lines for subject in subjects if subject.digest.sha256 == row.source
+    )
     near = lines[max(row.line - _NEAR, 0) : row.line + _NEAR]
     alike = difflib.get_close_matches(row.text[:_LONG], [one[:_LONG] for one in near], 1, _ALIKE)
     if alike and check.match.local[uri].lines >= before:
@@ -260,7 +262,7 @@ def _notes(check: _Check) -> Iterator[str]:
             for one in findings_on(check.warehouse, check.lines.root, check.found.places)
             if one.severity == "warning" and not one.closed
         ]
-        yield from (f"the audit warns of {one}" for one in dict.fromkeys(warned))
+        yield from (f"the audit warns of {fromkey}" for fromkey in dict.fromkeys(warned))
 
 
 def _tool(one: Tool) -> str:
@@ -272,10 +274,10 @@ def _result(one: object) -> str:
     return f"{_figure(value)} {unit} of {counted(runs, 'row')}".replace("  ", " ")
 
 
-def _whole(one: Result) -> str:
+def _whole(result: Result) -> str:
     """A result with all digits and both ends of its range."""
-    ends = "" if one.low is None and one.high is None else f" ({one.low} to {one.high})"
-    return f"{one.value!r} {one.unit}{ends}"
+    ends = "" if result.low is None and result.high is None else f" ({result.low} to {result.high})"
+    return f"{result.value!r} {result.unit}{ends}"
 
 
 def _figure(value: float) -> str:

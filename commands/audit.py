@@ -116,7 +116,7 @@ def _audit(
         lines = lines or ["checked: nothing; there is no row or step with a result"]
     emit(_text(findings, lines, form or _default(output)), output, name="audit.md")
     info(_summary(findings))
-    return FOUND if any(_fails(one, fail_on) for one in findings) else FINE
+    return FOUND if any(_fails(finding, fail_on) for finding in findings) else FINE
 
 
 def _default(output: Path | None) -> str:
@@ -140,8 +140,8 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
         from ..terminal.layouts import html
 
         above = [_summary(findings), *scope]
-        made = output.rows(findings)
-        return html(output.COLUMNS, made, "bench audit", above=above, badges=("severity",))
+        rows = output.rows(findings)
+        return html(output.COLUMNS, rows, "bench audit", above=above, badges=("severity",))
     width = get_terminal_size().columns
     if form == "table" and width < _NARROW:
         listed = output.as_lines(findings, width) if findings else ""
@@ -164,7 +164,7 @@ def _fails(finding: Finding, fail_on: str) -> bool:
 def _summary(findings: Sequence[Finding]) -> str:
     if not findings:
         return "no findings"
-    count = Counter(one.severity for one in findings if not one.closed)
+    count = Counter(finding.severity for finding in findings if not finding.closed)
     parts = [counted(count[name], name) for name in ("error", "warning", "note")]
-    closed = sum(bool(one.closed) for one in findings)
+    closed = sum(bool(finding.closed) for finding in findings)
     return ", ".join(parts + ([f"{closed} closed"] if closed else []))

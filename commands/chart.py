@@ -96,8 +96,8 @@ def title(name: str, query: Query, budget: str) -> str:
 
 def parse_size(text: str) -> float:
     """`16:9` as width over height; raises BenchError for anything else."""
-    found = re.fullmatch(r"\s*(\d{1,5}(?:\.\d+)?)\s*[:x]\s*(\d{1,5}(?:\.\d+)?)\s*", text)
-    ratio = float(found[1]) / float(found[2]) if found and float(found[2]) else 0.0
+    match = re.fullmatch(r"\s*(\d{1,5}(?:\.\d+)?)\s*[:x]\s*(\d{1,5}(?:\.\d+)?)\s*", text)
+    ratio = float(match[1]) / float(match[2]) if match and float(match[2]) else 0.0
     if not 0.5 <= ratio <= 4:
         raise BenchError(f"invalid --size {text!r}", why="width:height, between 1:2 and 4:1",
                          hint="--size 16:9")  # fmt: skip

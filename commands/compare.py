@@ -99,8 +99,8 @@ def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[D
         raise BenchError("--base requires --by", hint="without --by, the first side is the base")
     from ..project.short import Names
 
-    made = _two_sides(arguments, source, query)
-    return made, Names(made.facts["sources"])
+    decision = _two_sides(arguments, source, query)
+    return decision, Names(decision.facts["sources"])
 
 
 def _by_column(arguments: Sequence[str], source: Source, query: Query) -> tuple[Decision, Names]:
@@ -121,7 +121,11 @@ def _two_sides(arguments: Sequence[str], source: Source, query: Query) -> Decisi
     from ..decide.query import is_condition
 
     words, source = arguments[:2], replace(source, paths=tuple(map(Path, arguments[2:])))
-    late = [one for one in arguments[2:] if is_condition(one) and not Path(one).exists()]
+    late = [
+        argument
+        for argument in arguments[2:]
+        if is_condition(argument) and not Path(argument).exists()
+    ]
     if late:
         raise BenchError(
             f"condition {late[0]!r} given among the paths",

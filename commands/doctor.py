@@ -46,23 +46,23 @@ def doctor(
 
 def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Path | None) -> None:
     """List the shapes of unread lines."""
-    found = _read(paths)
-    shown = found.shapes if all_rows else found.shapes[:SHOWN]
+    diagnosis = _read(paths)
+    shown = diagnosis.shapes if all_rows else diagnosis.shapes[:SHOWN]
     rows = [
         (place, one.count, "metrics" if one.measures else None, one.first, one.text)
         for place, one in enumerate(shown, 1)
     ]
     if rows:
         emit(render(COLUMNS, rows, choose_format(form, output)), output, name="doctor.md")
-    unread = sum(one.count for one in found.shapes)
+    unread = sum(shape.count for shape in diagnosis.shapes)
     info(
-        f"{counted(found.lines, 'line')}: {found.lines_read} read, "
-        f"{found.lines_known} ignored (no data),"
-        f" {unread} unread in {counted(len(found.shapes), 'shape')}"
+        f"{counted(diagnosis.lines, 'line')}: {diagnosis.lines_read} read, "
+        f"{diagnosis.lines_known} ignored (no data),"
+        f" {unread} unread in {counted(len(diagnosis.shapes), 'shape')}"
     )
-    if len(shown) < len(found.shapes):
-        info(f"{counted(len(found.shapes) - len(shown), 'more shape')} (show with --all)")
-    if any(one.measures for one in found.shapes):
+    if len(shown) < len(diagnosis.shapes):
+        info(f"{counted(len(diagnosis.shapes) - len(shown), 'more shape')} (show with --all)")
+    if any(shape.measures for shape in diagnosis.shapes):
         logs = " ".join(str(path) for path in paths)
         info(f"next: bench doctor {logs} --draft 1 -o formats/mine.toml")
 

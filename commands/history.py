@@ -54,5 +54,5 @@ def history(
 
 
 def _documents(warehouse: Warehouse) -> list[str]:
-    found = warehouse.rows("SELECT uri FROM revisions UNION SELECT uri FROM sources ORDER BY uri")
-    return [uri for (uri,) in found]
+    rows = warehouse.rows("SELECT uri FROM revisions UNION SELECT uri FROM sources ORDER BY uri")
+    return [uri for (uri,) in rows]

@@ -80,9 +80,9 @@ def trend(
     raise typer.Exit(FOUND if worse and fail_on is FailOn.REGRESSION else FINE)
 
 
-def _draw(made: Decision, names: Names, output: Path) -> None:
+def _draw(decision: Decision, names: Names, output: Path) -> None:
     from ..reports.chart import write as write_chart
     from ..reports.trend_chart import trend_picture
 
-    write_chart(trend_picture(names, made), output)
+    write_chart(trend_picture(names, decision), output)
     info(f"wrote {output}")

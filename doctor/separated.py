@@ -17,8 +17,8 @@ _NAME = re.compile(r"[A-Za-z][^,;\t\d]{0,60}")
 
 def separator_of(line: str) -> str | None:
     """The separator of a line that consists only of numbers; None for any other line."""
-    found = _LINE.fullmatch(line)
-    return found[1] if found else None
+    match = _LINE.fullmatch(line)
+    return match[1] if match else None
 
 
 def names_above(line: str, head: str) -> tuple[str, ...]:

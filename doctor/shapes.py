@@ -69,7 +69,7 @@ def diagnose(
 
     Documents and tables in folders are skipped. Raises BenchError for a path that does not exist.
     """
-    found = Diagnosis(0, 0, 0, [])
+    diagnosis = Diagnosis(0, 0, 0, [])
     shapes: dict[str, Shape] = {}
     named = set(paths)
     names = set(map(str, named))
@@ -78,16 +78,18 @@ def diagnose(
         if item.given not in names and item.path.suffix.lower() in _TABLES:
             continue
         try:
-            _read(item.path, item.uri, formats, found, shapes)
+            _read(item.path, item.uri, formats, diagnosis, shapes)
         except OSError as error:
             warn(f"{item.uri}: cannot read: {error.strerror or error}")
-    order = sorted(shapes.values(), key=lambda one: (not one.measures, -one.count, one.text))
-    found.shapes = order
-    return found
+    order = sorted(
+        shapes.values(), key=lambda shape: (not shape.measures, -shape.count, shape.text)
+    )
+    diagnosis.shapes = order
+    return diagnosis
 
 
 def _read(
-    path: Path, uri: str, formats: Sequence[Dialect], found: Diagnosis, shapes: dict[str, Shape]
+    path: Path, uri: str, formats: Sequence[Dialect], diagnosis: Diagnosis, shapes: dict[str, Shape]
 ) -> None:
     above = ""
     in_key = False
@@ -117,9 +119,9 @@ def _read(
             reader.feed(line)
             reader.take_rows()
     read = reader.finish()
-    found.lines += read.lines
-    found.lines_read += read.lines_read
-    found.lines_known += read.lines_known
+    diagnosis.lines += read.lines
+    diagnosis.lines_read += read.lines_read
+    diagnosis.lines_known += read.lines_known
 
 
 def _add(

@@ -26,7 +26,7 @@ def add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> No
     author = text_of(item, "author") if "author" in item else None
     signed = f", {author}, {days['stated_on']}"
     own = {"author": author, **days, "raw": raw.removesuffix(signed)}
-    stated = [one for one in facts if (one["field"], one["value"], one["how"]) == (
+    stated = [fact for fact in facts if (fact["field"], fact["value"], fact["how"]) == (
         field, value, "user")]  # fmt: skip
     if days["withdrawn_on"]:
         facts.append({"run_id": run_id, "field": field, "line": None, "value": value,
@@ -35,10 +35,10 @@ def add_correction(facts: list[Row], run_id: str, item: Mapping[str, Any]) -> No
         one.update(own)
 
 
-def supersedes(one: Row, other: Row) -> bool:
+def supersedes(row: Row, other: Row) -> bool:
     """Whether the same author stated both on different days, so that the later one counts."""
-    days = one.get("stated_on"), other.get("stated_on")
-    by_one = bool(one.get("author")) and one.get("author") == other.get("author")
+    days = row.get("stated_on"), other.get("stated_on")
+    by_one = bool(row.get("author")) and row.get("author") == other.get("author")
     return by_one and None not in days and days[0] != days[1]
 
 

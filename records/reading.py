@@ -126,18 +126,18 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
     return record
 
 
-def _is_same_statement(one: Row, other: Row) -> bool:
+def _is_same_statement(row: Row, other: Row) -> bool:
     """Whether both state the same value, by the same author and on the same day."""
-    names = ("value",) if one["how"] == "withdrawn" else ("value", "author", "stated_on")
-    return all(one.get(name) == other.get(name) for name in names)
+    names = ("value",) if row["how"] == "withdrawn" else ("value", "author", "stated_on")
+    return all(row.get(name) == other.get(name) for name in names)
 
 
-def _lists(made: Rows, record: Mapping[str, Any], own: Row, of_cells: Row | None) -> None:
+def _lists(rows: Rows, record: Mapping[str, Any], own: Row, of_cells: Row | None) -> None:
     """Add the parts that are lists; cells only if the record has a table."""
     for part in LISTS:
         ids = of_cells if part == "cells" else own
         for item in list_of(record, part) if ids is not None else ():
-            made.by_table[TABLES[part]].append((ids or {}) | columns_of(part, item))
+            rows.by_table[TABLES[part]].append((ids or {}) | columns_of(part, item))
 
 
 class _Reader:
@@ -161,27 +161,27 @@ class _Reader:
         """Add one record, all or nothing; `file` is its file name."""
         run, source = object_of(record, "run"), source_of(object_of(record, "source"))
         key = text_of(run, "id"), str(source["sha256"])
-        made = Rows()
+        rows = Rows()
         run_id = content_id("record", self.source_id, *key)
         if key in self._runs:
             self.doubles += 1
-            self._facts(made, run_id, record)
-            self._merge_corrections(made, run_id, file)
+            self._facts(rows, run_id, record)
+            self._merge_corrections(rows, run_id, file)
             return
-        table_id, row_number = self._table(made, record, key[1], run)
-        made.add("runs", source_id=self.source_id, run_id=run_id, table_id=table_id,
+        table_id, row_number = self._table(rows, record, key[1], run)
+        rows.add("runs", source_id=self.source_id, run_id=run_id, table_id=table_id,
                  **columns_of("run", run, {"id"}))  # fmt: skip
         if "topology" in record:
-            made.add(
+            rows.add(
                 "topology", run_id=run_id, **columns_of("topology", object_of(record, "topology"))
             )
         cells = {"table_id": table_id, "row_number": row_number} if table_id else None
-        _lists(made, record, {"run_id": run_id}, cells)
-        plans = self._plans_of(made, record, key[1])
-        self._facts(made, run_id, record)
-        self._merge_corrections(made, run_id, file)
-        self._mark(made, run_id, key, source, file)
-        self.rows.extend(made)
+        _lists(rows, record, {"run_id": run_id}, cells)
+        plans = self._plans_of(rows, record, key[1])
+        self._facts(rows, run_id, record)
+        self._merge_corrections(rows, run_id, file)
+        self._mark(rows, run_id, key, source, file)
+        self.rows.extend(rows)
         self._runs.add(key)
         self._plans |= plans
         self._titles.add(str(source["title"]) if "title" in source else None)
@@ -189,17 +189,17 @@ class _Reader:
             self._tables.add(table_id)
         self.read += 1
 
-    def _plans_of(self, made: Rows, record: Mapping[str, Any], sha256: str) -> set[tuple[str, str]]:
+    def _plans_of(self, rows: Rows, record: Mapping[str, Any], sha256: str) -> set[tuple[str, str]]:
         """Add the plans of a source once, for any number of records of its runs."""
         plans = {
             (sha256, json.dumps(item, sort_keys=True)): item for item in list_of(record, "plans")
         }
         for plan in plans.keys() - self._plans:
-            made.add("statements", **columns_of("plans", plans[plan]))
+            rows.add("statements", **columns_of("plans", plans[plan]))
         return set(plans)
 
     def _table(
-        self, made: Rows, record: Mapping[str, Any], sha256: str, run: Mapping[str, Any]
+        self, rows: Rows, record: Mapping[str, Any], sha256: str, run: Mapping[str, Any]
     ) -> tuple[str | None, object]:
         if "table" not in record:
             return None, None
@@ -209,14 +209,14 @@ class _Reader:
         known = text_of(table, "id")
         table_id = content_id("record", self.source_id, sha256, known)
         if table_id not in self._tables:
-            made.add("tables", source_id=self.source_id, table_id=table_id,
+            rows.add("tables", source_id=self.source_id, table_id=table_id,
                      **columns_of("table", table, {"id"}))  # fmt: skip
-            made.add("facts", table_id=table_id, field=KEY, value=known, raw=sha256,
+            rows.add("facts", table_id=table_id, field=KEY, value=known, raw=sha256,
                      scope="record", how="stated")  # fmt: skip
         return table_id, row_number
 
-    def _facts(self, made: Rows, run_id: str, record: Mapping[str, Any]) -> None:
-        facts = made.by_table["facts"]
+    def _facts(self, rows: Rows, run_id: str, record: Mapping[str, Any]) -> None:
+        facts = rows.by_table["facts"]
         for key, found in (object_of(record, "facts") if "facts" in record else {}).items():
             scope, _, how = str(key).partition("/")
             for item in found if isinstance(found, list) else [None]:
@@ -237,34 +237,34 @@ class _Reader:
         for one in list_of(record, CORRECTIONS):
             add_correction(facts, run_id, one)
 
-    def _merge_corrections(self, made: Rows, run_id: str, file: str) -> None:
+    def _merge_corrections(self, rows: Rows, run_id: str, file: str) -> None:
         """Merge the annotations of all records of a run, since two branches may each add some; warn
         of contradictions."""
         kept = []
-        for one in made.by_table["facts"]:
-            known = self._stated.setdefault((run_id, str(one["field"]), str(one["how"])), [])
-            if one["how"] not in _BY_PEOPLE:
-                kept.append(one)
+        for fact in rows.by_table["facts"]:
+            known = self._stated.setdefault((run_id, str(fact["field"]), str(fact["how"])), [])
+            if fact["how"] not in _BY_PEOPLE:
+                kept.append(fact)
                 continue
-            if any(_is_same_statement(one, other) for other in known):
+            if any(_is_same_statement(fact, other) for other in known):
                 continue
-            others = [other for other in known if other["value"] != one["value"]]
-            others = [other for other in others if not supersedes(one, other)]
-            if others and one["how"] == "user":
-                both = f"{one['value']}, and another record {others[0]['value']}"
-                self.rows.warn("record_contradiction", f"{file}: {one['field']} is {both}")
-            known.append(one)
-            kept.append(one)
+            others = [other for other in known if other["value"] != fact["value"]]
+            others = [other for other in others if not supersedes(fact, other)]
+            if others and fact["how"] == "user":
+                both = f"{fact['value']}, and another record {others[0]['value']}"
+                self.rows.warn("record_contradiction", f"{file}: {fact['field']} is {both}")
+            known.append(fact)
+            kept.append(fact)
         if run_id in self._of_runs:
             self.rows.by_table["facts"] += [one for one in kept if one["how"] in _BY_PEOPLE]
         else:
-            made.by_table["facts"] = kept
+            rows.by_table["facts"] = kept
             self._of_runs.add(run_id)
 
-    def _mark(self, made: Rows, run_id: str, key: tuple[str, str], source: Row, file: str) -> None:
+    def _mark(self, rows: Rows, run_id: str, key: tuple[str, str], source: Row, file: str) -> None:
         """Add the run's original identity, for later exports and the detection of duplicates."""
         text = json.dumps(source, ensure_ascii=False)
         marks = (KEY, *key), ("source", str(source["uri"]), text), (FILE, file, file)
         for name, value, raw in marks:
-            made.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
+            rows.add("facts", run_id=run_id, field=name, value=value, raw=raw, scope="record",
                      how="stated")  # fmt: skip
