@@ -104,7 +104,7 @@ def write(folder: Path, rows: int) -> int:
         text = [f"# Sweep {written}\n\nSequence length 2048, NHIDDEN=4096 / NLAYERS=32\n"]
         for number in range(TABLES):
             setups = rng.sample(SETUPS, A_TABLE)
-            text += [f"\n## Table {number}\n\n", HEADER, *(row(rng, *one) for one in setups)]
+            text += [f"\n## Table {number}\n\n", HEADER, *(row(rng, *setup) for setup in setups)]
             written += A_TABLE
         (folder / f"sweep-{written}.md").write_text("".join(text))
     return written

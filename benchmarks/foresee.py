@@ -70,28 +70,34 @@ def run(point: Point, iters: int, folder: Path) -> Setting:
     return as_setting(one, point)
 
 
-def as_setting(one: Setting, point: Point, pace: float | None = None) -> Setting:
+def as_setting(setting: Setting, point: Point, pace: float | None = None) -> Setting:
     """A point as the model's input; logs of one machine are one system and source here."""
     devices = point.dp * point.tp * point.pp
     return replace(
-        one, system="here", source=("sweep", None), group=point, words={"threads": str(point[4])},
+        setting, system="here", source=("sweep", None), group=point,
+        words={"threads": str(point[4])},
         devices=float(devices), per_node=2.0, tp=float(point.tp), pp=float(point.pp),
-        mbs=point.mbs, pace=pace or one.pace,
+        mbs=point.mbs, pace=pace or setting.pace,
     )  # fmt: skip
 
 
-def seconds(one: Setting) -> float:
+def seconds(setting: Setting) -> float:
     """Seconds per step."""
-    return float(one.pace or 0) / one.devices * float(one.batch or 0) * float(one.seq_len or 0)
+    return (
+        float(setting.pace or 0)
+        / setting.devices
+        * float(setting.batch or 0)
+        * float(setting.seq_len or 0)
+    )
 
 
 def proposed(done: Sequence[Setting], left: Sequence[Point]) -> int:
     """The index of the point that the planner would run next for the shortest step."""
-    paces = [float(one.pace or 0) for one in done]
-    fitted = fit(PACE, done, paces, [one.noise for one in done], PACE_SCALES)
+    paces = [float(setting.pace or 0) for setting in done]
+    fitted = fit(PACE, done, paces, [setting.noise for setting in done], PACE_SCALES)
     new = [as_setting(done[0], point) for point in left]
     mean, covariance = fitted.predicted(new)
-    best = min(math.log(float(one.pace or 0) / one.devices) for one in done)
+    best = min(math.log(float(setting.pace or 0) / setting.devices) for setting in done)
     mean = mean - np.log([one.devices for one in new])
     return order(mean, covariance, best, PACE_SCALES.noise, np.ones(len(new)), 1)[0].at
 

@@ -163,7 +163,7 @@ class Maker:
     def _put_back(self, document: int, what: str, seconds: float) -> Made:
         made = self.documents[document]
         action, name = what.split(" ")
-        line = next(one for one in made.lines if id(one) == int(name))
+        line = next(line for line in made.lines if id(line) == int(name))
         if action == "remove":
             made.lines.remove(line)
         else:
@@ -196,7 +196,7 @@ def main(documents: int, commits: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, db = Path(name, "repo"), Path(name, "repo", "bench.duckdb")
         maker = write(folder, documents, commits)
-        texts = [made.text().encode() for made in maker.documents]
+        texts = [document.text().encode() for document in maker.documents]
         began = time.process_time()
         for text in texts:
             stated_rows("a.md", text)
@@ -247,12 +247,12 @@ def _found(db: Path, maker: Maker) -> None:
         events = history(warehouse, Query()).rows
         keys = {(uri, line): _key(settings) for uri, line, settings in warehouse.rows(query)}
     flagged = {
-        (one.rule, cell.uri, keys.get((cell.uri, cell.line), ""))
-        for one in findings
-        for cell in one.cells
+        (finding.rule, cell.uri, keys.get((cell.uri, cell.line), ""))
+        for finding in findings
+        for cell in finding.cells
     }
     kinds = ("changed", "went")
-    changed = {(one["uri"], _key(one["stated"])) for one in events if one["kind"] in kinds}
+    changed = {(event["uri"], _key(event["stated"])) for event in events if event["kind"] in kinds}
     print("| seeded | changes | in the history | found by the audit | missed | found elsewhere |")
     print("| :-- | --: | --: | --: | --: | --: |")
     for kind, rule in RULES.items():
@@ -261,7 +261,7 @@ def _found(db: Path, maker: Maker) -> None:
         hits, recorded = (sum(one in of for one in seeded) for of in (found, changed))
         missed, others = len(seeded) - hits, len(found - set(seeded))
         print(f"| {kind}, {rule} | {len(seeded)} | {recorded} | {hits} | {missed} | {others} |")
-    counts = Counter(one.rule for one in findings if one.rule not in RULES.values())
+    counts = Counter(finding.rule for finding in findings if finding.rule not in RULES.values())
     print(f"\nOther findings: {dict(counts) or 'none'}")
 
 

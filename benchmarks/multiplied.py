@@ -55,11 +55,11 @@ def multiply(kept: Path, folder: Path, rows: int) -> None:
 def _tables(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
     """The tables with rows of loads, the ledger last: columns of a copy, and of one whose values
     differ."""
-    found = warehouse.rows("""SELECT table_name, list(column_name) FROM duckdb_columns()
+    rows = warehouse.rows("""SELECT table_name, list(column_name) FROM duckdb_columns()
         WHERE database_name = 'wh' AND schema_name = 'raw' GROUP BY table_name
         HAVING list_contains(list(column_name), 'load_id')
         ORDER BY table_name = 'loads', table_name""")
-    for table, columns in found:
+    for table, columns in rows:
         names = [f"{name} || '-' || i AS {name}" for name in IDS if name in columns]
         names += ["'more/' || i || '/' || uri AS uri"] if "uri" in columns else []
         values = VALUES if table == "measurements" else ()

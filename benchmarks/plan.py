@@ -41,9 +41,9 @@ class Run(NamedTuple):
 Choice = Callable[[list[Run], list[Run]], int]
 
 
-def cost(one: Run) -> float:
+def cost(run: Run) -> float:
     """ln(device-seconds per FLOP)."""
-    return math.log(float(one.setting.pace or 0) / one.setting.flops)
+    return math.log(float(run.setting.pace or 0) / run.setting.flops)
 
 
 def at_random(done: list[Run], left: list[Run]) -> int:
@@ -53,13 +53,13 @@ def at_random(done: list[Run], left: list[Run]) -> int:
 
 def most_similar(done: list[Run], left: list[Run]) -> int:
     """The row most similar to the best so far."""
-    settings = [one.setting for one in left]
+    settings = [run.setting for run in left]
     return settings.index(nearest(min(done, key=cost).setting, settings))
 
 
 def planned(done: list[Run], left: list[Run]) -> int:
     """The row that `bench plan` would propose first, were these all that there is to run."""
-    predictor = trained([one.row for one in done], [])
+    predictor = trained([run.row for run in done], [])
     made = [{**one.asked, "place": place} for place, one in enumerate(left)]
     [first] = predictor.proposed(made, 1, per_device=True)
     return int(first["place"])

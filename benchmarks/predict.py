@@ -144,14 +144,14 @@ def nearest(one: Setting, runs: Sequence[Setting]) -> Setting:
 def line(name: str, found: Sequence[Miss]) -> str:
     """One row of the table."""
     model, like, flops = (
-        statistics.median(getattr(one, name) for one in found)
+        statistics.median(getattr(miss, name) for miss in found)
         for name in ("model", "nearest", "flops")
     )
-    covered = statistics.mean(one.covered for one in found)
+    covered = statistics.mean(miss.covered for miss in found)
     each = statistics.mean(
         statistics.mean(run.covered for run in of) for of in documents(found).values()
     )
-    width = statistics.median(one.width for one in found)
+    width = statistics.median(miss.width for miss in found)
     return (f"| {name} | {len(found)} | {model:.1%} | {like:.1%} | {flops:.1%} | {covered:.2f} |"
             f" {each:.2f} | ±{width:.1%} |")  # fmt: skip
 
@@ -191,8 +191,8 @@ def main(folders: Sequence[Path], unseen: Sequence[Path] = ()) -> None:
 
 def documents(found: Sequence[Miss]) -> dict[str, list[Miss]]:
     """The runs of each document."""
-    names = sorted({one.document for one in found})
-    return {name: [one for one in found if one.document == name] for name in names}
+    names = sorted({miss.document for miss in found})
+    return {name: [miss for miss in found if miss.document == name] for name in names}
 
 
 def show(groups: Mapping[str, Sequence[Miss]]) -> None:

@@ -95,7 +95,7 @@ def build(kept: Path, rounds: int) -> Iterator[Row]:
         bench(here, "-q", "ingest", ".")
         yield "again with one more log", made(here), "3 s"
     files = [one for one in (folder / "public").rglob("*") if one.is_file()]
-    size = sum(one.stat().st_size for one in files)
+    size = sum(file.stat().st_size for file in files)
     yield "files, size of the site", f"{len(files):,}, {size / 1e6:.1f} MB", ""
 
 
@@ -149,7 +149,7 @@ def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
         for page in site.glob("models/*.html")
         if (counted := re.search(r"([\d,]+)\s+runs? of", page.read_text()))
     }
-    page, rows = max(counts.items(), key=lambda one: one[1])
+    page, rows = max(counts.items(), key=lambda item: item[1])
     times = [opened(page, "table[aria-rowcount]", measure_table) for _ in range(rounds)]
     name = f"model's page, {rows:,} rows"
     yield f"{name}: first paint", seconds(one["paint"] for one in times), ""
@@ -218,7 +218,7 @@ def mixed(kept: Path) -> Path:
         text = "# Sweep\n\nSequence length 2048, A100 80GB\n\n"
         text += f"NHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
         setups = rng.sample(size.SETUPS, rows)
-        lines = "".join(size.row(rng, model[:4], *one) for one in setups)
+        lines = "".join(size.row(rng, model[:4], *setup) for setup in setups)
         (folder / f"sweep-{number:03d}.md").write_text(text + size.HEADER + lines)
     bench(folder, "-q", "ingest", ".")
     return folder

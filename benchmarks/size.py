@@ -168,7 +168,7 @@ def document(rng: random.Random, number: int) -> str:
     """A document of tables, each a sweep of one model; 8 devices per node, full recompute."""
     text = [f"# Sweep {number}\n\nSequence length 2048, A100 80GB\n"]
     for table in range(TABLES):
-        label, hidden, layers, params, _ = rng.choices(MODELS, [one[-1] for one in MODELS])[0]
+        label, hidden, layers, params, _ = rng.choices(MODELS, [model[-1] for model in MODELS])[0]
         text += [f"\n## {label}, table {table}\n\nNHIDDEN={hidden} / NLAYERS={layers}\n\n", HEADER]
         text += [
             row(rng, (label, hidden, layers, params), *one) for one in rng.sample(SETUPS, A_TABLE)

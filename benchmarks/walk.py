@@ -236,9 +236,9 @@ def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
                 found.append(sorted(stack[at:]))
             del stack[at:]
 
-    for one in sorted(arrows):
-        if one not in index:
-            visit(one)
+    for arrow in sorted(arrows):
+        if arrow not in index:
+            visit(arrow)
     return sorted(found)
 
 
