@@ -191,7 +191,7 @@ def _common(name: str, required: Sequence[Demand]) -> Interval | None:
 def _rate(row: Row, name: str, required: Sequence[Demand], limits: Interval) -> Fix:
     """A measurement corrected by the most precise demand."""
     best = min(
-        (demand for demand in required if demand.powers.get(name)), key=lambda one: one.rough
+        (demand for demand in required if demand.powers.get(name)), key=lambda demand: demand.rough
     )
     scale = best.point if best.powers[name] > 0 else 1 / best.point
     scale = min(max(scale, limits.low), limits.high)

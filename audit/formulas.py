@@ -25,10 +25,10 @@ _REMEMBERED = 1 << 16  # cache entries, configurations x readings: tables of a s
 @cache
 def function(formula: str) -> tuple[tuple[str, ...], Callable[..., float]]:
     """The parameters of a formula and a Python function compiled from its SQL."""
-    found = next(one for one in described() if one.name == formula)
-    code = f"lambda {', '.join(found.parameters)}: {found.expression}"
+    rule = next(one for one in described() if one.name == formula)
+    code = f"lambda {', '.join(rule.parameters)}: {rule.expression}"
     made: Callable[..., float] = eval(code, {"__builtins__": {}})  # our own file, arithmetic only
-    return found.parameters, made
+    return rule.parameters, made
 
 
 @cache

@@ -18,7 +18,7 @@ Cells = dict[tuple[str, int, str], tuple[int, str]]
 
 def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> list[Finding]:
     """The findings with text and column of every doubted cell; `root` is their folder."""
-    uris = sorted({cell.uri for one in findings for cell in one.cells})
+    uris = sorted({cell.uri for finding in findings for cell in finding.cells})
     lines = {uri: source_text(warehouse, root, uri)[0] for uri in uris}
     # A comment may have been written since.
     closing = {uri: list(comments(lines_of(root / uri))) for uri in uris}

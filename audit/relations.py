@@ -227,12 +227,12 @@ def _at_one(fitted_relations: list[FittedRelation]) -> bool:
 
 @cache
 def _by_metrics() -> dict[frozenset[str], list[Relation]]:
-    found: dict[frozenset[str], list[Relation]] = {}
+    groups: dict[frozenset[str], list[Relation]] = {}
     for relation in sorted(RELATIONS, key=lambda relation: not relation.plain):
-        same_metrics = found.setdefault(frozenset(relation.metrics), [])
+        same_metrics = groups.setdefault(frozenset(relation.metrics), [])
         if all(other.powers != relation.powers for other in same_metrics):
             same_metrics.append(relation)
-    return found
+    return groups
 
 
 def _tried(relation: Relation, rows: list[Row]) -> list[FittedRelation]:

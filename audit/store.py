@@ -56,8 +56,8 @@ def audit_documents(
     from .places import placed
     from .run import audit
 
-    found = placed(warehouse, audit(warehouse, [uri for _, uri in loads]), root)
-    return Audited(tuple(loads), tuple(closed(warehouse, found, facts)), digest(tuple(facts)))
+    findings = placed(warehouse, audit(warehouse, [uri for _, uri in loads]), root)
+    return Audited(tuple(loads), tuple(closed(warehouse, findings, facts)), digest(tuple(facts)))
 
 
 # A cell in another document than the finding's own is identified by its run.

@@ -38,7 +38,7 @@ def agrees(table: Table, row: Row) -> bool:
 def share_of(table: Table, row: Row) -> Interval | None:
     """The work of a sequence that two thirds of its model's rows agree on."""
     rows = _majority(table, row)
-    works = [work_of(one) for one in rows or ()]
+    works = [work_of(row) for row in rows or ()]
     if not works:
         return None
     return Interval(max(one.low for one in works), min(one.high for one in works))

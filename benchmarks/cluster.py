@@ -32,7 +32,7 @@ Times = dict[str, float]
 
 def main(logs: int, rounds: int) -> None:
     """Measure, and print tables in markdown."""
-    found: dict[str, list[Times]] = {}
+    groups: dict[str, list[Times]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-cluster-") as name:
         base = Path(name)
         made(base / "logs", logs)
@@ -41,10 +41,10 @@ def main(logs: int, rounds: int) -> None:
                 db = base / f"{how}.{number}.duckdb"
                 words = [sys.executable, __file__, "--one", how, str(base / "logs"), str(db)]
                 done = subprocess.run(words, capture_output=True, text=True, check=True)
-                found.setdefault(how, []).append(json.loads(done.stdout))
+                groups.setdefault(how, []).append(json.loads(done.stdout))
     medians = {
         how: {key: statistics.median(one[key] for one in each) for key in each[0]}
-        for how, each in found.items()
+        for how, each in groups.items()
     }
     print(f"{logs} logs of 1 MB, medians of {rounds}, load {os.getloadavg()[0]:.1f}\n")
     print("| how | wall, s | ratio | here, CPU s | others, CPU s | in all | ratio |")

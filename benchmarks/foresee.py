@@ -122,7 +122,7 @@ def main() -> None:
             done[point] = run(point, given.iters, Path(folder))
             print(f"| {len(done)} | {by} | {point} | {seconds(done[point]):.4f} |"
                   f" {os.getloadavg()[0]:.1f} |", flush=True)  # fmt: skip
-    times = [seconds(one) for one in done.values()]
+    times = [seconds(setting) for setting in done.values()]
     best, ranked = min(times[: given.runs]), sorted(times)
     near = next(at for at, one in enumerate(times, 1) if one <= ranked[0] * 1.02)
     print(f"\nBest of {given.runs} runs: {best:.4f} s/step, rank {ranked.index(best) + 1} of"

@@ -77,14 +77,14 @@ def needed(sweep: Sequence[Run], choose: Choice, seed: int) -> int:
 
 def sweeps(rows: Sequence[Row]) -> dict[str, list[Run]]:
     """Sweeps with enough rows: those of one document on one system."""
-    found: dict[str, list[Run]] = defaultdict(list)
+    groups: dict[str, list[Run]] = defaultdict(list)
     for row in rows:
         if one := setting(row):
             # Every row of a sweep was run, so that each has room.
             asked = {**changed(row, {}), "out_of_memory": None}
             name = f"{Path(one.source[0]).name[:40]}, {Path(str(one.system)).name[:24]}"
-            found[name].append(Run(row, asked, one))
-    return {name: rows for name, rows in sorted(found.items()) if len(rows) >= FEWEST}
+            groups[name].append(Run(row, asked, one))
+    return {name: rows for name, rows in sorted(groups.items()) if len(rows) >= FEWEST}
 
 
 def main(replays: int, folders: Sequence[Path]) -> None:

@@ -68,7 +68,7 @@ def untrusted_comment(text: str) -> str:
     command to a robot. What looks like code may be none, so the same holds there.
     """
     begin, end, rest = text.partition("-->")
-    rest = _LIVE.sub(lambda found: found["kept"] or f"\\{found[0]}", visible(rest))
+    rest = _LIVE.sub(lambda match: match["kept"] or f"\\{match[0]}", visible(rest))
     return without_mentions(begin + end + _ORDER.sub(r"\1\/", rest))
 
 

@@ -86,16 +86,19 @@ def github(
     settings = read_settings().github
     history = "use actions/checkout with fetch-depth: 0"
     own_templates = fork_templates or not job.is_of_fork
-    found = review(named, base or job.base, settings, timeout, history, own_templates)
-    emit(Commands("".join(map(_annotation, annotations_of(found)))))
-    _summarise(job, found.body)
+    reviewed = review(named, base or job.base, settings, timeout, history, own_templates)
+    emit(Commands("".join(map(_annotation, annotations_of(reviewed)))))
+    _summarise(job, reviewed.body)
     if save:
-        data = {"pull_request": job.pull_request, "body": found.body, "is_news": found.is_news,
-                "comment": settings.comment, "comment_id": settings.comment_id}  # fmt: skip
+        data = {
+            "pull_request": job.pull_request, "body": reviewed.body,
+            "is_news": reviewed.is_news, "comment": settings.comment,
+            "comment_id": settings.comment_id,
+        }  # fmt: skip
         emit(json_text(data) + "\n", save)
     else:
-        _comment(job, settings, found.body, job.pull_request, found.is_news)
-    return found.code(settings)
+        _comment(job, settings, reviewed.body, job.pull_request, reviewed.is_news)
+    return reviewed.code(settings)
 
 
 def _annotation(annotation: Annotation) -> str:

@@ -62,15 +62,15 @@ def gitlab(
     settings = read_settings().gitlab
     history = 'set the variable GIT_DEPTH: "0"'
     own_templates = fork_templates or not job.is_of_fork
-    found = review(named, base or job.base, settings, timeout, history, own_templates)
-    found_annotations = list(annotations_of(found))
+    reviewed = review(named, base or job.base, settings, timeout, history, own_templates)
+    found_annotations = list(annotations_of(reviewed))
     for annotation in found_annotations:
         info(f"{annotation.file}:{annotation.line}: {annotation.title}: {annotation.message}")
     if quality:
         report = [_entry(annotation) for annotation in found_annotations]
         emit(json_text(report, indent=1) + "\n", quality)
-    _note(job, settings, found.body, found.is_news)
-    return found.code(settings)
+    _note(job, settings, reviewed.body, reviewed.is_news)
+    return reviewed.code(settings)
 
 
 def _entry(annotation: Annotation) -> dict[str, Any]:

@@ -133,8 +133,8 @@ def _best(context: ExplainContext, query: Query, metric: str) -> _Found:
 
 
 def _days(context: ExplainContext, query: Query, metric: str) -> _Found:
-    made = lasting(context.warehouse, query)
-    return _first(context, query, "bench days", made, metric)
+    decision = lasting(context.warehouse, query)
+    return _first(context, query, "bench days", decision, metric)
 
 
 def _first(

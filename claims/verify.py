@@ -258,9 +258,9 @@ def _notes(check: _Check) -> Iterator[str]:
         yield f"rests on {len(claimed.stated)} values that no source states, but the claim{by}"
     if check.found:
         warned = [
-            f"{one.uri}:{one.line} ({one.rule}): {one.message}"
-            for one in findings_on(check.warehouse, check.lines.root, check.found.places)
-            if one.severity == "warning" and not one.closed
+            f"{finding.uri}:{finding.line} ({finding.rule}): {finding.message}"
+            for finding in findings_on(check.warehouse, check.lines.root, check.found.places)
+            if finding.severity == "warning" and not finding.closed
         ]
         yield from (f"the audit warns of {fromkey}" for fromkey in dict.fromkeys(warned))
 

@@ -142,15 +142,15 @@ def spread_numbers(
 def _explain_ties(
     found: Sequence[dict[str, Any]], column: str, spreads: Mapping[str, Spread]
 ) -> None:
-    made: dict[tuple[int, str | None], Derivation] = {}  # most rows tie with one leader
+    derivations: dict[tuple[int, str | None], Derivation] = {}  # most rows tie with one leader
     for row in found:
         if row["ties_with"] is None:
             continue
         known = spread_of(row, spreads)
         key = (row["ties_with"], known.scope if known else None)
-        if key not in made:
+        if key not in derivations:
             leader = found[row["ties_with"] - 1]
-            made[key] = Derivation(
+            derivations[key] = Derivation(
                 inputs=(
                     Column(column, leader),
                     column,
@@ -158,7 +158,7 @@ def _explain_ties(
                 ),
                 note="closer than printed digits, or repeats of one configuration, resolve",
             )
-        row["derivations"]["ties_with"] = made[key]
+        row["derivations"]["ties_with"] = derivations[key]
 
 
 def _shapes(

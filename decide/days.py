@@ -193,7 +193,7 @@ def _add_days(row: dict[str, Any], plan: Plan, goodput: Goodput, known: Spread |
 
     value, lasts = lasting(rate), f"{extra:.6g} s in all"
     repeats = known if "repeats" in source else None
-    made = _derivations(row, plan, goodput, (low, high, source), repeats, lasts)
+    derivations = _derivations(row, plan, goodput, (low, high, source), repeats, lasts)
     row |= {
         "days": value,
         "days_low": lasting(high) if high else None,
@@ -206,7 +206,7 @@ def _add_days(row: dict[str, Any], plan: Plan, goodput: Goodput, known: Spread |
         "goodput": goodput.share,
         "goodput_from": goodput.known,
         "device_hours": value * 24 * row["device_count"] if row["device_count"] else None,
-        "derivations": {**row["derivations"], **made},
+        "derivations": {**row["derivations"], **derivations},
     }
 
 

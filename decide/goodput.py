@@ -23,7 +23,7 @@ def measured(warehouse: Warehouse) -> dict[str, Goodput]:
     """The goodput by uri of each log of the temporary table `selected` whose lines bear times, of
     more than LEAST_S and LEAST_STEPS."""
     query = (files(__package__ or "bench.decide") / "goodput.sql").read_text("utf-8")
-    found: dict[str, Goodput] = {}
+    goodputs: dict[str, Goodput] = {}
     # Trained is steps times their median: slow steps are time lost, too.
     for uri, steps, trained, spent, restarts, saves, evaluations in warehouse.rows(query):
         # Clocks of two nodes may disagree, so that more was trained than passed.
@@ -32,5 +32,5 @@ def measured(warehouse: Warehouse) -> dict[str, Goodput]:
         counts = ((restarts, "restart"), (saves, "save"), (evaluations, "evaluation"))
         what = [counted(n, word) for n, word in counts if n]
         basis = f"measured in {spent / 3600:.2g} h" + (f" ({', '.join(what)})" if what else "")
-        found[uri] = Goodput(trained / spent, basis)
-    return found
+        goodputs[uri] = Goodput(trained / spent, basis)
+    return goodputs

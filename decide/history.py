@@ -174,10 +174,10 @@ def _document(warehouse: Warehouse, name: str) -> str:
 
 
 def _by_row(versions: Sequence[Row]) -> Iterator[list[Row]]:
-    found: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[Row]] = {}
     for version in versions:
-        found.setdefault((version["history_id"], version["row_id"]), []).append(version)
-    yield from sorted(found.values(), key=_place)
+        groups.setdefault((version["history_id"], version["row_id"]), []).append(version)
+    yield from sorted(groups.values(), key=_place)
 
 
 def _place(versions: Sequence[Row]) -> tuple[str, int]:

@@ -71,12 +71,12 @@ def alike_but_stated(rows: Iterable[Row]) -> int:
 
 def jobs(rows: Iterable[Row]) -> list[list[Row]]:
     """Runs by job: a row of a table is one, the segments of a log are one; so are their records."""
-    found: dict[Hashable, list[Row]] = {}
+    groups: dict[Hashable, list[Row]] = {}
     for row in rows:
         # Segments of a job met the same nodes: counted as repeats they would make the spread small.
         key = row["run"] if row["origin"] == "row" else _of_log(row)
-        found.setdefault(key, []).append(row)
-    return list(found.values())
+        groups.setdefault(key, []).append(row)
+    return list(groups.values())
 
 
 def runs_of(rows: Iterable[Row]) -> list[list[str]]:

@@ -136,10 +136,10 @@ def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
 
 
 def _by(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 def spread_of(row: Row, known: Mapping[str, Spread]) -> Spread | None:

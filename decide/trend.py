@@ -80,14 +80,16 @@ def _candidates(warehouse: Warehouse, query: Query) -> Candidates:
 
 
 def _decision(
-    serieses: Sequence[Series], metric: str, column: str, by: str, threshold: float,
+    all_series: Sequence[Series], metric: str, column: str, by: str, threshold: float,
     unplaced: int = 0, unstated: int = 0,
 ) -> Decision:  # fmt: skip
-    known = _spread(serieses)
-    made = [_judged(one, known) for one in serieses]
-    _corrected(made)
+    known = _spread(all_series)
+    judged = [_judged(each, known) for each in all_series]
+    _corrected(judged)
     levels_ = [
-        {**row, "number": n} for n, one in enumerate(made) for row in _rows(one, column, threshold)
+        {**row, "number": n}
+        for n, one in enumerate(judged)
+        for row in _rows(one, column, threshold)
     ]
     newest = [row for row in levels_ if row["is_newest"]]
     facts: dict[str, Any] = {
@@ -95,7 +97,7 @@ def _decision(
         "column": column,
         "by": by,
         "lower": column in LOWER_IS_BETTER,
-        "series": made,
+        "series": judged,
         "worse": [row for row in newest if row["worse"]],
         "better": [row for row in newest if row["verdict"] == "better"],
         "newest": newest,
@@ -154,11 +156,11 @@ def _is_since(run: Ran, since: datetime | None) -> bool:
     return since is None or (run.at is not None and run.at >= since)
 
 
-def _spread(serieses: Sequence[Series]) -> tuple[float, int] | None:
+def _spread(all_series: Sequence[Series]) -> tuple[float, int] | None:
     """The deviation of ln(metric) between jobs of one place, over all configurations."""
     squares, dof = 0.0, 0
-    for one in serieses:
-        for values in one.values:
+    for each in all_series:
+        for values in each.values:
             middle = fmean(values)
             squares += sum((value - middle) ** 2 for value in values)
             dof += len(values) - 1
@@ -172,11 +174,11 @@ def _judged(one: Series, known: tuple[float, int] | None) -> dict[str, Any]:
     last = len(medians) - 1
     start = next((change.at for change in reversed(found) if change.at < last), 0)
     before = medians[start:last]
-    made: dict[str, Any] = {"series": one, "changes": found, "newest_p": None, "q": None}
+    judged: dict[str, Any] = {"series": one, "changes": found, "newest_p": None, "q": None}
     spread = _own_spread(medians[:last], found) or known
     if before and spread:
-        made["newest_p"] = newest_p(before, [medians[-1]], *spread)
-    return made
+        judged["newest_p"] = newest_p(before, [medians[-1]], *spread)
+    return judged
 
 
 def _own_spread(values: Sequence[float], found: Sequence[Change]) -> tuple[float, int] | None:
@@ -189,33 +191,33 @@ def _own_spread(values: Sequence[float], found: Sequence[Change]) -> tuple[float
     return (math.sqrt(squares / dof), dof) if dof >= _LEAST_DOF and squares else None
 
 
-def _corrected(made: Sequence[dict[str, Any]]) -> None:
+def _corrected(judged: Sequence[dict[str, Any]]) -> None:
     """q of the newest places and of the first changes, over all configurations."""
-    tested = [one for one in made if one["newest_p"] is not None]
+    tested = [one for one in judged if one["newest_p"] is not None]
     for one, q in zip(tested, false_discovery([one["newest_p"] for one in tested]), strict=True):
         one["q"] = q
-    changed = [one for one in made if one["changes"]]
+    changed = [one for one in judged if one["changes"]]
     least = [min(change.p for change in one["changes"]) for one in changed]
     # Those without any change were tested too.
-    qs = false_discovery([*least, *[1.0] * (len(made) - len(changed))])
+    qs = false_discovery([*least, *[1.0] * (len(judged) - len(changed))])
     for one, q in zip(changed, qs, strict=False):
         one["changes"] = one["changes"] if q < LEVEL else []
 
 
-def _rows(made: Mapping[str, Any], column: str, threshold: float) -> list[dict[str, Any]]:
+def _rows(judged: Mapping[str, Any], column: str, threshold: float) -> list[dict[str, Any]]:
     """The levels of a series, the newest first; the newest place is one where it stands apart."""
-    one: Series = made["series"]
+    one: Series = judged["series"]
     medians = one.medians
-    found = levels(medians, made["changes"])
-    ps: dict[int, float] = {change.at: change.p for change in made["changes"]}
+    found = levels(medians, judged["changes"])
+    ps: dict[int, float] = {change.at: change.p for change in judged["changes"]}
     begin, end, _ = found[-1]
-    apart = made["q"] is not None and made["q"] < LEVEL and end - 1 > begin
+    apart = judged["q"] is not None and judged["q"] < LEVEL and end - 1 > begin
     if apart:
         found[-1:] = [
             (begin, end - 1, median(medians[begin : end - 1])),
             (end - 1, end, medians[-1]),
         ]
-        ps[end - 1] = made["newest_p"]
+        ps[end - 1] = judged["newest_p"]
     rows: list[dict[str, Any]] = []
     for n, (begin, end, middle) in enumerate(found):
         shift = math.expm1(middle - found[n - 1][2]) if n else None
@@ -234,7 +236,7 @@ def _rows(made: Mapping[str, Any], column: str, threshold: float) -> list[dict[s
             )
         )
     if len(rows) == 1:
-        tested = made["newest_p"] is not None
+        tested = judged["newest_p"] is not None
         rows[0]["verdict"] = "steady" if tested else f"not tested: {len(medians)} places"
     return rows[::-1]
 

@@ -221,10 +221,10 @@ def _without_repeats(matches: Iterable[Match]) -> Iterator[Match]:
         seen.add(key)
 
 
-def _at(context: ExplainContext, found: re.Match[str]) -> Iterator[Match]:
-    uri = source_named(context.warehouse, found[1])
-    column = int(found[3]) if found[3] and found[3].isdigit() else found[3]
-    return place.matches(context, uri, int(found[2]), column)
+def _at(context: ExplainContext, match: re.Match[str]) -> Iterator[Match]:
+    uri = source_named(context.warehouse, match[1])
+    column = int(match[3]) if match[3] and match[3].isdigit() else match[3]
+    return place.matches(context, uri, int(match[2]), column)
 
 
 def _lines(matches: Iterable[Match]) -> set[tuple[str, int]]:
@@ -247,5 +247,5 @@ def findings_on(
         from ..audit.run import audit
 
         found = audit(warehouse, None if len(known) <= _ALL else uris)
-    wanted = [one for one in placed(warehouse, found, root) if one.rows() & set(lines)]
+    wanted = [finding for finding in placed(warehouse, found, root) if finding.rows() & set(lines)]
     return closed(warehouse, wanted, facts)

@@ -145,7 +145,7 @@ def count(run: RunContext) -> Node:
 
 def by_formula(name: str, expression: str = "") -> How:
     """The use of a formula of schema/formulas as a derivation."""
-    formula = next(one for one in formulas() if one.name == name)
+    formula = next(formula for formula in formulas() if formula.name == name)
     text = expression or plain(formula.expression)
     return How(text, name, formula.title, formula.source, formula.counts)
 

@@ -69,12 +69,12 @@ class DecisionContext:
 
     def rows_of(self, name: str) -> Mapping[str, Row]:
         """The first row of each run, by run id; `name` is the column of runs or of base runs."""
-        found: dict[str, Row] = {}
+        rows: dict[str, Row] = {}
         for row in self.decision.rows:
             for job in row.get(name, ()):
                 for run in job:
-                    found.setdefault(run, row)
-        return found
+                    rows.setdefault(run, row)
+        return rows
 
     @cached_property
     def numbers(self) -> list[tuple[float, int, int]]:

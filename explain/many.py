@@ -84,10 +84,10 @@ class PrefetchedRun(RunContext):
 
     @cached_property
     def user_facts(self) -> dict[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+        groups: dict[str, list[Row]] = {}
         for row in self._of("annotations"):
-            found.setdefault(row["field"], []).append(row)
-        return found
+            groups.setdefault(row["field"], []).append(row)
+        return groups
 
     def ends(self, view: str) -> tuple[float | None, float | None]:
         return self.known.ends.get(view, {}).get(self.run_id, (None, None))

@@ -132,10 +132,10 @@ class RunContext:
         """Annotations of the run by column; those in effect first."""
         query = """SELECT * FROM annotations WHERE run_id = ? AND field <> 'boundary'
                    ORDER BY outcome <> 'counts', file, line"""
-        found: dict[str, list[Row]] = {}
+        groups: dict[str, list[Row]] = {}
         for row in self.warehouse.dicts(query, [self.run_id]):
-            found.setdefault(row["field"], []).append(row)
-        return found
+            groups.setdefault(row["field"], []).append(row)
+        return groups
 
     def ends(self, view: str) -> tuple[float | None, float | None]:
         """The range of a metric, from its view."""
@@ -227,20 +227,20 @@ class RunContext:
 
 def cells_by_name(cells: Iterable[Row]) -> dict[str, Row]:
     """The cells of a row, in order, by column name and by `#n`."""
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for cell in cells:
-        found.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
-        found[f"#{cell['column_number']}"] = cell
-    return found
+        rows.setdefault(cell["name"] or f"#{cell['column_number']}", cell)
+        rows[f"#{cell['column_number']}"] = cell
+    return rows
 
 
 def facts_by_scope(facts: Iterable[Row]) -> dict[tuple[str, str], Row]:
     """The first stated fact by (scope of an argument or '', field)."""
-    found: dict[tuple[str, str], Row] = {}
+    rows: dict[tuple[str, str], Row] = {}
     for fact in facts:
         around = fact["scope"] in _AROUND
-        found.setdefault(("" if around else fact["scope"], fact["field"]), fact)
-    return found
+        rows.setdefault(("" if around else fact["scope"], fact["field"]), fact)
+    return rows
 
 
 _AROUND = {

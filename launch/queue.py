@@ -98,11 +98,11 @@ class Queue:
 
     def _recover_job_id(self, token: str) -> str | None:
         """The id of a job whose launcher was killed before saving it."""
-        found = find_submission(self._jobs, token, scheduler_client.ANSWER_S)
-        if found is None:
+        submitted = find_submission(self._jobs, token, scheduler_client.ANSWER_S)
+        if submitted is None:
             return None
-        ids = self.scheduler.job_ids(found.answer, found.tasks)
-        return ids[found.place] if len(ids) == found.tasks else None
+        ids = self.scheduler.job_ids(submitted.answer, submitted.tasks)
+        return ids[submitted.place] if len(ids) == submitted.tasks else None
 
     @property
     def _jobs(self) -> Path:

@@ -186,7 +186,7 @@ def _frame(warehouse: Warehouse, query: str, parameters: object) -> pd.DataFrame
     from ..schema.connect import explained
 
     with explained(warehouse.path):
-        made: pd.DataFrame = warehouse.execute(query, parameters).df()
+        data_frame: pd.DataFrame = warehouse.execute(query, parameters).df()
     from .frame import Frame  # needs the templates of pages
 
-    return Frame(made)
+    return Frame(data_frame)

@@ -34,8 +34,8 @@ def shown_html(frame: pd.DataFrame, above: str = "", below: str = "") -> str:
     """A frame as an HTML table with lines above and below it; no text of it turns another."""
     heads = [str(name) for name in frame.columns]
     series = [frame.iloc[:, at] for at in range(len(heads))]
-    numbers = [pd.api.types.is_numeric_dtype(one) and one.dtype != bool for one in series]
-    columns = [[_text(value) for value in one.array] for one in series]
+    numbers = [pd.api.types.is_numeric_dtype(column) and column.dtype != bool for column in series]
+    columns = [[_text(value) for value in column.array] for column in series]
     return visible(fragment(heads, list(zip(*columns, strict=True)), numbers, above, below))
 
 

@@ -168,11 +168,11 @@ def _record(parts: _Parts, run: Row) -> Row:
 
 
 def _by_run(warehouse: Warehouse, part: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[Row]] = defaultdict(list)
     order = _ORDER.get(part, "run_id")
     for row in warehouse.dicts(f"SELECT * FROM {TABLES[part]} ORDER BY run_id, {order}"):
-        found[row["run_id"]].append(row)
-    return found
+        groups[row["run_id"]].append(row)
+    return groups
 
 
 def _facts(warehouse: Warehouse) -> tuple[dict[str, Row], dict[str, dict[str, str]]]:
@@ -207,11 +207,11 @@ def _corrections(warehouse: Warehouse) -> dict[str, list[Row]]:
             AND origin <> 'bundle'
             AND (known_since IS NOT NULL OR withdrawn_on IS NOT NULL OR author <> '')
         ORDER BY ALL"""
-    found: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in warehouse.dicts(query):
         run_id = row.pop("run_id")
-        found[run_id].append({name: value for name, value in row.items() if value is not None})
-    return found
+        groups[run_id].append({name: value for name, value in row.items() if value is not None})
+    return groups
 
 
 def _source(row: Mapping[str, Any]) -> Row:
@@ -244,22 +244,22 @@ def _safe(part: str) -> str:
     return re.sub(r"[^\w.@+-]+", "_", part)[:120].strip(".") or "_"
 
 
-def _remove_older(group: Path, made: Mapping[str, Row]) -> int:
+def _remove_older(group: Path, rows: Mapping[str, Row]) -> int:
     """Remove other records of the runs just written: they hold older states.
 
     A changed row of a table is another run: it is removed with its document's old version.
     """
-    written = {(row["run"]["id"], row["source"]["uri"]) for row in made.values()}
+    written = {(row["run"]["id"], row["source"]["uri"]) for row in rows.values()}
     others: dict[Path, tuple[str, str, str]] = {}
     for file in sorted(group.iterdir()):
-        if file.name in made or not NAME.fullmatch(file.name):
+        if file.name in rows or not NAME.fullmatch(file.name):
             continue
         try:
             others[file] = identity(read_regular(file, LARGEST))
         except (OSError, InvalidRecord):
             continue
     older = {run: (uri, sha256) for run, uri, sha256 in others.values() if (run, uri) in written}
-    documents = {row["source"]["uri"] for row in made.values() if row["source"]["kind"] != "log"}
+    documents = {row["source"]["uri"] for row in rows.values() if row["source"]["kind"] != "log"}
     versions = {version for version in older.values() if version[0] in documents}
     gone = [
         file

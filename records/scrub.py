@@ -87,12 +87,12 @@ class Scrubber:
     def text(self, text: str) -> str:
         """The text with names replaced."""
         if "users" in self.kinds:
-            text = _EMAIL.sub(lambda found: _word("user", found[0]), text)
-            text = _LOGIN.sub(lambda found: f"{self._name('user', found['name'])}@", text)
+            text = _EMAIL.sub(lambda match: _word("user", match[0]), text)
+            text = _LOGIN.sub(lambda match: f"{self._name('user', match['name'])}@", text)
             text = _USER.sub(self._user, text)
         if "paths" in self.kinds:
             for pattern in (_PATH, _WINDOWS, _OUTSIDE):
-                text = pattern.sub(lambda found: _word("path", found[0].rstrip("/")), text)
+                text = pattern.sub(lambda match: _word("path", match[0].rstrip("/")), text)
         if "hosts" in self.kinds:
             text = _LOGIN_HOST.sub(self._host, text)
             text = _BRACKETED.sub(lambda f: ",".join(map(self._endpoint, hosts.names(f[0]))), text)
@@ -114,11 +114,11 @@ class Scrubber:
             self.known[name] = word
         return word
 
-    def _user(self, found: re.Match[str]) -> str:
-        return f"{found['before']}{self._name('user', found['name'])}"
+    def _user(self, match: re.Match[str]) -> str:
+        return f"{match['before']}{self._name('user', match['name'])}"
 
-    def _host(self, found: re.Match[str]) -> str:
-        return self._name("host", found[0])
+    def _host(self, match: re.Match[str]) -> str:
+        return self._name("host", match[0])
 
     def _endpoint(self, text: str) -> str:
         """A host's pseudonym with its original port or slots."""

@@ -52,10 +52,10 @@ def _boundary(document: Document, line: int, raw: str) -> Iterator[Finding]:
 
 
 def _constraint(
-    document: Document, line: int, subject: str, found: re.Match[str]
+    document: Document, line: int, subject: str, match: re.Match[str]
 ) -> Iterator[Finding]:
-    name = _NAMES.get(found["name"].lower())
-    by = int(found["by"])
+    name = _NAMES.get(match["name"].lower())
+    by = int(match["by"])
     if name is None or not by:
         return
     applicable: list[Row] = [
@@ -63,7 +63,7 @@ def _constraint(
         for row in document.rows
         if row.line > line and row.origin == "row" and getattr(row, name)
     ]
-    kept = {row.run_id: _keeps(getattr(row, name), by, bool(found["log"])) for row in applicable}
+    kept = {row.run_id: _keeps(getattr(row, name), by, bool(match["log"])) for row in applicable}
     broken = [row for row in applicable if not kept[row.run_id]]
     if broken and 4 * len(broken) <= len(applicable):
         yield RULE.finding(

@@ -34,7 +34,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 
 def _finding(document: Document, table: Table, row: Row) -> Finding:
     detected = table.detected
-    found = topology_fixes(
+    changes = topology_fixes(
         row, document, detected,
         lambda name, value: consistent(table, row, with_value(row, name, value)),
     )  # fmt: skip
@@ -45,7 +45,7 @@ def _finding(document: Document, table: Table, row: Row) -> Finding:
     word = {"nodes": "nodes", "devices": "GPUs", "ranks": "ranks"}[unit]
     if stated != row.world and row.world:
         word += f" = {row.world} processes"
-    several = f"; possible: {', '.join(map(str, found))}" if len(found) > 1 else ""
+    several = f"; possible: {', '.join(map(str, changes))}" if len(changes) > 1 else ""
     doubted = [name for name in (unit, *sizes) if name in table.columns]
     return RULE.finding(
         "product",
@@ -55,7 +55,7 @@ def _finding(document: Document, table: Table, row: Row) -> Finding:
         stated=stated,
         word=word,
         several=several,
-        fix=str(found[0]) if len(found) == 1 else "",
+        fix=str(changes[0]) if len(changes) == 1 else "",
     )
 
 

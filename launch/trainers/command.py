@@ -60,7 +60,7 @@ class Command(Trainer):
                 "cannot parse the plan's command", why=str(error), where=self.template
             ) from error
         words = {**facts, **requested}
-        return [PLACE.sub(lambda found: self._value(found[1], words), part) for part in parts]
+        return [PLACE.sub(lambda match: self._value(match[1], words), part) for part in parts]
 
     def _value(self, name: str, words: Words) -> str:
         if name not in words:
