@@ -8,7 +8,7 @@ SELECT t.* EXCLUDE (load_id), l.uri FROM raw.tables t JOIN current_loads l USING
 -- cells: every cell of the published tables, surplus ones too.
 -- cells.kind: number, label, text, missing, failure, symbolic, range, pair, flag, settings, words (a remark in place of a number), misfit
 -- cells.invalid_reason: why the cell does not fit its column
--- cells.misfit: the former name of invalid_reason; the next version drops it
+-- cells.misfit: why the cell does not fit its column; the next version of this view has invalid_reason alone
 CREATE OR REPLACE VIEW cells AS
 SELECT c.* EXCLUDE (load_id), c.misfit AS invalid_reason FROM raw.cells c SEMI JOIN current_loads USING (load_id);
 
