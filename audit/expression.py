@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -75,16 +76,28 @@ def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozen
                 columns.add(name)
     nodes = list(ast.walk(tree))
     # A short-circuited operand may never be looked up.
-    sure = not any(isinstance(node, (ast.BoolOp, ast.IfExp, ast.comprehension)) for node in nodes)
+    sure = not any(_may_stop_early(node) for node in nodes)
     names = {node.id for node in nodes if isinstance(node, ast.Name)} if sure else set()
     conjuncts = {part.id for part in parts if isinstance(part, ast.Name)}
     return frozenset(conjuncts), frozenset(columns), frozenset(names)
 
 
+def _may_stop_early(node: ast.AST) -> bool:
+    chain = isinstance(node, ast.Compare) and len(node.ops) > 1
+    return chain or isinstance(node, (ast.BoolOp, ast.IfExp, ast.comprehension))
+
+
 class _Comparisons(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        name = _COMPARED.get(type(node.ops[0]))
-        if name is None or len(node.ops) > 1:
-            return node
-        return ast.Call(ast.Name(name, ast.Load()), [node.left, node.comparators[0]], [])
+        pairs = pairwise([node.left, *node.comparators])
+        parts = [_compared(op, *pair) for op, pair in zip(node.ops, pairs, strict=True)]
+        # Of a chain, `low <= value <= high`, each part compares within the printed digits.
+        return ast.BoolOp(ast.And(), parts) if len(parts) > 1 else parts[0]
+
+
+def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+    name = _COMPARED.get(type(op))
+    if name is None:
+        return ast.Compare(left, [op], [right])
+    return ast.Call(ast.Name(name, ast.Load()), [left, right], [])

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..schema.warehouse import Warehouse
+from ..vocabulary.pieces import half_digit_of
 from .input import AuditInput, Document, Row, Table
 from .interval import Printed
 
@@ -115,14 +116,7 @@ def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
         row = by_id.get(run_id)
         for name, value in (("step_time_s", time), ("tflops", tflops), ("samples_per_s", samples)):
             if row is not None and value is not None:
-                row.printed[name] = Printed(value, half_of(value), raw=repr(value))
-
-
-def half_of(value: float) -> float:
-    """Half a unit of the last digit of a number's shortest text; trailing zeros are lost."""
-    text = repr(value)
-    decimals = len(text.partition(".")[2]) if "e" not in text and not text.endswith(".0") else 0
-    return float(0.5 * 10.0**-decimals)
+                row.printed[name] = Printed(value, half_digit_of(value), raw=repr(value))
 
 
 def _add_env(warehouse: Warehouse, by_id: dict[str, Row]) -> None:

@@ -10,6 +10,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
+from ..vocabulary.pieces import half_digit_of
 from ..vocabulary.sizes import Length, parse_size
 from .provenance import Derivation, Number
 from .query import Query
@@ -267,8 +268,7 @@ def _reference(steps: int, time: float, row: Mapping[str, Any] | None) -> Refere
     days = steps * time / SECONDS_A_DAY
     if row is None:
         return Reference(time, days, None, None, False)
-    digits = len(str(row["days"]).partition(".")[2])
-    differs = abs(row["days"] - days) > 0.5 * 10.0**-digits
+    differs = abs(row["days"] - days) > half_digit_of(row["days"])
     return Reference(time, days, row["days"], row["line"], differs)
 
 

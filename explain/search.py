@@ -11,6 +11,7 @@ from ..reports.words import step_time
 from ..schema.catalogue import metrics, values
 from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
 from ..vocabulary.format import number as as_number
+from ..vocabulary.pieces import half_digit
 from .columns import derive
 from .context import ExplainContext
 from .number import PrintedNumber
@@ -202,9 +203,8 @@ def _lines(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
 
 def _series(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     """Lines of logs that print the number."""
-    half = 0.5 * 10.0 ** -len(number.digits.partition(".")[2]) if "e" not in number.digits else 0.0
     # Tolerance: half of the last printed digit, or the rounding of a double.
-    slack = min(half, abs(number.value) * 1e-6) or abs(number.value) * 1e-9
+    slack = min(half_digit(number.digits), abs(number.value) * 1e-6) or abs(number.value) * 1e-9
     low, high = number.value - slack, number.value + slack
     for row in context.warehouse.dicts(_SERIES, {"low": low, "high": high}):
         uri, line = row["uri"], row["line"]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from ..vocabulary.pieces import half_digit
+
 # Possessive: what does not fit is looked at once, however long it is.
 NUMBER = re.compile(r"[-+]?(?:\d++(?:(?:,\d{3})++(?:\.\d*+)?|\.?\d*+)|\.\d++)(?:[eE][-+]?\d++)?\Z")
 # Printed words that are numbers to the program and no number to us.
@@ -130,24 +132,18 @@ def inverse(text: str) -> float | None:
 
     None if it has too few digits: 0.0027 may be 364 or 377 seconds.
     """
-    return _inverse(text, _decimals(text))
+    return _inverse(text)
 
 
 def inverse_rounded(text: str) -> float | None:
     """The same of a number that the program rounds to three decimals: 0.5 is 0.500."""
-    return _inverse(text, max(3, _decimals(text)))
+    return _inverse(text, coarsest=0.5e-3)
 
 
-def _decimals(text: str) -> int:
-    mantissa, _, exponent = text.lower().partition("e")
-    power = int(exponent) if NUMBER.match(text) and exponent and len(exponent) < 5 else 0
-    return len(mantissa.partition(".")[2]) - power
-
-
-def _inverse(text: str, decimals: int) -> float | None:
+def _inverse(text: str, coarsest: float = math.inf) -> float | None:
     value = double(text)
-    half = 0.5 * 10.0 ** -max(-300, min(300, decimals))
-    return 1 / value if value and half < COARSE * abs(value) else None
+    known = value and min(half_digit(text), coarsest) < COARSE * abs(value)
+    return 1 / value if value and known else None
 
 
 def teraflops(text: str) -> float | None:

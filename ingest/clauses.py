@@ -20,7 +20,7 @@ _WORDS = (
     r"(?:\d{1,4}(?:\.\d{1,2})?[BM]\b|[A-Za-z][\w+/-]{0,30})(?: (?!and\b|or\b)[\w+/-]{1,30}){0,2}"
 )
 _AFTER = re.compile(
-    rf"\s(?:(?:on|for|with|in)\s(?:the\s)?[`*]{{0,2}}(?P<name>{_WORDS})|\([`*]{{0,2}}(?P<inner>{_WORDS})[`*]{{0,2}}\))"
+    rf"\s(?:(?:on|for|with|in)\s(?:(?:the|an?)\s)?[`*]{{0,2}}(?P<name>{_WORDS})|\([`*]{{0,2}}(?P<inner>{_WORDS})[`*]{{0,2}}\))"
     r"[`*]{0,2}[.:]?$"
 )
 _BEFORE = re.compile(
@@ -159,7 +159,4 @@ def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
         else:
             continue
         bare = at > 0 and _NUMBER.match(value.strip())
-        yield (
-            (f"{lead}{value.strip()}" if bare else value),
-            " ".join(re.findall(r"[^\W_]+", subject.lower())),
-        )
+        yield (f"{lead}{value.strip()}" if bare else value), _plain(subject)

@@ -14,13 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ..vocabulary.pieces import half_digit
 from .dialect import Dialect
 from .record import Record
 from .steps import Steps
 
 COPIES_WITHIN = 64  # losses
 MOST_PENDING = 200_000
-MOST_DECIMALS = 9
+FINEST = 0.5e-9  # of an epoch or a rate: more digits are noise of a double
 SLACK = 1.0  # steps: an epoch need not be a whole number of them
 
 
@@ -69,7 +70,7 @@ class PendingRecord:
             return self.step == step
         if self.epoch is None or per_epoch is None:
             return True
-        error = 0.5 * 10.0 ** -_decimals(self.epoch) * per_epoch + SLACK
+        error = _half(self.epoch) * per_epoch + SLACK
         return abs(self.epoch * per_epoch - step) <= error
 
 
@@ -140,7 +141,7 @@ class LateLosses:
             return [pending.place for pending in self.unplaced]
         epochs = [pending.epoch for pending in self.unplaced]
         known = [epoch for epoch in epochs if epoch is not None]
-        half = 0.5 * 10.0 ** -max(map(_decimals, known), default=0)
+        half = min(map(_half, known), default=0.5)
         per_epoch = plan.per_epoch
         if per_epoch is None and plan.goal and self.last_epoch:
             per_epoch, half = plan.goal / self.last_epoch, 2 * half  # the last epoch is rounded too
@@ -154,7 +155,7 @@ def steps_in(seconds: object, rate: object) -> int | None:
     """The number of steps in this time at this rate, if its digits leave one whole number."""
     if not isinstance(seconds, float) or not isinstance(rate, float):
         return None
-    error = 0.5 * 10.0 ** -_decimals(rate)
+    error = _half(rate)
     low, high = math.ceil(seconds * (rate - error)), math.floor(seconds * (rate + error))
     return low if 0 < low == high else None
 
@@ -194,5 +195,6 @@ def _starts(around: Sequence[float], error: float, distance: int) -> range:
     return range(max(1, low), high + 1)
 
 
-def _decimals(value: float) -> int:
-    return min(len(repr(value).partition(".")[2]), MOST_DECIMALS)
+def _half(value: float) -> float:
+    """Half of the last printed digit: trainers print a float as Python does, 3.0 as such."""
+    return max(half_digit(repr(value)), FINEST)

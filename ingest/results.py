@@ -11,6 +11,7 @@ from ..vocabulary.cell import Cell
 from ..vocabulary.cell_numbers import DEVICE
 from ..vocabulary.endings import failure_of
 from ..vocabulary.headings import Column
+from ..vocabulary.pieces import half_digit
 from .agreement import DEVICES_OF_RATES, ERROR_OF_RATES
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -199,7 +200,7 @@ def _memory_in_notes(notes: Cell) -> Iterator[Result]:
     found = _MEMORY.match(notes.raw)
     if not found or failure_of(notes.raw):  # `32GB OOMs` names the node, not the memory used
         return
-    value, half = float(found["number"]), 0.5 * 10.0 ** -len(found["number"].partition(".")[2])
+    value, half = float(found["number"]), half_digit(found["number"])
     unit = found["unit"]
     yield Result(
         "memory", unit, value, value - half, value + half, notes.raw, unit, None, notes.marks

@@ -113,12 +113,11 @@ class _Maker:
         for name, rows in content.models.items():
             file = f"models/{content.model_slugs[name]}.html"
             findings = [one for row in rows for one in content.findings_of.get(row["run"], ())]
-            spreads = sorted(content.spreads.items(), key=lambda one: one[0])
             key = self.key(
                 name,
                 [self.digests[row["run"]] for row in rows],
                 findings,
-                spreads,
+                content.spreads_of(rows),
                 content.plans_of_models[name],
                 self.names({row["uri"] for row in rows}),
                 content.model_slugs[name],

@@ -17,7 +17,7 @@ from ..decide.query import Query
 from ..decide.ran import Ran, ran
 from ..decide.rows import Decision, Row, load
 from ..decide.selection import select, select_of_every
-from ..decide.spreads import spreads
+from ..decide.spreads import Spread, scope_name, spreads
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
@@ -41,7 +41,7 @@ class Content(Labels):
     query: Query
     rows: Sequence[Row]
     doubts: Doubts
-    spreads: Mapping[str, Any]
+    spreads: Mapping[str, Spread]
     ran: Mapping[str, Ran]
     sources: Mapping[str, Mapping[str, Any]]
     findings: Sequence[Mapping[str, Any]]  # one per finding, with its cells
@@ -162,7 +162,12 @@ class Content(Labels):
         return {name: self.budget_of(rows) for name, rows in self.models.items()}
 
     def candidates(self, rows: Sequence[Row]) -> Candidates:
-        return Candidates(list(rows), dict(self.doubted), dict(self.spreads))
+        return Candidates(list(rows), dict(self.doubted), self.spreads_of(rows))
+
+    def spreads_of(self, rows: Sequence[Row]) -> dict[str, Spread]:
+        """The spreads between jobs that are known for rows, by name."""
+        names = {scope_name(row, scope) for row in rows for scope in ("uri", "system")}
+        return {name: self.spreads[name] for name in sorted(names & self.spreads.keys())}
 
 
 def model_of(row: Row) -> str:

@@ -46,6 +46,8 @@ def test_equations_ask_what_printed_digits_allow() -> None:
     assert expression("time * rate == 30").value(names)
     assert expression("time <= 3").value(names) and expression("time >= 3").value(names)
     assert not expression("time * rate == 50").value(names)
+    assert expression("2 <= time <= 3").value(names) and expression("9 < 9.2 <= rate").value(names)
+    assert not expression("2 <= time <= 2.4").value(names)
     with pytest.raises(NameError):
         expression("open").value(names)
 

@@ -8,7 +8,7 @@ import pytest
 
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of
-from bench.vocabulary.pieces import format_pieces
+from bench.vocabulary.pieces import format_pieces, half_digit, half_digit_of
 from bench.vocabulary.settings import Setting
 from tests.cells import read
 
@@ -129,6 +129,24 @@ def test_the_text_comes_back(heading: str, text: str) -> None:
     assert format_pieces(json.loads(json.dumps(cell.pieces))) == (
         cell.rebuilt() or format_pieces(cell.pieces)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "half"),
+    [("12", 0.5), ("1,234.50", 0.005), ("1.2e3", 50), ("5e-05", 5e-6), ("5E-05", 5e-6)],
+)
+def test_half_of_the_last_printed_digit(text: str, half: float) -> None:
+    assert half_digit(text) == pytest.approx(half, rel=1e-12)
+
+
+def test_half_of_the_last_digit_of_a_number_without_its_text() -> None:
+    halves = [half_digit_of(value) for value in (5e-05, 0.25, 45.0, 1e22)]
+    assert halves == pytest.approx([5e-6, 0.005, 0.5, 0.5], rel=1e-12)
+
+
+def test_a_number_with_an_exponent_beyond_every_double() -> None:
+    assert read("Sec/it", "0e9999").value == 0
+    assert half_digit("0e" + 5000 * "9") == half_digit("0e9999")
 
 
 def test_settings_behind_a_number() -> None:

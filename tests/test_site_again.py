@@ -6,6 +6,7 @@ import json
 import shutil
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from bench.decide.query import Query
 from bench.schema.opening import open_read
 from bench.site.build import Options, build
 from bench.site.folder import MANIFEST
+from bench.site.load import Content
+from bench.site.models import model_page
 from tests.program import quick
 from tests.site_pages import contents, log
 
@@ -35,15 +38,25 @@ def test_the_same_warehouse_gives_the_same_bytes(site: Path, tmp_path: Path) -> 
     assert {path: path.stat().st_mtime_ns for path in site.rglob("*.html")} == before
 
 
-def test_a_new_log_changes_its_own_pages_alone(site: Path, tmp_path: Path) -> None:
+def test_a_new_log_changes_its_own_pages_alone(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root, out = tmp_path / "results", tmp_path / "site"
     shutil.copytree(site.parent / "results", root)
     shutil.copytree(site, out)
     (root / "new.log").write_text(log(slower=1.2))
     assert quick(root, "-q", "ingest", "new.log").code == 0
     before = contents(out)
+    made: list[str] = []
+
+    def noted(content: Content, name: str, *more: Any) -> Any:
+        made.append(name)
+        return model_page(content, name, *more)
+
+    monkeypatch.setattr("bench.site.build.model_page", noted)
     assert quick(root, "-q", "site", "-o", str(out)).code == 0
     after = contents(out)
+    assert len(made) == 1 < len(list((out / "models").iterdir())), made
     assert [*before.keys() - after.keys()] == []
     changed = {name for name in after if after[name] != before.get(name)}
     runs = [name for name in changed if name.startswith("runs/")]

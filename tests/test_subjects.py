@@ -74,7 +74,13 @@ def test_of_what_is_said_in_several_ways_no_label_is_of_all(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["We use bf16 on A100 and fp8 on H100.", "H100 uses FP8; A100 uses BF16."]
+    "text",
+    [
+        "We use bf16 on A100 and fp8 on H100.",
+        "We use bf16 on an A100 and fp8 on an H100.",
+        "H100 uses FP8; A100 uses BF16.",
+        "An H100 uses FP8; an A100 uses BF16.",
+    ],
 )
 def test_a_number_format_per_device(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text + DEVICES, "dtype") == [("bf16",), ("fp8",)]

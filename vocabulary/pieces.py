@@ -18,6 +18,7 @@ NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+
 MARK = r"\[\^[\w-]{1,20}\]|\^++|\*++|†++|‡++|§++|¶++|\?++"
 MARKS = re.compile(MARK)
 _NUMBER = re.compile(NUMBER)
+_MOST_POWER = 300  # of ten in a double: what prints more is 0 or no number
 
 
 def number_piece(text: str) -> Piece:
@@ -31,10 +32,16 @@ def number_piece(text: str) -> Piece:
 
 
 def half_digit(text: str) -> float:
-    """Half of the last printed digit of a number."""
-    plain = text.replace(",", "").lower()
-    mantissa, _, exponent = plain.partition("e")
-    return float(0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])))
+    """Half of the last printed digit of a number: 0.005 of 12.34, 50 of 1.2e3."""
+    mantissa, _, exponent = text.replace(",", "").lower().partition("e")
+    # Six characters of an exponent are beyond every double.
+    power = int(exponent[:6] or 0) - len(mantissa.partition(".")[2])
+    return float(0.5 * 10.0 ** max(-_MOST_POWER, min(_MOST_POWER, power)))
+
+
+def half_digit_of(value: float) -> float:
+    """The same of a number without its text: of its shortest one, so that 45.0 is 45."""
+    return 0.5 if value.is_integer() else half_digit(repr(value))
 
 
 def mark_pieces(text: str) -> list[Piece]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from ...vocabulary.pieces import half_digit
 from ..finding import Finding, Place
 from ..input import AuditInput, Document, Row
 from ..interval import Interval
-from ..load import half_of
 from ..rule import declared
 
 RULE = declared(__name__)
@@ -64,7 +64,7 @@ def _meant(document: Document, stated: Mapping[str, str]) -> list[Row]:
 def _fits(row: Row, stated: Mapping[str, str], *, cut_off: bool) -> bool:
     for name in _UNITS:
         text, printed = stated[name], row.printed[name]
-        step = 2 * half_of(float(text)) if "." in text else 1.0
+        step = 2 * half_digit(text)
         low = float(text) - (0 if cut_off else step / 2)
         both = Interval(
             min(low, float(text) - step / 2), float(text) + (step if cut_off else step / 2)

@@ -7,9 +7,9 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from ...vocabulary.pieces import half_digit_of
 from ..finding import Finding, Place
 from ..input import AuditInput
-from ..load import half_of
 from ..logs import Log, Step, logs
 from ..rule import declared
 
@@ -41,7 +41,7 @@ def _work(log: Log, step: Step) -> float | None:
 
 def _coarse(*values: float | None) -> float:
     """The relative precision of the printed digits."""
-    return sum(half_of(value) / value for value in values if value)
+    return sum(half_digit_of(value) / value for value in values if value)
 
 
 RELATIONS: tuple[tuple[str, str, Value, bool], ...] = (
