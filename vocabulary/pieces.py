@@ -34,7 +34,7 @@ def half_digit(text: str) -> float:
     """Half of the last printed digit of a number."""
     plain = text.replace(",", "").lower()
     mantissa, _, exponent = plain.partition("e")
-    return float(0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])))
+    return float(f"0.5e{int(exponent or 0) - len(mantissa.partition('.')[2])}")
 
 
 def mark_pieces(text: str) -> list[Piece]:
