@@ -64,3 +64,17 @@ def test_a_commit_of_no_time(tmp_path: Path, when: str) -> None:
     assert found == {} or found["a.md"] < datetime(2200, 1, 1)
     made.commit({"b.md": "x"})
     assert found.keys() <= {"a.md"} and "b.md" in added(made.folder, ["b.md"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"predict --model 1.3B --mbs {'9' * 40}",
+        f"predict --model 1.3B --heads {'9' * 400}",
+        "plan --model 1.3B --device-hours inf",
+        "launch --model nano --time-limit nan --dry-run",
+    ],
+)
+def test_a_number_out_of_range_is_refused(folder: Path, line: str) -> None:
+    done = quick(folder, *line.split())
+    assert done.code == 2 and "out of range" in done.err, done.text
