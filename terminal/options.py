@@ -289,7 +289,7 @@ def command(
 
 
 def _require_quantities(given: Mapping[str, object]) -> None:
-    """Raises BenchError for a number that no formula can compute with: infinite, or of 40 digits."""
+    """Raises BenchError for a number that no formula takes: infinite, or of 40 digits."""
     for name, value in given.items():
         if isinstance(value, (int, float)) and not abs(value) < _MOST:
             raise BenchError("a number is out of range", why=f"{name} = {str(value)[:40]}",

@@ -121,7 +121,7 @@ def _state(answer: str) -> JobState | None:
         return None
     if letter[1] not in "FX":
         return JobState(letter[1])
-    found = re.search(r"Exit_status = (-?\d+)", answer)
+    found = re.search(r"Exit_status = (-?[0-9]{1,9})\b", answer)
     code = int(found[1]) if found else None
     spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
     elapsed = seconds(spent[1]) if spent else None

@@ -132,13 +132,15 @@ class Slurm(Scheduler):
 
 def _row(line: str) -> tuple[str, JobState] | None:
     """The job of a row and its state; pending tasks are `12_[]`."""
-    found = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
+    found = re.search(
+        r"JobState=(\w+).*?\bExitCode=(\d{1,9}):(\d{1,9})(?:.*?\bRunTime=([\d:-]+))?", line
+    )
     if found:
         task = re.search(r"ArrayJobId=(\d+) ArrayTaskId=(\S+)", line)
         single = re.search(r"JobId=(\d+)", line)
         job_id = f"{task[1]}_{task[2]}" if task else single[1] if single else ""
     else:
-        found = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
+        found = re.search(r"\|(\w+)[^|]*\|(\d{1,9}):(\d{1,9})\|(\d+)", line)
         job_id = line.partition("|")[0].strip()
     if found is None:
         return None
