@@ -84,7 +84,9 @@ def find_pages(named: Sequence[Path]) -> list[Path]:
         return sorted(path for path in Path().glob("*.md") if path.is_file())
     top = top_of_checkout()
     tracked = git("-C", str(top), "ls-files", "-z", "--", "*.md", "*.markdown")
-    found = {Path(top, name) for name in tracked.split("\0") if name}
+    # An index made by others may have names that git itself refuses.
+    plain = (name for name in tracked.split("\0") if name and ".." not in name.split("/"))
+    found = {Path(top, name) for name in plain if not name.startswith("/")}
     return [_relative(path) for path in sorted(found) if path.is_file()]
 
 
@@ -183,7 +185,7 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
     page = Page(path, document, text)
     if document.regions:
         try:
-            inside(path.parent, path.name)
+            _require_own(path)
         except BenchError as error:
             return replace(page, errors=(error,))
     for region in document.regions:
@@ -208,6 +210,18 @@ def _examine(path: Path, sources: Sources, charts: dict[Path, tuple[str, str]]) 
             page, bodies={**page.bodies, region: made.body}, charts=(*page.charts, *made.charts)
         )
     return page if page.errors else _found_again(page)
+
+
+def _require_own(path: Path) -> None:
+    """Raises BenchError for a page whose name is in this repository, and its file outside.
+
+    The folders of its name are not resolved first: one that is a link would choose the repository.
+    """
+    name, here = Path(os.path.abspath(path)), Path.cwd()
+    home = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)
+    if not name.is_relative_to(home):  # a page of another repository, which the user names
+        home = name.parent
+    inside(home, name.relative_to(home).as_posix())
 
 
 def _found_again(page: Page) -> Page:

@@ -50,7 +50,9 @@ class Question(Part):
     steps: Count | None = Field(default=None, description="Training length in steps, if given.")
 
     @model_validator(mode="after")
-    def _has_a_budget(self) -> Question:
+    def _is_known(self) -> Question:
+        if self.metric not in metrics(self.answer):  # a ranking would be by its default
+            raise ValueError(f"no metric {self.metric!r} of {self.answer!r}")
         if (self.tokens or self.steps) and self.metric not in OF_DAYS:
             raise ValueError(f"a training length does not belong to {self.metric}")
         return self
@@ -95,7 +97,7 @@ def parse_question(text: str) -> Question:
     metric = metric.strip() or ("days" if kind == "days" else "")
     if kind not in ("best", "days", "value") or not model or not re.fullmatch(r"\w+", metric):
         raise BenchError(f"cannot read the question {text!r}", hint=_EXAMPLE)
-    known = _metrics(kind)
+    known = metrics(kind)
     if metric not in known:
         raise BenchError(f"no metric {metric!r} of {kind!r}", hint=did_you_mean(metric, known))
     if max(map(len, (model, device))) > 200 or len(where) > 2000:
@@ -106,7 +108,8 @@ def parse_question(text: str) -> Question:
     })  # fmt: skip
 
 
-def _metrics(kind: str) -> tuple[str, ...]:
+def metrics(kind: str) -> tuple[str, ...]:
+    """The metrics that a kind of question asks for."""
     if kind == "best":
         # A claim has no prices, and the verifier's own do not apply.
         return tuple(name for name in RANKED_BY if name != "cost")

@@ -80,8 +80,8 @@ class Derivation(Part):
     def flat(self) -> list[tuple[object, ...]]:
         """The tree as a list of what must be the same for whoever computes it."""
         place = self.place or Place()
-        where = (place.source, place.line, place.text)
-        this = (self.name, self.value, self.unit, self.expression, self.formula, *where)
+        where = (place.source, place.line, place.column, place.text)
+        this = (self.name, self.value, self.unit, self.expression, self.formula, self.note, *where)
         return [this, *(one for child in self.inputs for one in child.flat())]
 
 

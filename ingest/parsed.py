@@ -11,9 +11,9 @@ from ..schema.incremental import Part, Stored
 from ..schema.rows import Row, Rows
 from ..schema.spill import Spill
 from ..vocabulary.secrets import Redactions
+from .defects import DEFECTS, contained
 from .redacted import redact_rows
 from .source import ReadFile, Task, read_file
-from .tensorboard import NoReader
 
 REMARKS_KEPT = 1000  # of one file are shown; the warehouse has all of them
 
@@ -81,15 +81,16 @@ class ParsedTogether:
 def parse(task: Task, before: Stored | None = None) -> Parsed:
     """One file, piece by piece; `before`: the stored part of a grown log.
 
-    Raises what `read_file` raises.
+    Raises what `read_file` raises, Defect where a reader of ours fails.
     """
     parsed = Parsed()
-    read = read_file(task, parsed.add)
-    if read.checkpoint:
-        parsed.part = Part(read.checkpoint, before if read.resumed else None, parsed.tables)
-        parsed.tables = Spill()
-    parsed.add(read.rows)
-    parsed.finish(read)
+    with contained():
+        read = read_file(task, parsed.add)
+        if read.checkpoint:
+            parsed.part = Part(read.checkpoint, before if read.resumed else None, parsed.tables)
+            parsed.tables = Spill()
+        parsed.add(read.rows)
+        parsed.finish(read)
     return parsed
 
 
@@ -101,14 +102,17 @@ def parse_together(tasks: Sequence[Task]) -> ParsedTogether:
         before = Redactions.count
         try:
             read = read_file(task)
-        except (OSError, NoReader):
+            redact_rows(read.rows, before)
+        except (OSError, *DEFECTS):
             files.append(None)
             continue
-        redact_rows(read.rows, before)
         every.append(read.rows)
         files.append(parsed := Parsed())
         parsed.finish(read)
-    tables, lengths = to_arrow_together(every)  # first, since it may add warnings to the rows
+    try:
+        tables, lengths = to_arrow_together(every)  # first, since it may add warnings to the rows
+    except DEFECTS:  # of one of them
+        return ParsedTogether([None] * len(files), {}, ())
     for one, rows in zip(filter(None, files), every, strict=True):
         one.count(rows)
     return ParsedTogether(files, tables, lengths)

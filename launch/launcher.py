@@ -22,6 +22,7 @@ Words = Mapping[str, object]
 # The schedulers' options for the processes per node, and for nodes.
 EACH = ("ntasks-per-node", "mpiprocs", "max-proc-per-node")
 NODES = ("node", "nodes")
+_CLOCK = re.compile(r"(?:[0-9]{1,6}-)?[0-9]{1,12}(?::[0-9]{1,12}){0,2}")
 _SHAPE = re.compile(r"(\d+(?:x\d+)*)(?::.*)?")
 
 
@@ -178,8 +179,10 @@ def scheduler_hint() -> str:
     return f"launcher = {', '.join(first)} or {last}"
 
 
-def seconds(clock: str) -> float:
-    """`1-02:03:04`, `2:03:04` or `03:04` as seconds."""
+def seconds(clock: str) -> float | None:
+    """`1-02:03:04`, `2:03:04` or `03:04` as seconds; None for any other text."""
+    if not _CLOCK.fullmatch(clock):
+        return None
     days, _, rest = clock.rpartition("-")
     total = 0.0
     for part in rest.split(":"):

@@ -12,6 +12,8 @@ from .git import git
 
 _ID = re.compile(r"[0-9a-f]{7,40}")
 _MOST = 2000  # names per git call
+_DIGITS = 20  # of a timestamp
+_LAST = 253_402_300_800  # the year 10000, which no date has
 
 
 def added(root: Path, names: Collection[str]) -> dict[str, datetime]:
@@ -23,8 +25,8 @@ def added(root: Path, names: Collection[str]) -> dict[str, datetime]:
     for part in text.split("\x01")[1:]:
         seconds, _, listed = part.partition("\0")
         for name in listed.split("\0"):
-            if name.strip("\n"):
-                found[name.strip("\n")] = _time(seconds)  # git log has the oldest commit last
+            if name.strip("\n") and (at := _time(seconds)):
+                found[name.strip("\n")] = at  # git log has the oldest commit last
     return found
 
 
@@ -35,12 +37,15 @@ def committed(root: Path, commits: Collection[str]) -> dict[str, datetime]:
         text = _git_output(
             root, "show", "-s", "--format=%ct", "--end-of-options", f"{commit}^{{commit}}"
         )
-        if text.strip().isdecimal():
-            found[commit] = _time(text)
+        if at := _time(text.strip()):
+            found[commit] = at
     return found
 
 
-def _time(seconds: str) -> datetime:
+def _time(seconds: str) -> datetime | None:
+    """A git timestamp as UTC; None for one that no clock shows, which a commit may have."""
+    if not (seconds.isdecimal() and int(seconds[:_DIGITS]) < _LAST):
+        return None
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None)
 
 

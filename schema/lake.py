@@ -24,6 +24,7 @@ from .errors import BenchError
 from .extensions import instance
 from .lake_files import S3, is_marked, mark, notify_unmarked, remove, remove_orphans
 from .migrate import apply_tables, lacks_tables
+from .passwords import refuse_secret
 
 _SLICE = 1 << 20  # rows
 _FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")
@@ -53,6 +54,7 @@ class Lake:
         return self.catalog.state() is not None
 
     def create(self, data: str | None) -> None:
+        refuse_secret(data or "")  # the catalog keeps it
         if data is None:
             if self.catalog.folder is None:
                 raise BenchError(

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from .commits import Place
 from .errors import BenchError
+from .passwords import refuse_secret
 
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)
 _NAMED = "folder:DIR, ducklake:FILE.ducklake, ducklake:sqlite:FILE, ducklake:postgres:dbname=NAME"
-# A `Path` has reduced the two slashes of a URL to one.
-_SECRET = re.compile(r"\b(?:passfile|\w*(?:password|secret))\s*=|:/+[^/@]*:[^/@]*@", re.I)
 
 
 def is_shared(path: Path) -> bool:
@@ -51,7 +50,7 @@ def located(name: str | Path, folder: Path) -> Path:
     Raises BenchError for a name with a password, or a lake with an unsupported catalog.
     """
     text = str(name)
-    _refuse_secret(text)
+    refuse_secret(text)
     if not is_shared(Path(text)):
         return folder / Path(text).expanduser()
     if text.startswith(FOLDER):
@@ -78,16 +77,6 @@ def path_of(path: Path) -> Path | None:
         kind, name = _catalog(text)
         return None if kind == "postgres" else Path(name)
     return path
-
-
-def _refuse_secret(name: str) -> None:
-    """Raises BenchError for a password, which process lists and messages would show."""
-    if _SECRET.search(name):
-        raise BenchError(
-            "the name of the warehouse contains a password",
-            why="passwords on command lines are seen by others",
-            hint="leave it out: PostgreSQL takes it from ~/.pgpass or PGPASSWORD",
-        )
 
 
 def home_of(path: Path) -> Path:

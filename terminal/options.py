@@ -15,6 +15,7 @@ import typer
 
 from ..decide.query import Query, TableRef
 from ..project.settings import read_settings
+from ..schema.errors import BenchError
 from ..vocabulary.prices import Price, Prices, parse_price
 from ..vocabulary.sizes import parse_whole
 from . import tables
@@ -33,6 +34,7 @@ class Shared:
     help: str
 
 
+_MOST = 1e18  # of any option; a training has 1e14 tokens
 SHARED = {
     "db": Shared(
         ("--db",),
@@ -258,6 +260,7 @@ def command(
                 )
 
         def call(**given: Any) -> None:  # Any: values of all options
+            _require_quantities(given)
             if Query in kinds:
                 lengths = read_settings().lengths if "tokens" in query else {}
                 fields = {name: given.pop(name) for name in query}
@@ -283,6 +286,14 @@ def command(
         return call
 
     return expand
+
+
+def _require_quantities(given: Mapping[str, object]) -> None:
+    """Raises BenchError for a number that no formula takes: infinite, or of 40 digits."""
+    for name, value in given.items():
+        if isinstance(value, (int, float)) and not abs(value) < _MOST:
+            raise BenchError("a number is out of range", why=f"{name} = {str(value)[:40]}",
+                             hint="give a finite number of at most 1e18")  # fmt: skip
 
 
 def _source(

@@ -1,15 +1,20 @@
 """Files that attack: made from a seed, of every kind that a command reads."""
 
+# ruff: noqa: E501 (lines as they are printed)
+
 from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import random
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
+SAMPLES = sorted((Path(__file__).parent.parent / "data").glob("[lt]*/*.[lm]*"))
 CELLS = (
     "\x1b]52;c;ZXZpbA==\x07", "\x1b[2J\x1b[31m", "\u202edlrow\u202c", "::error file=a::b",
     "##[add-matcher]a.json", "##vso[task.setvariable]a", "=cmd()", "<script>x</script>", "![i](x)",
@@ -104,14 +109,91 @@ def tree(at: random.Random) -> bytes:
     return "\n".join(lines).encode()
 
 
+def mutant(at: random.Random) -> bytes:
+    """A sample of ours with lines swapped, cells replaced, and bytes changed."""
+    lines = at.choice(SAMPLES).read_text("utf-8").split("\n")[:400]
+    for _ in range(at.randrange(1, 25)):
+        n, other = at.randrange(len(lines)), at.randrange(len(lines))
+        cells = re.split(r"([|:=,()])", lines[n])
+        cells[at.randrange(len(cells))] = at.choice(CELLS)
+        lines[n] = at.choice(["".join(cells), lines[other], lines[n] * 9, lines[n][: other % 50]])
+    data = bytearray("\n".join(lines).encode(errors="replace"))
+    for _ in range(at.choice([0, 0, 3, 60])):
+        data[at.randrange(len(data))] = at.randrange(256)
+    return bytes(data)
+
+
+def numbers(at: random.Random) -> bytes:
+    """A table whose numbers are none that a run has."""
+    odd = ["0", "-1", "1e308", "-1e308", "1e-320", "inf", "-inf", "nan", "2" * 18, "9" * 40, "0x7f",
+           "1e400", "4294967296", "9223372036854775808", "½", "٣", "1/0", "0/0", "-0.0"]  # fmt: skip
+    rows = [f"| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}"]
+    for n in range(at.randrange(2, 9)):
+        cells = ["1", "1.3B", str(2**n), "4", "1", "1", "1024", "50.5", "30.1", "20", "x", "V100"]
+        for _ in range(at.randrange(1, 8)):
+            cells[at.randrange(len(cells))] = at.choice(odd) + at.choice(["", "", "B", " GB", "%"])
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(["# 1.3B on 8 V100-32GB", "", *rows, ""]).encode()
+
+
+def drawn(at: random.Random) -> bytes:
+    """Tables of HTML, reStructuredText and LaTeX that span more than there is."""
+    span = at.choice(["1", "0", "-1", "7", "65536", "1" * 30, "a"])
+    head, cell = at.choice(HEADS), at.choice(CELLS)
+    rows = f'<tr><td rowspan="{span}" colspan={span}>{cell}</td><td>1.3B</td><td>50.5</td></tr>'
+    html = "<table><tr><th>" + "</th><th>".join(HEADS) + f"</th></tr>{rows * 9}"
+    return at.choice([
+        html + "</table>", html, "<table>" * at.choice([3, 5000]) + html,
+        f"<table><tr><th colspan={span}>{head}{'</th><th>' * at.choice([1, 3000])}" + rows,
+        f"+---+{'-' * 400}+\n| a | {head} |\n+===+{'=' * 400}+\n| {cell} | 1 |\n+---+" * 4,
+        f".. csv-table:: {cell}\n   :header: {','.join(HEADS)}\n   :file: ../../../etc/passwd\n\n   1,2",
+        f".. include:: /etc/passwd\n\n.. list-table::\n   :widths: {span}\n\n   * - {cell}\n     - 1\n",
+        "\\begin{tabular}{" + "c" * at.choice([3, 9000]) + "}" + " & ".join(HEADS) + r" \\ \multicolumn{"
+        + span + "}{c}{" + cell + r"} & \input{/etc/passwd} \\ \end{tabular}",
+    ]).encode(errors="replace")  # fmt: skip
+
+
+def settings(at: random.Random) -> bytes:
+    """What stands beside a log: of W&B, DeepSpeed, an environment, a power meter, records."""
+    huge = at.choice(
+        ["1e999", "-1", "9" * 300, "NaN", "null", "[]", '"' + "9" * 40 + '"', "{}", "1e-9"]
+    )
+    cell = json.dumps(at.choice(CELLS))
+    return at.choice([
+        f'{{"train_batch_size": {huge}, "zero_optimization": {{"stage": {huge}}}, "x": {cell}}}',
+        f"wandb_version: 1\nlr:\n  value: {huge}\nmodel:\n  value: {cell}\n? [a, b]\n: &x [*x]\n",
+        f'{{"gpu": {cell}, "gpu_count": {huge}, "args": [{cell}, "--tensor-model-parallel-size", {cell}]}}',
+        f"A=1\nB=2\nC=3\nWORLD_SIZE={huge}\nSLURM_NNODES={cell}\nHOME={cell}\n",
+        f"timestamp, index, power.draw [W]\n2024/01/01 00:00:00.000, 0, {huge} W\n0000/99/99, {huge}, 1 W\n",
+        f"JobID|JobName|ElapsedRaw|NNodes\n1|{cell}|{huge}|{huge}\n",
+        f'{{"schema": "bench/run", "run": {{"tp": {huge}, "device": {cell}}}, "iterations": [{huge}]}}',
+        f'{{"cells": [{{"cell_type": "markdown", "source": [{cell}, {huge}]}}], "nbformat": {huge}}}',
+        f'{{"iteration": {huge}, "loss": {huge}, "step_time_s": {huge}}}\n' * 9,
+    ]).encode(errors="replace")  # fmt: skip
+
+
+def events(at: random.Random) -> bytes:
+    """An event file of TensorBoard whose lengths and checksums are as they come."""
+    made = b""
+    for _ in range(at.randrange(1, 6)):
+        body = at.choice(
+            [b"\x1a\x0dbrain.Event:2", at.randbytes(40), b"\x2a\xff\xff\xff\xff\x0f", b""]
+        )
+        length = at.choice([len(body), len(body), 2**63 - 1, 2**40, 0])
+        made += length.to_bytes(8, "little") + at.randbytes(4) + body + at.randbytes(4)
+    return made
+
+
 KINDS: tuple[Callable[[random.Random], bytes], ...] = (
-    table, log, line, deep, archive, noise, script, tree,
+    table, log, line, deep, archive, noise, script, tree, mutant, numbers, drawn, settings, events,
 )  # fmt: skip
 ENDS: dict[Callable[[random.Random], bytes], list[str]] = {
     table: [".md", ".md", ".csv", ".rst", ".log"], log: [".log", ".out", ".log.gz"],
     line: [".log", ".md", ".csv", ".txt"], deep: [".log", ".json", ".md", ".yaml"],
     archive: [".tar", ".tar.gz"], noise: [".log", ".md", ".tar", ".log.gz"], script: [".sh"],
-    tree: [".yaml"],
+    tree: [".yaml"], mutant: [".md", ".log", ".out", ".log.gz"], numbers: [".md", ".csv", ".log"],
+    drawn: [".html", ".md", ".rst", ".tex"], events: [".tfevents.1.n1", ".tfevents.1.n1"],
+    settings: [".json", ".yaml", ".txt", ".env", ".csv", ".ipynb", ".jsonl"],
 }  # fmt: skip
 
 

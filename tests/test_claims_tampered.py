@@ -80,6 +80,10 @@ def _leaf(made: Json) -> None:
     made["predicate"]["derivation"]["inputs"][0]["inputs"][1]["place"]["text"] = "24"
 
 
+def _remark(made: Json) -> None:
+    made["predicate"]["derivation"]["inputs"][0]["inputs"][1]["note"] = "measured by the vendor"
+
+
 def _row_of_another(made: Json) -> None:
     """A second row that says the same, quoted rightly, which the answer does not rest on."""
     said = made["predicate"]
@@ -119,6 +123,8 @@ TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
     "a training length that nothing asks for": (part("question", tokens=3), Way.INVALID),
     "an end of a value that has none": (part("result", low=1.0), Way.ANSWER),
     "the twelfth digit": (part("result", value=5698.78260871), Way.ANSWER),
+    "a metric that nobody has": (part("question", metric="tokens_per_dollar"), Way.INVALID),
+    "a remark within the derivation": (_remark, Way.DERIVATION),
     "an unknown part": (predicate(note="x"), Way.INVALID),
     "a number as text": (part("result", value="5699"), Way.INVALID),
     "a row of no subject": (

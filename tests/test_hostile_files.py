@@ -17,6 +17,7 @@ from tests.test_escape import is_obeyed
 
 CODES = {0, 1, 2, 3, 4, 5, *range(10, 26)}  # from 10 on, the ways of a claim to be false
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+DEFECT = "bench failed to read it"  # contained, and still one to mend
 MEMORY = 6 << 30  # bytes of address space, of which DuckDB takes much and uses little
 COMMANDS = {
     "ingest": ["ingest ."],
@@ -72,6 +73,7 @@ def walked(folder: Path, line: str, seconds: int) -> None:
     assert not re.search("^Traceback", err, re.M) and done.returncode in CODES, (
         f"{line}: {done.returncode}\n{err[-3000:]}"
     )
+    assert DEFECT not in err, f"{line}\n{err[-3000:]}"
     for text in (out, err):
         assert not (raw := RAW.search(text)), (
             f"{line}: {text[max(0, raw.start() - 80) : raw.end() + 20]!r}"
@@ -82,8 +84,8 @@ def walked(folder: Path, line: str, seconds: int) -> None:
 
 @pytest.mark.slow
 def test_every_command_ends_in_words(folder: Path) -> None:
-    """Over three files of each kind; `tests/campaigns/hostile.py` makes a thousand."""
-    make(folder, 3 * len(KINDS), seed=48)
+    """Over two files of each kind; `tests/campaigns/hostile.py` makes a thousand."""
+    make(folder, 2 * len(KINDS), seed=48)
     (folder / "deep.toml").write_text("x = " + "[" * 90_000)
     lines = [line for name in names() for line in COMMANDS[name]]
     failures = []

@@ -120,3 +120,23 @@ def test_times_as_schedulers_write_them() -> None:
     whole_minutes = [clock(value, step=60) for value in (0.2, 1, 60.5, 7200)]
     assert whole_minutes == ["0:01:00", "0:01:00", "0:02:00", "2:00:00"], "0 is no limit to Slurm"
     assert [seconds(text) for text in ("1-02:03:04", "2:03:04", "03:04")] == [93784, 7384, 184]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "answer", "word"),
+    [
+        (Slurm(), "JobId=9 JobState=FAILED ExitCode=1:0 RunTime=-1-::", "FAILED"),
+        (Slurm(), f"9|FAILED|1:0|{'9' * 5000}", "FAILED"),
+        (Pbs(), f"{PBS} = F\n Exit_status = 271\n resources_used.walltime = 1:\n", "F"),
+        (Pbs(), f"{PBS} = F\n Exit_status = {'9' * 5000}\n", "F"),
+        (Pjm(), f"{PJM}9 EXT - - ---0", "EXT"),
+        (Pjm(), f"{PJM}9 EXT \u00b3 --1 1:-", "EXT"),
+        (Pjm(), f"{PJM}9 EXT", None),
+    ],
+)
+def test_an_answer_that_is_cut_ends_no_launch(
+    scheduler: Scheduler, answer: str, word: str | None
+) -> None:
+    state = scheduler.states(answer, ["9"]).get("9")
+    assert (state.word if state else None) == word
+    assert state is None or state.elapsed_s is None

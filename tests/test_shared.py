@@ -260,6 +260,13 @@ def test_no_password_is_taken_or_repeated(name: str, folder: Path) -> None:
         assert done.code == 2 and "quietly" not in done.text and "a password" in done.err
 
 
+def test_no_catalog_keeps_a_password_of_its_rows(folder: Path) -> None:
+    where = ("db", "init", "--db", "ducklake:b.ducklake", "--data", "s3://me:quietly@bucket/rows")
+    done = quick(folder, *where)
+    assert done.code == 2 and "quietly" not in done.text and "a password" in done.err
+    assert not list(folder.glob("b.ducklake*"))
+
+
 def test_names_of_places_are_seen_from_the_folder_that_names_them(tmp_path: Path) -> None:
     named = ("folder:a", "ducklake:sqlite:a", "ducklake:a", "a")
     where = f"{tmp_path}/a"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
+import shutil
+import struct
 import subprocess
 import sys
 from collections import deque
@@ -226,3 +229,30 @@ confined._main()
                           capture_output=True, check=True)  # fmt: skip
     text = json.loads(done.stdout)["text"]
     assert SECRET not in text and text.split()[-5:] == ["OSError"] * 5, text
+
+
+def _index(repository: Path, *names: str) -> None:
+    """git's index with these names, as git itself would not write it."""
+    body = b"DIRC" + struct.pack(">II", 2, len(names))
+    for name in map(str.encode, sorted(names)):
+        facts = (0, 0, 0, 0, 0, 0, 0o100644, 0, 0, 0)
+        entry = struct.pack(">10I20sH", *facts, b"\1" * 20, len(name)) + name
+        body += entry + bytes(8 - len(entry) % 8)
+    (repository / ".git/index").write_bytes(body + hashlib.sha1(body).digest())
+
+
+@pytest.mark.parametrize("found_by", ["link", "pattern", "parent", "absolute"])
+def test_a_page_outside_the_repository_is_not_written(cloned: Path, found_by: str) -> None:
+    page = cloned.parent / "other.md"
+    page.write_text(PAGE.format(options=""))
+    shutil.rmtree(cloned / ".git")
+    subprocess.run(["git", "init", "-q"], cwd=cloned, check=True)
+    (cloned / "away").symlink_to("..")
+    pages = '\npages = ["away/*.md"]' if found_by == "pattern" else ""
+    (cloned / "bench.toml").write_text(f'sources = ["sweep.md"]{pages}\n')
+    names = {"link": "away/other.md", "parent": "../other.md", "absolute": str(page)}
+    _index(cloned, "page.md", names.get(found_by, "page.md"))
+    before = page.read_bytes()
+    done = quick(cloned, "report", "--update")
+    assert page.read_bytes() == before
+    assert ("outside work" in done.err) == (found_by in ("link", "pattern")), done.text

@@ -221,7 +221,7 @@ def _fit(cell: Cell, column: Column) -> Cell:
     elif column.role == "batch" and in_tokens(cell):
         invalid = f"tokens under {column.title}"
     elif column.type == "count" and cell.kind in ("number", "settings") and cell.value is not None:
-        if cell.value >= _TOO_MANY:
+        if not -_TOO_MANY < cell.value < _TOO_MANY:
             invalid = f"too large under {column.title}"
         elif cell.value != int(cell.value) or cell.value < 0:
             invalid = f"not a whole number under {column.title}"

@@ -22,6 +22,7 @@ _IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
+_LARGEST = 1e30  # of any number printed; the FLOPs of a training have 26 digits
 
 
 @lru_cache(_REMEMBERED)
@@ -60,7 +61,16 @@ def _parse(raw: str, column: Column) -> Cell:
     missing = _MISSING.match(raw)
     if missing and column.type not in ("text", "label", "flag"):
         return _missing(raw, missing)
-    return _GRAMMARS.get(column.type, measure)(raw, column)
+    cell = _GRAMMARS.get(column.type, measure)(raw, column)
+    if _is_measurable(cell):
+        return cell
+    return replace(of_text(raw), kind="misfit", invalid=f"too large under {column.title}")
+
+
+def _is_measurable(cell: Cell) -> bool:
+    """Whether formulas can compute with the numbers of a cell: `1e308B` is none."""
+    pieces = [piece[1] for piece in cell.pieces if piece[0] == "number"]
+    return all(abs(n) < _LARGEST for n in (cell.value, cell.half, *pieces) if n is not None)
 
 
 def _missing(raw: str, found: re.Match[str]) -> Cell:

@@ -122,7 +122,7 @@ def _state(answer: str) -> JobState | None:
         return None
     if letter[1] not in "FX":
         return JobState(letter[1])
-    match = re.search(r"Exit_status = (-?\d+)", answer)
+    match = re.search(r"Exit_status = (-?[0-9]{1,9})\b", answer)
     code = int(match[1]) if match else None
     spent = re.search(r"resources_used.walltime = ([\d:]+)", answer)
     elapsed = seconds(spent[1]) if spent else None

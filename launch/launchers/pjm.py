@@ -118,10 +118,10 @@ class Pjm(Scheduler):
 def _state(row: Sequence[str]) -> JobState | None:
     if row[0] in _GOING:
         return JobState(row[0])
-    if row[0] not in _ENDED:
+    if row[0] not in _ENDED or len(row) < 3:  # a row may be cut
         return None
-    exit_code, code = (int(word) if word.lstrip("-").isdigit() else 0 for word in row[1:3])
-    elapsed = seconds(row[3]) if len(row) > 3 and re.fullmatch(r"[\d:-]*\d", row[3]) else None
+    exit_code, code = (int(word) if _CODE.fullmatch(word) else 0 for word in row[1:3])
+    elapsed = seconds(row[3]) if len(row) > 3 else None
     status = "cancelled" if row[0] == "CCL" else CODES.get(code, "fail")
     if status == "ok" and exit_code:
         status = "fail"
@@ -137,5 +137,6 @@ def _flag(name: str, value: object) -> str:
     return f"#PJM {dashes}{name}" + ("" if value is True else f" {shlex.quote(str(value))}")
 
 
+_CODE = re.compile(r"-?[0-9]{1,9}")
 _GOING = {"ACC", "QUE", "RNA", "RNP", "RUN", "RNE", "RNO", "SPP", "SPD", "RSM", "HLD"}
 _ENDED = {"EXT", "CCL", "RJT", "ERR"}

@@ -136,13 +136,15 @@ class Slurm(Scheduler):
 
 def _row(line: str) -> tuple[str, JobState] | None:
     """The job of a row and its state; pending tasks are `12_[]`."""
-    match = re.search(r"JobState=(\w+).*?\bExitCode=(\d+):(\d+)(?:.*?\bRunTime=([\d:-]+))?", line)
+    match = re.search(
+        r"JobState=(\w+).*?\bExitCode=(\d{1,9}):(\d{1,9})(?:.*?\bRunTime=([\d:-]+))?", line
+    )
     if match:
         task = re.search(r"ArrayJobId=(\d+) ArrayTaskId=(\S+)", line)
         single = re.search(r"JobId=(\d+)", line)
         job_id = f"{task[1]}_{task[2]}" if task else single[1] if single else ""
     else:
-        match = re.search(r"\|(\w+)[^|]*\|(\d+):(\d+)\|(\d+)", line)
+        match = re.search(r"\|(\w+)[^|]*\|(\d{1,9}):(\d{1,9})\|(\d+)", line)
         job_id = line.partition("|")[0].strip()
     if match is None:
         return None
