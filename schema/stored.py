@@ -3,7 +3,8 @@
 A view of `materialized.STORED` is a table of its name in the schema `materialized`. Every
 transaction drops the last of them, which invalidates the others: none is older than its inputs. The
 table `inputs` has the inputs of each source's rows, so that after a load only the rows of changed
-sources are recomputed, and nothing that a killed process leaves is taken for new.
+sources are recomputed, and nothing that a killed process leaves is taken for new. Many sources are
+recomputed in batches, which bounds the memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from .migrate import LAST_STORED, STORED_VIEWS
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
+AT_ONCE = 200_000  # runs of a batch, with those of its last source
 # Inputs of others, or few rows: computed as a whole.
 _WHOLE = ("current_uris", "current_loads", "hidden_runs", "annotations", "user_facts", "companions")
 # The rows of a source, by its key column; each after its inputs.
@@ -29,6 +31,13 @@ _CHANGED = f"""
         o.made_from IS DISTINCT FROM n.made_from AS in_rows
     FROM {STORED_VIEWS}.inputs o FULL JOIN inputs n ON n.source_id = o.source_id
     WHERE (o.made_from, o.audited) IS DISTINCT FROM (n.made_from, n.audited)"""
+_BATCH = """
+    WITH sized AS (
+        SELECT due.source_id, due.in_rows, count(r.run_id) AS runs
+        FROM due LEFT JOIN raw.runs r ON r.source_id = due.source_id GROUP BY ALL
+    ), summed AS (
+        FROM sized SELECT *, sum(runs) OVER (ORDER BY source_id ROWS UNBOUNDED PRECEDING) AS until
+    ) SELECT source_id, in_rows FROM summed WHERE until - runs < {at_once}"""
 # Keys of their rows, as stored and as computed now.
 _IDS = f"""
     WITH rows_of AS (SELECT source_id FROM changed WHERE in_rows)
@@ -97,18 +106,19 @@ def store_views(warehouse: Warehouse) -> None:
     warehouse.confine()
     if is_small(warehouse) or not _can_be_refreshed(warehouse):
         rebuild(warehouse)
-        return
-    try:
-        with transaction(warehouse):
-            _refresh(warehouse)
-    except BaseException:
-        warehouse.materialized.clear()  # rolled back, too
-        raise
+    else:
+        _refresh_all(warehouse)
 
 
 def rebuild(warehouse: Warehouse) -> None:
     """Recompute all stored views. Errors as those of `store_views`."""
     warehouse.confine()
+    [(runs,)] = warehouse.rows("SELECT count(*) FROM raw.runs")
+    if runs > AT_ONCE:
+        with transaction(warehouse):
+            _create_empty(warehouse)
+        _refresh_all(warehouse)
+        return
     compute(warehouse, *OF_RUNS, *STORED)
     with transaction(warehouse, STORED):
         con = warehouse.con
@@ -142,17 +152,48 @@ def _can_be_refreshed(warehouse: Warehouse) -> bool:
     return there >= {"inputs", *STORED[:-1]}
 
 
-def _refresh(warehouse: Warehouse) -> None:
+def _create_empty(warehouse: Warehouse) -> None:
+    """Tables of all stored views but the last, without rows."""
+    con = warehouse.con
+    con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
+    con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
+    con.execute(f"CREATE TABLE {STORED_VIEWS}.inputs AS FROM ({sql_file('inputs')}) LIMIT 0")
+    for view in STORED[:-1]:
+        con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM wh.main.{view} LIMIT 0")
+        _show_stored(warehouse, view, "")  # to those that read it
+    for view in STORED[:-1]:
+        con.execute(f"DROP VIEW temp.main.{view}")
+
+
+def _refresh_all(warehouse: Warehouse) -> None:
+    """Update the rows of all changed sources. After a kill the next call continues."""
+    more = True
+    while more:
+        try:
+            with transaction(warehouse):
+                more = _refresh(warehouse)
+        except BaseException:
+            warehouse.materialized.clear()  # rolled back, too
+            raise
+
+
+def _refresh(warehouse: Warehouse) -> bool:
+    """Update the rows of a batch of changed sources; returns whether there are more."""
     for view in (*_WHOLE, "job_endings"):
         _compute(warehouse, view)
-    for name, query in (("inputs", sql_file("inputs")), ("changed", _CHANGED), ("ids", _IDS),
+    for name, query in (("inputs", sql_file("inputs")), ("due", _CHANGED),
+                        ("changed", _BATCH.format(at_once=AT_ONCE)), ("ids", _IDS),
                         ("read", _READ), ("touched", _TOUCHED)):  # fmt: skip
         _compute(warehouse, name, query)
-    for view in (*_WHOLE, "inputs"):
+    counted = "SELECT (SELECT count(*) FROM due) > (SELECT count(*) FROM changed)"
+    [(more,)] = warehouse.rows(counted)
+    for view in _WHOLE:
         _exchange(warehouse, view)
+    _exchange(warehouse, "inputs", "source_id IN (SELECT source_id FROM changed)")
     _refresh_sources(warehouse)
-    _refresh_results(warehouse)
+    _refresh_results(warehouse, last=not more)
     warehouse.release()
+    return bool(more)
 
 
 def _refresh_sources(warehouse: Warehouse) -> None:
@@ -173,7 +214,7 @@ def _refresh_sources(warehouse: Warehouse) -> None:
         _exchange(warehouse, view, f"{key} IN (SELECT id FROM ids WHERE contains('{key}', kind))")
 
 
-def _refresh_results(warehouse: Warehouse) -> None:
+def _refresh_results(warehouse: Warehouse, *, last: bool) -> None:
     con = warehouse.con
     con.execute(f"INSERT INTO touched {_TOUCHED}")
     _compute(warehouse, "doubtful", _DOUBTFUL)
@@ -188,8 +229,8 @@ def _refresh_results(warehouse: Warehouse) -> None:
     _show_stored(warehouse, "configurations", f"WHERE {its}")
     _compute(warehouse, "results")
     _exchange(warehouse, "results", its)
-    last = f"{STORED_VIEWS}.{LAST_STORED}"
-    con.execute(f"CREATE TABLE {last} AS FROM wh.main.{LAST_STORED}")
+    if last:
+        con.execute(f"CREATE TABLE {STORED_VIEWS}.{LAST_STORED} AS FROM wh.main.{LAST_STORED}")
     for view in shown:
         con.execute(f"DROP VIEW temp.main.{view}")
 
