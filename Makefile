@@ -52,7 +52,7 @@ test-all: test truth test-services test-duckdb15 audit-packages ## every test, o
 
 # Slurm and what its accounting needs, a browser, PostgreSQL; installed as root. The tests start
 # their own, on loopback. Pictures of each kind of page of the site are left in out/pages/.
-SERVICES := slurm-wlm slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core postgresql
+SERVICES := slurm-wlm slurm-wlm-torque slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core postgresql
 test-services: $(VENV)/.deepspeed $(VENV)/.browser $(OLD)/.storage out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -24,7 +23,7 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
 
     Raises BenchError, with the line, for an invalid file.
     """
-    above = r"SELECT DISTINCT regexp_extract(uri, '^(.*)/', 1, 's') FROM sources"
+    above = "SELECT DISTINCT parse_dirpath(uri, 'forward_slash') FROM sources"
     # Texts, and one look at each folder: runs of a sweep have a hundred thousand.
     there = _there(root, {folder for (folder,) in warehouse.rows(above)})
     found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(there))]
@@ -42,13 +41,20 @@ def _there(root: Path, nearest: Iterable[str]) -> set[PurePosixPath]:
     for near in nearest:
         while near not in folders:
             folders.add(near)
-            near = posixpath.dirname(near)
+            near = near.rpartition("/")[0] or near[:1] * near.startswith("/")
     base = os.fspath(root)
     return {
         PurePosixPath(folder)
         for folder in folders
-        if os.path.isfile(os.path.join(base, folder, NAME))
+        if _exists(f"{folder}/{NAME}" if folder.startswith("/") else f"{base}/{folder}/{NAME}")
     }
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.access(path, os.F_OK)  # a quarter of the time of isfile
+    except ValueError:  # no name of a file
+        return False
 
 
 def _of_settings(root: Path) -> Iterator[Path]:

@@ -72,8 +72,11 @@ class Place(Protocol):
     def latest(self) -> int:
         """The number of the newest commit; 0 without commits."""
 
-    def changes(self, after: int) -> Iterator[Change]:
-        """The commits after a number in order; a whole one if they have been removed."""
+    def changes(self, after: int, until: int | None = None) -> Iterator[Change]:
+        """The commits after a number in order, up to `until`; a whole one if some were removed.
+
+        Raises BenchError if `until` is given and no longer kept.
+        """
 
     def commit(self, after: int, change: Change) -> int | None:
         """Add a commit right after `after`; returns its number, None if another was first."""

@@ -107,8 +107,8 @@ class Folder:
             (int(found[1]) for name in names if (found := _COMMIT.fullmatch(name))), default=0
         )
 
-    def changes(self, after: int) -> Iterator[Change]:
-        latest = self.latest()
+    def changes(self, after: int, until: int | None = None) -> Iterator[Change]:
+        latest = self.latest() if until is None else until
         # Files before a whole commit may be removed: nobody needs them.
         start = self._newest_whole(latest, after) or after + 1
         for number in range(start, latest + 1):

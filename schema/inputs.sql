@@ -1,7 +1,11 @@
 -- What the stored rows of each source were made from, as a number, and its findings, as another: where one differs, these
 -- rows are made again.
 WITH runs_of AS (
-    SELECT DISTINCT run_id, source_id FROM raw.runs
+    -- Of the few runs that have one of these, not of all.
+    SELECT DISTINCT run_id, source_id FROM raw.runs WHERE run_id IN (
+        SELECT run_id FROM annotations UNION ALL SELECT run_id FROM hidden_runs
+        UNION ALL SELECT run_id FROM superseded_steps UNION ALL SELECT run_id FROM job_endings
+        UNION ALL SELECT run_id FROM companions)
 ), made_from AS (
     SELECT source_id, hash('load', uri, generation, load_id, sha256, parser_version) AS part FROM current_uris
     UNION ALL

@@ -75,10 +75,10 @@ class Lake:
     def latest(self) -> int:
         return _state(self.catalog).newest
 
-    def changes(self, after: int) -> Iterator[Change]:
-        if self.latest() == after:
+    def changes(self, after: int, until: int | None = None) -> Iterator[Change]:
+        if until is None and self.latest() == after:
             return
-        with self._attached() as con:
+        with self._attached(version=until) as con:
             con.execute("BEGIN")  # one state for all queries
             latest = _latest(con)
             filled = _filled(con, after, latest) if after else None
@@ -170,10 +170,12 @@ class Lake:
 
     @contextmanager
     def _attached(
-        self, *, read_only: bool = True, data: str | None = None
+        self, *, read_only: bool = True, data: str | None = None, version: int | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection with the lake as `wh`, in use."""
+        """A connection with the lake as `wh`, in use; as it was at a snapshot, if given."""
         options = ["READ_ONLY"] if read_only else ["DATA_INLINING_ROW_LIMIT 0"]
+        if version is not None:
+            options.append(f"SNAPSHOT_VERSION {version}")
         if data is not None:
             options.append(f"DATA_PATH '{quoted(data)}'")
         elif not read_only:

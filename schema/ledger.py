@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import count
+from itertools import count, islice
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -61,34 +62,58 @@ class Stamp(NamedTuple):
         return self[:-1] == other[:-1]
 
 
+_SCANS = 8  # lookups without an index
+_SOURCES = 5  # names of a source that may be taken, one after the other
+_COLUMNS = "uri, generation, load_id, source_id, sha256, parser_version, to_byte"
+_ORDER = "ORDER BY loaded_at, uri, generation"
+_OF_PLANS = f"""
+    WITH sources AS (
+        SELECT source_id FROM raw.loads WHERE uri IN (SELECT unnest($uris))
+        UNION SELECT source_id FROM raw.loads WHERE sha256 IN (SELECT unnest($hashes))
+        UNION SELECT unnest($sources)
+    ), uris AS (
+        SELECT uri FROM raw.loads WHERE source_id IN (FROM sources) UNION SELECT unnest($uris)
+    ) SELECT {_COLUMNS} FROM raw.loads WHERE uri IN (FROM uris) {_ORDER}"""
 _NO_STAMPS: Mapping[str, tuple[str, Stamp]] = MappingProxyType({})
 
 
 class _Index:
-    """Loads by the keys of lookups for planning."""
+    """Loads by a key of lookups for planning.
 
-    def __init__(self) -> None:
-        self.by_content: dict[tuple[str, int], dict[str, LedgerEntry]] = defaultdict(dict)
-        self.uris_of_source: dict[str, set[str]] = defaultdict(set)
-        self.uris_of_bytes: dict[str, set[str]] = defaultdict(set)
-        self.uris_of_folder: dict[str, set[str]] = defaultdict(set)
-        self.loads: set[str] = set()
-        self.sizes: set[int] = set()
+    The first lookups go through all loads: few files are planned in less time than groups of a
+    hundred thousand loads take.
+    """
 
-    def add(self, load: LedgerEntry) -> None:
-        """Add one load, shown or not."""
-        self.loads.add(load.load_id)
-        self.sizes.add(load.size)
-        self.by_content[load.content].setdefault(load.load_id, load)
+    def __init__(
+        self,
+        loads: Collection[LedgerEntry],
+        key: Callable[[LedgerEntry], str],
+        name: Callable[[LedgerEntry], str],
+    ) -> None:
+        """`loads` shows later ones too; of those with one name in a group the last counts."""
+        self._loads, self._key, self._name = loads, key, name
+        self._scans = _SCANS
+        self._groups: dict[str, dict[str, LedgerEntry]] | None = None
 
-    def show(self, load: LedgerEntry, before: LedgerEntry | None = None) -> None:
-        """Make a load the shown one of its uri, in place of `before`."""
+    def of(self, key: str) -> list[LedgerEntry]:
+        """The loads with this key."""
+        if self._groups is None:
+            if self._scans:
+                self._scans -= 1
+                found = (load for load in self._loads if self._key(load) == key)
+                return list({self._name(load): load for load in found}.values())
+            self._groups = defaultdict(dict)
+            for load in self._loads:
+                self.add(load)
+        return list(self._groups[key].values())
+
+    def add(self, load: LedgerEntry, before: LedgerEntry | None = None) -> None:
+        """Note a load that `loads` has by now, in place of `before`."""
+        if self._groups is None:
+            return
         if before:
-            self.uris_of_source[before.source_id].discard(load.uri)
-            self.uris_of_bytes[before.sha256].discard(load.uri)
-        self.uris_of_folder[load.uri.rpartition("/")[0]].add(load.uri)
-        self.uris_of_source[load.source_id].add(load.uri)
-        self.uris_of_bytes[load.sha256].add(load.uri)
+            self._groups[self._key(before)].pop(self._name(before), None)
+        self._groups[self._key(load)][self._name(load)] = load
 
 
 class Ledger:
@@ -112,6 +137,12 @@ class Ledger:
             present = self._by_uri.get(load.uri)
             if present is None or present.generation < load.generation:
                 self._by_uri[load.uri] = load
+        by_uri = attrgetter("uri")
+        shown = self._by_uri.values()
+        self._stored = _Index(self._known, attrgetter("sha256"), attrgetter("load_id"))
+        self._of_source = _Index(shown, attrgetter("source_id"), by_uri)
+        self._of_bytes = _Index(shown, attrgetter("sha256"), by_uri)
+        self._of_folder = _Index(shown, lambda load: load.uri.rpartition("/")[0], by_uri)
 
     def note(self, load: LedgerEntry) -> list[LedgerEntry]:
         """Count `load` as stored; returns it and the other uris of the same bytes that follow it.
@@ -122,7 +153,7 @@ class Ledger:
             LedgerEntry(
                 uri, old.generation + 1, load.load_id, load.source_id, *load.content, load.size
             )
-            for uri in sorted(self._index.uris_of_bytes[load.sha256] - {load.uri})
+            for uri in sorted({old.uri for old in self._of_bytes.of(load.sha256)} - {load.uri})
             if (old := self._by_uri[uri]).parser_version != load.parser_version
         ]
         noted = [load, *followers]
@@ -145,22 +176,21 @@ class Ledger:
 
     def shows_elsewhere(self, load: LedgerEntry) -> list[LedgerEntry]:
         """The same load at other uris that show it."""
-        others = sorted(self._index.uris_of_source[load.source_id] - {load.uri})
-        found = (self._by_uri[other] for other in others)
-        return [known for known in found if known.load_id == load.load_id]
+        found = [one for one in self._of_source.of(load.source_id) if one.uri != load.uri]
+        same = [known for known in found if known.load_id == load.load_id]
+        return sorted(same, key=attrgetter("uri"))
 
     def of_folder(self, folder: str) -> list[LedgerEntry]:
         """The shown loads of the files of a folder, the longest first."""
-        found = (self._by_uri[uri] for uri in self._index.uris_of_folder[folder])
-        return sorted(found, key=lambda known: (-known.size, known.uri))
+        return sorted(self._of_folder.of(folder), key=lambda known: (-known.size, known.uri))
 
     def has_load(self, load_id: str) -> bool:
         """Whether the rows of a load are stored, or about to be."""
-        return load_id in self._index.loads
+        return load_id in self._loads
 
     def has_size(self, size: int) -> bool:
         """Whether any load has this size."""
-        return size in self._index.sizes
+        return size in self._sizes
 
     def plan(self, uri: str, sha256: str, parser_version: int, size: int = 0) -> LedgerEntry | None:
         """The load to make for these bytes at this uri; None if they are known there.
@@ -172,8 +202,8 @@ class Ledger:
             return None
         generation = present.generation + 1 if present else 1
         # The same bytes are stored once, unless their source shows other bytes elsewhere by now.
-        for twin in self._index.by_content[sha256, parser_version].values():
-            if self._free(twin.source_id, uri, sha256):
+        for twin in self._stored.of(sha256):
+            if twin.parser_version == parser_version and self._free(twin.source_id, uri, sha256):
                 return LedgerEntry(
                     uri, generation, twin.load_id, twin.source_id, *twin.content, size
                 )
@@ -186,38 +216,55 @@ class Ledger:
         return planned.of_bytes(sha256)
 
     @cached_property
-    def _index(self) -> _Index:
-        # Most calls find known files, which need no index.
-        index = _Index()
-        for load in self._known:
-            index.add(load)
-        for load in self._by_uri.values():
-            index.show(load)
-        return index
+    def _loads(self) -> set[str]:
+        return {load.load_id for load in self._known}
+
+    @cached_property
+    def _sizes(self) -> set[int]:
+        return {load.size for load in self._known}
 
     def _add(self, load: LedgerEntry) -> None:
-        self._index.add(load)
+        self._loads.add(load.load_id)
+        self._sizes.add(load.size)
+        self._known.append(load)
+        self._stored.add(load)
         present = self._by_uri.get(load.uri)
         if present and present.generation >= load.generation:
             return
         self._by_uri[load.uri] = load
-        self._index.show(load, present)
+        for index in (self._of_source, self._of_bytes, self._of_folder):
+            index.add(load, present)
 
     def _free(self, source_id: str, uri: str, sha256: str) -> bool:
         """Whether no other uri shows other bytes under this source."""
-        others = self._index.uris_of_source[source_id] - {uri}
-        return all(self._by_uri[other].sha256 == sha256 for other in others)
+        others = (other for other in self._of_source.of(source_id) if other.uri != uri)
+        return all(other.sha256 == sha256 for other in others)
 
 
 def read_ledger(warehouse: Warehouse) -> Ledger:
     """Every load of the warehouse, oldest first."""
-    query = """SELECT uri, generation, load_id, source_id, sha256, parser_version, to_byte
-               FROM raw.loads ORDER BY loaded_at, uri, generation"""
+    query = f"SELECT {_COLUMNS} FROM raw.loads {_ORDER}"
     stamps = warehouse.rows("SELECT * FROM raw.stamps ORDER BY seen_ns")
     return Ledger(
         map(LedgerEntry._make, warehouse.rows(query)),
         {uri: (sha256, Stamp(*stamp)) for uri, sha256, *stamp in stamps},
     )
+
+
+def read_ledger_of(warehouse: Warehouse, plans: Sequence[LedgerEntry]) -> Ledger:
+    """What these plans depend on: the loads of their uris, bytes and sources, and of all uris that
+    show one of these; without stamps."""
+    sources = {id for plan in plans for id in (plan.source_id, *islice(_names(plan), _SOURCES))}
+    given = {
+        "uris": [plan.uri for plan in plans],
+        "hashes": list({plan.sha256 for plan in plans}),
+        "sources": list(sources),
+    }
+    return Ledger(map(LedgerEntry._make, warehouse.rows(_OF_PLANS, given)))
+
+
+def _names(plan: LedgerEntry) -> Iterator[str]:
+    return _source_ids(plan.uri, None, plan.generation)
 
 
 def _source_ids(uri: str, present: LedgerEntry | None, generation: int) -> Iterator[str]:

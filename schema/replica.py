@@ -207,6 +207,12 @@ def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
 
 
 def _take_in(con: duckdb.DuckDBPyConnection, change: Change) -> None:
+    insert(con, change)
+    con.execute("UPDATE replica.state SET number = ?", [change.number])
+
+
+def insert(con: duckdb.DuckDBPyConnection, change: Change) -> None:
+    """Insert the rows of a commit, and remove the checkpoints that it drops."""
     for table, slices in change.tables.items():
         for rows in slices():
             con.register("incoming", rows)
@@ -216,7 +222,6 @@ def _take_in(con: duckdb.DuckDBPyConnection, change: Change) -> None:
         "DELETE FROM raw.checkpoints WHERE load_id IN (SELECT unnest(?::VARCHAR[]))",
         [list(change.gone)],
     )
-    con.execute("UPDATE replica.state SET number = ?", [change.number])
 
 
 def _change(con: duckdb.DuckDBPyConnection, *, whole: bool) -> Change:

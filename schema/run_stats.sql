@@ -153,7 +153,9 @@ SELECT t.load_id, t.run_id, t.metric, s.n, s.lines, s.first_iteration, s.last_it
 FROM by_metric t LEFT JOIN superseded_steps d ON d.run_id = t.run_id
 LEFT JOIN of_long l ON l.load_id = t.load_id AND l.run_id = t.run_id AND l.metric = t.metric
 -- Values that the lines themselves mark as no step time, or no rate of the job, are dropped.
-ANTI JOIN raw.quantities q ON q.load_id = t.load_id AND q.run_id = t.run_id AND q.metric = t.metric AND NOT q.used
-ANTI JOIN raw.run_stats known ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
+ANTI JOIN (FROM raw.quantities WHERE load_id IN (FROM requested)) q
+    ON q.load_id = t.load_id AND q.run_id = t.run_id AND q.metric = t.metric AND NOT q.used
+ANTI JOIN (FROM raw.run_stats WHERE load_id IN (FROM requested)) known
+    ON known.load_id = t.load_id AND known.run_id = t.run_id AND known.metric = t.metric
     AND known.redone_from IS NOT DISTINCT FROM d.iteration
 WHERE s.lines > 0;

@@ -16,7 +16,7 @@ import pyarrow as pa
 from .arrow import joined, to_arrow
 from .errors import BenchError
 from .incremental import Part, store_part
-from .ledger import LedgerEntry, Stamp, read_ledger
+from .ledger import LedgerEntry, Stamp, read_ledger_of
 from .migrate import now_utc
 from .rows import Rows
 from .spill import Spill
@@ -83,7 +83,8 @@ def _store(
     new: list[_Batch] = []
     noted: list[LedgerEntry] = []
     with transaction(warehouse):
-        ledger = read_ledger(warehouse)  # as it is now, without other writers
+        # As it is now, without other writers.
+        ledger = read_ledger_of(warehouse, [load.plan for load in loads])
         for load in loads:
             plan = ledger.plan(load.uri, *load.plan.content, load.plan.size)
             if plan is None:  # another process was faster with the same bytes

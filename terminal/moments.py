@@ -9,6 +9,7 @@ import typer
 
 _DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*")
 _AGO = re.compile(r"\s*(\d{1,5})\s*(minute|hour|day|week)s?(?:\s+ago)?\s*", re.I)
+_NUMBER = re.compile(r"\s*\d{1,7}\s*")  # of a commit; eight digits are a date
 _FORMS = ("%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 
 
@@ -26,6 +27,11 @@ def parse_moment(text: str) -> datetime:
     except ValueError:
         return _before(datetime.now(UTC).replace(tzinfo=None), text) or _dated(text)
     return at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
+
+
+def parse_known_at(text: str) -> datetime | int:
+    """Parse a time as above, or the number of a commit. Raises BadParameter."""
+    return int(text) if _NUMBER.fullmatch(text) else parse_moment(text)
 
 
 def _before(now: datetime, text: str) -> datetime | None:

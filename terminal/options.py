@@ -20,7 +20,7 @@ from ..vocabulary.prices import Price, Prices, parse_price
 from ..vocabulary.sizes import parse_whole
 from . import tables
 from .messages import volume
-from .moments import parse_moment, parse_since
+from .moments import parse_known_at, parse_since
 from .source import LOCK_TIMEOUT as LOCK_TIMEOUT
 from .source import Source, parse_overrides
 
@@ -164,13 +164,13 @@ AsOf = Annotated[
     ),
 ]
 KnownAt = Annotated[
-    datetime | None,
+    Any,  # datetime | int | None, of which typer takes no union
     typer.Option(
         "--known-at",
-        metavar="TIME",
-        parser=parse_moment,
+        metavar="TIME|NUMBER",
+        parser=parse_known_at,
         show_default=False,
-        help="The content of the warehouse at that time, UTC.",
+        help="The content of the warehouse at that time, UTC, or at that commit of a shared one.",
     ),
 ]
 

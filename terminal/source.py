@@ -50,8 +50,8 @@ def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
 class Source:
     """The source of runs: paths, else the warehouse; `overrides` are the values of --set.
 
-    `as_of` selects documents as of a date or commit in git, `known_at` (UTC) the content of the
-    warehouse at that time.
+    `as_of` selects documents as of a date or commit in git, `known_at` the content of the warehouse
+    at that time (UTC), or at a numbered commit of a shared one.
     """
 
     db: Path | None = None
@@ -59,7 +59,7 @@ class Source:
     lock_timeout: float = LOCK_TIMEOUT
     overrides: Overrides = field(default_factory=dict)
     as_of: str | None = None
-    known_at: datetime | None = None
+    known_at: datetime | int | None = None
     corrected: bool = True  # whether annotations of users apply
 
     @property
@@ -103,6 +103,7 @@ class Source:
     def _past(self, paths: tuple[Path, ...]) -> Warehouse:
         from ..project.past import moment, read_as_of
         from ..project.settings import find_db, read_settings
+        from ..schema.at_commit import open_commit
         from ..schema.moment import require_known, show_as_known_at
         from ..schema.opening import open_read
 
@@ -118,17 +119,21 @@ class Source:
             )
         if self.as_of is None and self.overrides:
             raise self._without_paths()
-        warehouse = open_read(find_db(self.db), self.lock_timeout)
+        db = find_db(self.db)
+        if isinstance(self.known_at, int):
+            known_at, warehouse = None, open_commit(db, self.known_at)
+        else:
+            known_at, warehouse = self.known_at, open_read(db, self.lock_timeout)
         try:
             if self.as_of is None:
-                assert self.known_at is not None, "one of the two is set"
-                require_known(warehouse, self.known_at)
-                show_as_known_at(warehouse, self.known_at)
+                if known_at is not None:
+                    require_known(warehouse, known_at)
+                    show_as_known_at(warehouse, known_at)
                 return warehouse
             when = moment(warehouse, self.root, self.as_of, _time(self.as_of))
             formats = read_settings().formats
             made, checked = read_as_of(
-                warehouse, self.root, when, self.known_at, formats, self.overrides
+                warehouse, self.root, when, known_at, formats, self.overrides
             )
         except BaseException:
             warehouse.close()

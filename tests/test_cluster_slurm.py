@@ -1,4 +1,8 @@
-"""Workers that are jobs of a real Slurm on loopback."""
+"""Workers that are jobs of a real Slurm on loopback, submitted by its commands and by those of PBS.
+
+Debian has no server of PBS. Its package slurm-wlm-torque has qsub and qdel, which read the same
+scripts and pass the jobs to Slurm.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +39,22 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             )
         assert done.returncode == 0, (base / "up.log").read_text()
         conf = str(base / "etc" / "slurm.conf")
-        memory = {"DASK_JOBQUEUE__SLURM__MEMORY": "1GB"}
-        yield {"SLURM_CONF": conf, "DASK_JOBQUEUE__SLURM__INTERFACE": "lo", **memory}
+        settings = {
+            f"DASK_JOBQUEUE__{kind}__{name}": value
+            for kind in ("SLURM", "PBS")
+            for name, value in (("INTERFACE", "lo"), ("MEMORY", "1GB"))
+        }
+        yield {"SLURM_CONF": conf, **settings}
     finally:
         subprocess.run([SCRIPT, "down", base], env=env, check=True, timeout=120)
 
 
-def test_jobs_read_and_end(slurm: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "submits"), [("slurm", "sbatch"), ("pbs", "qsub")])
+def test_jobs_read_and_end(kind: str, submits: str, slurm: dict[str, str], tmp_path: Path) -> None:
+    if shutil.which(submits) is None:
+        pytest.skip(f"NOT TESTED: {submits} is not installed")
     folder(tmp_path / "logs", logs=12, tables=3, iterations=50)
-    done = bench(tmp_path, "ingest", "logs", "--cluster", "slurm:2", env=slurm, timeout=300)
+    done = bench(tmp_path, "ingest", "logs", "--cluster", f"{kind}:2", env=slurm, timeout=300)
     assert done.code == 0 and "cluster: waiting for the first worker" in done.err, done.text
     assert "read by this machine" not in done.err, done.text
     assert bench(tmp_path, "ingest", "logs", "--db", "alone.duckdb").code == 0

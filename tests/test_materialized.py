@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from bench.ingest.pipeline import ingest, ingest_into
-from bench.schema import materialized
+from bench.schema import materialized, stored
 from bench.schema.materialized import (
     OF_PAGES,
     OF_SOURCES,
@@ -18,8 +18,9 @@ from bench.schema.materialized import (
     materialize,
     views_are_stored,
 )
-from bench.schema.opening import in_memory, open_read
-from bench.schema.stored import verify
+from bench.schema.opening import in_memory, open_read, open_write
+from bench.schema.stored import rebuild, verify
+from bench.schema.warehouse import Warehouse
 from tests.deciding import jobs, table
 from tests.program import quick
 
@@ -30,11 +31,11 @@ def test_what_is_held_is_what_is_stored_also_after_more_is(folder: Path) -> None
             ingest_into(warehouse, [table(folder / name, jobs([10.0, 11.0], count))], folder)
             assert warehouse.materialized == []
             views = (*OF_PAGES, *OF_SOURCES)
-            stored = {view: warehouse.rows(f"FROM {view} ORDER BY ALL") for view in views}
+            computed = {view: warehouse.rows(f"FROM {view} ORDER BY ALL") for view in views}
             materialize(warehouse, *views)
             assert set(warehouse.materialized) == set(views)
             held = {view: warehouse.rows(f"FROM {view} ORDER BY ALL") for view in views}
-            assert held == stored and len(held["runs"]) == 2 * count
+            assert held == computed and len(held["runs"]) == 2 * count
 
 
 def test_a_query_of_a_user_has_every_thread_again(folder: Path) -> None:
@@ -107,6 +108,25 @@ def test_changed_sources_alone_are_stored_again(
     for step in steps:
         assert quick(folder, *step.split()).code == 0, step
         stored_are_shown(db)
+    monkeypatch.setattr(stored, "AT_ONCE", 30)  # in batches
+    batches = 0
+
+    def failing_once(warehouse: Warehouse) -> bool:
+        nonlocal batches
+        batches += 1
+        if batches == 2:
+            raise KeyboardInterrupt
+        return refresh(warehouse)
+
+    refresh = stored._refresh
+    monkeypatch.setattr(stored, "_refresh", failing_once)
+    with open_write(db) as warehouse, pytest.raises(KeyboardInterrupt):
+        rebuild(warehouse)
+    with open_read(db) as warehouse:
+        assert not views_are_stored(warehouse)
+    assert quick(folder, "ingest", "new.log").code == 0  # continues, with nothing new
+    stored_are_shown(db)
+    assert batches > 3
 
 
 def stored_are_shown(db: Path) -> None:

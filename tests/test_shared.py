@@ -173,6 +173,31 @@ def test_a_file_is_copied_to_a_shared_place_and_back(
         share(db, place, None, 5)
 
 
+def test_a_page_as_a_commit_left_it(place: Path, logs: Path, tmp_path: Path) -> None:
+    def page(*words: str) -> str:
+        done = quick(tmp_path, "report", "--db", str(place), "--format", "md", *words)
+        assert done.code == 0, done.text
+        return done.out
+
+    ingest([logs], place)
+    before, number = page(), place_of(place).latest()
+    folder(logs / "more", logs=2, tables=1, iterations=7)
+    ingest([logs], place)
+    now = page()
+    assert now != before
+    compact_at(place, 1)
+    assert page("--known-at", str(number)) == before
+    assert page("--known-at", str(place_of(place).latest())) == now
+    for wrong in (0, 9_999):
+        done = quick(tmp_path, "report", "--db", str(place), "--known-at", str(wrong))
+        assert done.code == 2 and f"no commit {wrong}" in done.err, done.text
+    place_of(place).collect(timedelta(0))
+    done = quick(tmp_path, "report", "--db", str(place), "--known-at", str(number))
+    assert done.code == 2 and f"commit {number} of {place} is no longer kept" in done.err, done.text
+    done = quick(tmp_path, "report", "--db", "x.duckdb", "--known-at", "3")
+    assert done.code == 2 and "is a file" in done.err, done.text
+
+
 def test_a_damaged_replica_is_made_anew(place: Path, logs: Path) -> None:
     take(logs, place)
     before = stored(place)
