@@ -1,6 +1,7 @@
 """A column for each framework: `| | Megatron-LM | Ours |` over tokens/s; each becomes a row.
 
-One of the names has to be that of a framework; the text above, or each heading, names the quantity.
+One of the names has to be that of a framework, or all of them words of methods; the text above, or
+each heading, names the quantity.
 Columns that compare the others are no runs.
 """
 
@@ -25,6 +26,12 @@ _COMPARED = re.compile(
     r"|Δ|%|提升|加速比?",
     re.I,
 )
+# Methods side by side: `DP-1 | Sharded PS DP-2`
+_METHOD = re.compile(
+    r"(?<![A-Za-z])(?:[DTPCES]P|DDP|FSDP2?|HSDP|ZeRO|PS|shard\w*|offload\w*|Q?LoRA|eager|compiled?"
+    r"|flash\w*|baseline|ours|pipeline|1F1B|interleaved)(?![A-Za-z])",
+    re.I,
+)
 _OURS = re.compile(
     r"\W*(?:ours?(?:\s\w+)?|baseline|vanilla|naive|default|proposed|this (?:work|repo\w*))\W*", re.I
 )
@@ -39,15 +46,16 @@ def with_framework_a_row(table: Table, quantity: str, unnamed: str) -> Table:
     names, heading = _names_of(table, heads[1:], quantity if quantity != unnamed else "")
     if len(names) < _FEWEST or not heading:
         return table
-    if not any(map(trainers_in, names.values())) or all(
-        frameworks_in(name) == [name] for name in names.values()
-    ):
+    if all(frameworks_in(name) == [name] for name in names.values()):
         return table  # all are known by name: a setting as any other
+    trainers = any(map(trainers_in, names.values()))
+    if not (trainers or all(map(_METHOD.search, names.values()))):
+        return table
     shared = [at for at in range(len(heads)) if at not in names]
     kept = [at for at in shared if not _COMPARED.search(heads[at])]
     if any((column := column_of(heads[at])) and column.role == "result" for at in kept):
         return table
-    header = (*(_shared(table, at) for at in kept), "Framework", heading)
+    header = (*(_shared(table, at) for at in kept), "Framework" if trainers else "Method", heading)
     rows = tuple(
         TableRow(row.line, (*(_cell(row, at) for at in kept), name, _cell(row, place)))
         for row in table.rows

@@ -104,13 +104,15 @@ def fields_possible(
     """The fields that columns of whole numbers under unknown headings may be: by range, and those
     of which the numbers are typical and differ.
 
-    Names of rows (`Run`, `#`), numbers that count the rows, and headings that the text explains
-    as something else are excluded.
+    Excluded are names of rows (`Run`, `#`), numbers that count the rows, headings whose words name
+    a field, and those that the text explains as something else.
     """
     found: set[str] = set()
     typical: set[str] = set()
     for at, heading in enumerate(headings):
         if (at < len(columns) and columns[at]) or _is_named(heading) or heading in explained:
+            continue
+        if any(_fields_in(heading)):  # its words say which
             continue
         filled = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
         if not filled or not all(map(_WHOLE.fullmatch, filled)):
