@@ -38,10 +38,17 @@ class TableContext:
         everywhere: Sequence[Fact],
         columns: frozenset[str],
         rows: Sequence[Mapping[str, float]],
+        possible: frozenset[str] = frozenset(),
     ) -> None:
+        """`columns`: the fields that the table states; `possible`: those that it may state, which
+        the text around it gives only from its own section."""
         cells = [row.cells for row in found.table.rows]
-        self._facts_found = of_table(_of_one_model(found.facts, cells), cells)
-        self._found, self._everywhere = found, of_table(everywhere, cells)
+        self._found = found
+        near = [fact for fact in found.facts if fact.field not in possible or self._is_near(fact)]
+        self._facts_found = of_table(_of_one_model(near, cells), cells)
+        self._everywhere = of_table(
+            [fact for fact in everywhere if fact.field not in possible], cells
+        )
         self._names = FROM_TEXT - columns
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns

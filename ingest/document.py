@@ -10,15 +10,14 @@ from .bare_batches import BareBatches
 from .clauses import facts_by_subject, without_subjects
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_worded, line_facts, of_all_rows, reaches_back
-from .crossed import with_axis_named
 from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
 from .leads import facts_above, facts_of_corner, lead_lines
+from .legends import Legends
+from .lone_size import lone_size
 from .markdown import Heading, TextLine, blocks, is_quotation
-from .methods import with_method_a_row
-from .orientation import lists_features, oriented
 from .others import without_others
 from .paragraphs import (
     BULLET,
@@ -40,34 +39,37 @@ from .prose import (
     sizes_named,
     unambiguous,
 )
-from .quantities import quantity_in
 from .reach import unanimous
 from .sections import Document, FactsInScope, FoundTable, Quote, Section, is_general, struck
-from .spanned import one_run_a_row
+from .shaped import Surroundings, shaped
 from .stated_units import as_stated
 from .subjects import of_subject
-from .training_tables import is_training, subject_of
-from .unfolded import UNNAMED
+from .training_tables import subject_of
 from .withdrawal import is_struck, withdraws
 
 _OPENING = 2  # the document itself and its title
+_SECTION = 40  # lines of a section in which the quantity of a table may be named
 
 
 def read_document(text: str) -> Document:
     """Read a whole document."""
     found = list(blocks(text))
     prose = (block.text for block in found if not isinstance(block, Table))
-    reader = _Reader(subject_of(line for line in prose if len(line) <= LONGEST))
+    subject = subject_of(line for line in prose if len(line) <= LONGEST)
+    reader = _Reader(subject, Legends(found))
     for block in found:
         reader.take(block)
-    return reader.finish(text.count("\n") + (not text.endswith("\n")))
+    document = reader.finish(text.count("\n") + (not text.endswith("\n")))
+    document.everywhere += lone_size(found)
+    return document
 
 
 class _Reader:
     """Walks the blocks in order; `sections` is the path from the document to this heading."""
 
-    def __init__(self, subject: str | None) -> None:
+    def __init__(self, subject: str | None, legends: Legends) -> None:
         self.subject = subject
+        self.legends = legends
         self.document = Document()
         self.sections = [Section(None)]
         self.lead: list[TextLine] = []
@@ -80,6 +82,7 @@ class _Reader:
         self.caption: list[Fact] = []
         self.after_table = False  # at most one paragraph in between
         self.below: FoundTable | None = None  # the table right above the paragraph being read
+        self.since_heading: list[str] = []  # lines of text since the last heading or table
         self.announced = False  # the paragraph before this one announced settings
         self.of_size: float | None = None  # of the model whose settings are listed
         self.in_scope = FactsInScope(self.sections)
@@ -108,7 +111,7 @@ class _Reader:
         return self.document
 
     def _heading(self, heading: Heading) -> None:
-        self.lead = []
+        self.lead, self.since_heading = [], []
         self.formula_first = False
         text = heading.text if len(heading.text) <= LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
@@ -217,6 +220,8 @@ class _Reader:
         self.document.quotes.append(Quote(line, self.in_scope.facts()))
         self.document.state(line, facts, formula, self.sections[-1].heading)
         self.lead = [*self.lead, line] if same else [line]
+        if not line.code and len(self.since_heading) < _SECTION:
+            self.since_heading.append(line.text)
 
     def _quotation(self, line: TextLine) -> None:
         """A quotation is by others, or about other runs: no fact of these."""
@@ -272,29 +277,21 @@ class _Reader:
         for found in section.tables:
             found.add(devices)
 
-    def _table(self, table: Table) -> None:
-        number, original, settings = None, table, list[Fact]()
+    def _table(self, original: Table) -> None:
+        number, settings = None, list[Fact]()
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in lead_lines(self.lead))
-        quantity = quantity_in([table.header.cells[0], lead, *above[-1:]]) or UNNAMED
-        turned = oriented(with_axis_named(table))
-        if turned.header.cells != table.header.cells:  # the former header is no heading any more
-            lead = " ".join([lead, *table.header.cells])
-        turned = with_method_a_row(turned, [lead, *reversed(above)])
-        table = one_run_a_row(turned, quantity)
-        # If nothing else names training, the names of rows may: `Gradient Accumulation`.
-        names = " | ".join(row.cells[0] for row in table.rows if row.cells)
-        words = [names, *above]
-        cells = [row.cells for row in table.rows]
-        training = is_training(table.header.cells, words, lead, self.subject, cells)
-        if training and not lists_features(table):
+        around = Surroundings(above, lead, self.since_heading, self.subject)
+        read = shaped(original, around, self.legends)
+        table = read.table
+        if read.is_benchmark:
             number = 1 + sum(found.number is not None for found in self.document.tables)
         elif not self.aside_line and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.
             self.sections[-1].facts += settings
             self.sections[-1].listed += settings
         near = [*facts_above(self.lead), *self.caption]
-        if turned is not original and turned.header.cells[:1] != original.header.cells[:1]:
+        if read.corner:
             near += facts_of_corner(original)
         continues = None if near else self._continued(table)
         near = continues.near if continues else near
@@ -304,6 +301,7 @@ class _Reader:
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
+        found.explained = self.legends.explained(table.header.cells)
         found.captioned = any(is_caption(line.text) for line in lead_lines(self.lead))
         found.batches = [one for section in self.sections for one in section.batches]
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
@@ -315,7 +313,7 @@ class _Reader:
             self.sections[-1].tables.append(found)
         self.sections[-1].tail = []
         self.below = found if number is not None else None
-        self.lead, self.caption = [], []
+        self.lead, self.caption, self.since_heading = [], [], []
         self.stated_since_table = False
 
     def _continued(self, table: Table) -> FoundTable | None:

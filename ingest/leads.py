@@ -11,7 +11,7 @@ from .context_lines import configuration, is_caption
 from .fact import Fact
 from .grid import Table
 from .markdown import TextLine
-from .paragraphs import BULLET, is_no_statement
+from .paragraphs import BULLET, LABELLED, is_no_statement
 from .prose import lead_facts
 from .techniques import recompute_named
 
@@ -42,7 +42,7 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
         facts = [] if is_caption(above.text) else configuration(above.text, above.line)
         set_there |= {fact.field for fact in facts}
         if not any(fact.field == "size" or fact.only_size for fact in facts):
-            item = BULLET.match(above.text)
+            item = BULLET.match(above.text) or LABELLED.match(above.text)
             parts.append(("; " if item else "") + BULLET.sub("", above.text).strip())
     text = " ".join(parts).removeprefix("; ")
     if not text:

@@ -158,7 +158,8 @@ def _table_at(
         if "|" not in text or place + 1 in code or place + 1 in headings:
             break
         row = TableRow(place + 1, split_row(text))
-        if _starts_table(lines, place, row) or (blank and not _continues(text, row, header)):
+        starts = _starts_table(lines, place, row, after_blank=blank > 0)
+        if starts or (blank and not _continues(text, row, header)):
             break
         blank = 0
         rows.append(row)
@@ -170,13 +171,15 @@ def _continues(text: str, row: TableRow, header: TableRow) -> bool:
     return text.lstrip().startswith("|") and 2 * len(row.cells) > len(header.cells)
 
 
-def _starts_table(lines: Sequence[str], place: int, row: TableRow) -> bool:
+def _starts_table(lines: Sequence[str], place: int, row: TableRow, *, after_blank: bool) -> bool:
     """Whether a row is the header of the next table: words, with a separator under them.
 
-    A row of single dashes is no separator here, but one of values not measured.
+    A row of single dashes is no separator here, but one of values not measured. After a blank line
+    numbers may follow the first word: `GPUs | 8 | 16`.
     """
     below = lines[place + 1] if place + 1 < len(lines) else ""
-    words = not any(cell in ("", "-") or _NUMBER.fullmatch(cell) for cell in row.cells)
+    cells = row.cells[:1] if after_blank else row.cells
+    words = not any(cell in ("", "-") or _NUMBER.fullmatch(cell) for cell in cells)
     return words and _is_separator(below) and bool(_DRAWN.search(below))
 
 

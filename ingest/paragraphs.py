@@ -25,6 +25,8 @@ from .subjects import of_subject
 
 # Marks of lists, with the box of a task.
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+# A line that begins with its name: `**Nodes:** a-[1-4]`, `Hardware: 8x H100`
+LABELLED = re.compile(r"^\s*(?:\*\*[^*]{1,40}:\*\*|\*\*[^*]{1,40}\*\*\s?:|[A-Z][\w /()-]{0,30}:)\s")
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`*(\d])")
 # Conjectures, comparisons, advice and the work of others are no settings of a run.
@@ -48,7 +50,7 @@ _OF_A_MODEL = frozenset(
 _INHERITED = _OF_A_MODEL | frozenset(
     re.findall(
         r"\w+",
-        "seq_len dtype zero_stage recompute mbs gbs grad_accum tp pp cp ep dp devices nodes"
+        "seq_len dtype zero_stage recompute mbs gbs grad_accum tp pp cp ep vpp dp devices nodes"
         " devices_per_node device framework",
     )
 )
@@ -125,7 +127,7 @@ def sentences(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
     first = 0
     for line in lines:
         text = _LINK.sub(r"\1", line.text)
-        if unit and BULLET.match(text):
+        if unit and (BULLET.match(text) or LABELLED.match(text)):
             yield from _split(unit, first)
             unit = []
         if not unit:

@@ -113,8 +113,8 @@ _NO_NAME = re.compile(
 _INHERITED = frozenset(
     re.findall(
         r"\w+",
-        "size seq_len dtype zero_stage recompute mbs gbs tp pp cp ep devices layers hidden heads"
-        " vocab framework nodes grad_accum dp kv_heads ffn_hidden",
+        "size seq_len dtype zero_stage recompute mbs gbs tp pp cp ep vpp devices layers hidden"
+        " heads vocab framework nodes grad_accum dp kv_heads ffn_hidden",
     )
 )
 # Sentences also name it for reductions and master weights.

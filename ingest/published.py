@@ -28,10 +28,12 @@ from .status import Footnotes, flags_of, rough, status_of
 from .table_columns import columns_in
 from .undecided import decided
 from .unfolded import UNNAMED
-from .unread import fields_of_unread
+from .unread import fields_of_unread, fields_possible
 from .variables import flags_in
 
-_SOME_NUMBER = re.compile(r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×)?[*`]*")
+_SOME_NUMBER = re.compile(
+    r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×|(?P<timed>m?s|secs?|seconds?|min|h))?[*`]*"
+)
 _MEASURED = re.compile(
     r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
     re.I,
@@ -79,8 +81,10 @@ class RowReader:
             for cells, found_results in zip(all_cells, results_of, strict=True)
         ]
         named = frozenset(column.name for column in columns if column)
-        named |= fields_of_unread(table.header.cells, columns, [row.cells for row in rows])
-        context = TableContext(found, self.everywhere, named, own)
+        words = [row.cells for row in rows]
+        named |= fields_of_unread(table.header.cells, columns, words)
+        possible, typical = fields_possible(table.header.cells, columns, words, found.explained)
+        context = TableContext(found, self.everywhere, named | typical, own, possible)
         runs = []
         for row, cells, numbers, row_results in zip(rows, all_cells, own, results_of, strict=True):
             self._warn_of_invalid(row, cells)
@@ -100,7 +104,11 @@ class RowReader:
 
     def _known(self, found: FoundTable) -> list[Column | None]:
         """The columns; an ambiguous heading is resolved by the rows, or its column is not read."""
-        columns, doubts = decided(found.table, columns_in(found), self.accumulations, self.batches)
+        counts = {fact.value for fact in found.facts if fact.field == "devices" and fact.value}
+        stated = int(counts.pop()) if len(counts) == 1 else None
+        columns, doubts = decided(
+            found.table, columns_in(found), self.accumulations, self.batches, stated
+        )
         for one in doubts:
             self.rows.warn(one.code, one.message, found.table.header.line)
         return columns
@@ -277,7 +285,7 @@ def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
     """Whether a cell under an unknown heading is a measured number."""
     if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
         return False
-    return bool(found["point"] or _MEASURED.search(heading.replace("_", " ")))
+    return bool(found["point"] or found["timed"] or _MEASURED.search(heading.replace("_", " ")))
 
 
 def _without_secrets(table: Table) -> Table:

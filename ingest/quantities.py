@@ -23,6 +23,11 @@ _OF_ALL = re.compile(
     r"(?:[A-Z]\w*\s)?(?:GPUs?|devices|chips|accelerators|NPUs|ranks|workers|nodes)",
     re.I,
 )
+_ANOTHER = re.compile(
+    r"\b(?:memory|loss|accuracy|perplexity|times?|latency|cost|speed-?ups?|ratio|parameters|flops|scores?"
+    r"|bandwidth|power|energy|utili[sz]ation|efficiency)\b",
+    re.I,
+)
 _PASSED = re.compile(r"\s(?:trained|processed|seen)\b", re.I)
 
 
@@ -41,3 +46,11 @@ def quantity_in(texts: Sequence[str]) -> str:
         if found:
             return ""
     return ""
+
+
+def quantity_above(lead: str, lines: Sequence[str]) -> str:
+    """The quantity that the text of a section names before the paragraph right above a table.
+
+    "" if that paragraph is about another one.
+    """
+    return "" if _ANOTHER.search(lead) else quantity_in([" ".join(lines)])

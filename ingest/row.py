@@ -20,6 +20,7 @@ from .context import INTEGERS, dtype_of, formats_in, recipe_of
 from .fact import Fact
 from .frameworks import model_apart
 from .prose import counted
+from .rivals import is_of_authors
 from .techniques import recompute_named
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
@@ -180,7 +181,9 @@ class PublishedRow:
     def framework(self) -> str | None:
         """From its column, else from the label of the model, else from the text."""
         label = None if "framework" in self.by_name else self.by_name.get("size")
-        return (model_apart(label.text or "")[1] if label else None) or self.word("framework")
+        own = model_apart(label.text or "")[1] if label else None
+        named = own or self.word("framework")
+        return None if named is None or is_of_authors(named) else named
 
     def params_b(self) -> float | None:
         """Parameters in 1e9 of the label's cell, else as a formula near the table states them."""

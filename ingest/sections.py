@@ -119,6 +119,7 @@ class FoundTable:
     withdrawn: TextLine | None = None  # the line in which its author withdraws it
     continues: FoundTable | None = None
     captioned: bool = False  # its caption is above it
+    explained: frozenset[str] = frozenset()  # headings that the text defines as no known column
 
     # Batches stated above it that may be of a step or a micro-batch.
     batches: list[tuple[int, TextLine]] = field(default_factory=list)

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ..vocabulary.headings import column_of
+from .crossed import with_axis_a_row
 from .grid import Table, TableRow
 from .joined import with_settings_apart
 from .paired import with_pairs_apart
-from .unfolded import unfolded
+from .rivals import with_framework_a_row
+from .unfolded import UNNAMED, unfolded
 
 VARIANT = "Variant"  # the column for the headings of groups
 _FEWEST = 2  # groups that measure the same
@@ -23,7 +25,10 @@ _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
 
 def one_run_a_row(table: Table, quantity: str) -> Table:
     """The table with one run per row; `quantity`: the heading for results without one."""
+    if quantity != UNNAMED:
+        table = with_axis_a_row(table, quantity)
     apart = with_settings_apart(with_pairs_apart(table))
+    apart = with_framework_a_row(apart, quantity, UNNAMED)
     found = unfolded(apart, quantity)
     return with_groups_apart(found) if found is apart else found
 

@@ -29,6 +29,15 @@ _PLANNED = re.compile(
 )
 _OF_DATA = re.compile(r"\b(?:was|were|been|data ?sets?|corpus|corpora)\b", re.I)
 _LEGEND = re.compile(rf"^\s*(?:[-*]\s+)?(?P<mark>{MARK})\s*(?:[:=]\s*)?(?P<text>[^\s*^†‡§¶|/].*)$")
+# `- in the table means out of memory`
+_DASH = re.compile(
+    r"^\s*(?:[-*+•]\s+)?[*_`'\"“(]{0,4}[-–—][*_`'\"”)]{0,4}\s"
+    r"(?:(?:in|within) (?:the|this|these) \w+\s)?"
+    r"(?:means?|denotes?|indicates?|stands for|marks?|[=:])\s"
+    r"(?P<text>.{0,60}?(?:out of memory|\bOOM\b|fail|crash|hang|hung).{0,60})$",
+    re.I,
+)
+DASH = "-"  # the mark of a cell without a number
 _BULLET = re.compile(r"^\s*\*\s+(?![:=])")  # of a list, unless what follows explains the mark
 _NOTATION = re.compile(
     r"^\s*+[-*]?\s*+(?P<name>[A-Za-z#][\w ./()%-]{0,80}?)\s+={1,2}\s+(?P<text>[^=].*)$"
@@ -112,6 +121,9 @@ def formula_statement(text: str, line: int, facts: list[Fact]) -> Statement | No
 
 def legend_in(text: str, line: int) -> Statement | None:
     """A footnote: mark and meaning; the caller checks whether a table uses the mark."""
+    if dash := _DASH.match(text):
+        detail = {"text": dash["text"].strip()}
+        return Statement(line, "legend", text.strip(), DASH, detail=detail)
     found = _LEGEND.match(text)
     bullet = _BULLET.match(text)
     if not found or found["text"].strip().startswith("=") or (bullet and found["mark"] == "*"):

@@ -10,7 +10,7 @@ from ..vocabulary.cell import Cell
 from ..vocabulary.endings import failure_of, risk_of
 from ..vocabulary.headings import Column
 from .results import Result
-from .statements import Statement
+from .statements import DASH, Statement
 
 _ROUGH = re.compile(r"^\s*[~≈]|\best(?:\.|imated?\b)", re.I)
 _MEANS = (
@@ -18,6 +18,7 @@ _MEANS = (
     ("oom", re.compile(r"\boom\b|out of memory", re.I)),
     ("fail", re.compile(r"\b(?:fail\w*|crash\w*)\b", re.I)),
 )
+_DASHES = frozenset("-–—")
 _ESTIMATED = re.compile(r"\bestimat", re.I)
 
 
@@ -84,6 +85,9 @@ def status_of(
         if failed := footnotes.failure(mark):
             kind, legend = failed
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
+    if _is_dashed(by_name, columns) and (failed := footnotes.failure(DASH)):
+        kind, legend = failed
+        return Status(kind, legend.raw, legend.line)
     if unread:
         return Status("not_run", "its result column is not read")
     if remark := _remark_on_results(by_name, columns):
@@ -114,6 +118,12 @@ def flags_of(
     if any(cell.kind == "words" for cell in cells):
         flags.add("worded")
     return sorted(flags)
+
+
+def _is_dashed(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
+    """Whether a result of a row is a dash."""
+    names = (column.name for column in columns if column and column.role == "result")
+    return any(cell.raw.strip("*` ") in _DASHES for name in names if (cell := by_name.get(name)))
 
 
 def _remark_on_results(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:

@@ -15,6 +15,7 @@ from .document import read_document
 from .published import RowReader
 from .quoted_logs import add_quotes
 from .sections import Document, FoundTable
+from .statements import DASH
 from .status import Footnotes
 
 
@@ -26,7 +27,9 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     legends = {one.subject: one for one in reversed(document.legends)}
     if legends:
         marks = {mark for found in document.tables for mark in _marks(found)}
-        legends = {subject: one for subject, one in legends.items() if subject in marks}
+        legends = {
+            subject: one for subject, one in legends.items() if subject in marks or subject == DASH
+        }
     reader = RowReader(
         source_id, rows, Footnotes(legends.values()), document.everywhere, document.accumulations
     )

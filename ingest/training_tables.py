@@ -28,6 +28,7 @@ _SERVED = re.compile(
     r"|\bacceptance rate\b",
     re.I,
 )
+_REINFORCED = re.compile(r"\b(?:RLHF|PPO|GRPO|DAPO|RLOO|GSPO|REINFORCE)\b")
 _SAVES = re.compile(
     r"\b(?:sav|load|restor|writ)\w*[ -]+(?:of[ -]+)?(?:the[ -]+)?checkpoint|\bcheckpoint\w*[ -]+"
     r"(?:sav|load|restor|writ|i/?o\b)",
@@ -106,7 +107,8 @@ def is_training(
     near = [lead, *reversed(path)]
     named = _nearest([" ".join(headings), *near])
     about = named or subject
-    if any(_SERVED.search(heading) for heading in headings) or about == "inference":
+    served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
+    if served or about == "inference":
         return False
     moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
     losses = any(_QUALITY.search(heading) for heading in headings)
@@ -131,6 +133,11 @@ def is_training(
         or (in_cells and bool(results & _RATES))
         or _is_measured(columns, results, len(headings), named, about)
     )
+
+
+def _is_reinforced(texts: Sequence[str]) -> bool:
+    """Whether the texts are about training that generates: its tables have prompts, too."""
+    return any(map(_REINFORCED.search, texts))
 
 
 def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:

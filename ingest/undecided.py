@@ -40,6 +40,7 @@ _ACCUMULATES = re.compile(
     re.I,
 )
 _REPLICAS = re.compile(r"(?<!\w)(?:H?FSDP|HSDP|DDP|ZeRO)(?!\w)", re.I)
+_SPLIT = frozenset(("tp", "pp", "cp"))
 _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
 _CLOSE = 0.03  # of a whole number of batches
 _WHOLE = 0.05  # of a sequence
@@ -71,14 +72,16 @@ def decided(
     columns: Sequence[Column | None],
     accumulations: Set[int],
     batches: dict[str, Column | None] | None = None,
+    stated: int | None = None,
 ) -> tuple[list[Column | None], list[Doubt]]:
     """The columns, with ambiguous ones resolved, and why others are not read.
 
     `accumulations`: the numbers of micro-batches per step, above one, in the document.
     `batches`: bare batches as resolved in an earlier table; they mean the same below.
+    `stated`: the devices of all rows, as the text around the table states them.
     """
     found, doubts = list(columns), []
-    rows = _Rows(table, columns, accumulations, {} if batches is None else batches)
+    rows = _Rows(table, columns, accumulations, {} if batches is None else batches, stated)
     for at, heading in enumerate(map(_plain, table.header.cells)):
         for settle in (_batch, _batch_time, _block, _step, _latency, _checkpointing):
             settled = settle(rows, at, heading)
@@ -102,6 +105,7 @@ class _Rows:
     columns: Sequence[Column | None]
     accumulations: Set[int]
     batches: dict[str, Column | None]
+    stated: int | None = None
 
     @property
     def named(self) -> set[str]:
@@ -161,6 +165,10 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
         each = known_columns()["device_batch"] if _is_data_parallel(rows) else None
         rows.batches[heading.casefold()] = each
         return _Settled(each) if each else _open_batch(heading)
+    # No step of 32 replicas has 8 sequences; what splits a replica is not known.
+    apart = rows.stated and not any(devices) and not _SPLIT & rows.named
+    if apart and any(batch and batch < (rows.stated or 0) for batch in batches):
+        return _open_batch(heading)
     rates = rows.of("samples_per_s")
     times = [
         (rate * time / batch, count)

@@ -7,7 +7,7 @@ some of these.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from ..vocabulary.headings import Column, column_of, unread_results
 from .variables import variable_of
@@ -16,7 +16,7 @@ _PART = re.compile(r"[A-Za-z]{1,20}")
 _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
 # Times, rates and shares: results, not settings.
 _RESULT = re.compile(
-    r"\b(?:hours?|times?|seconds?|secs?|ms|days?|speed|throughput|rate|change|gain|memory|mem|loss"
+    r"\b(?:targets?|goals?|hours?|times?|seconds?|secs?|ms|days?|speed|throughput|rate|change|gain|memory|mem|loss"
     r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth|[kmgt]i?b|bytes?|k?w|k?wh|[mg]hz)\b|%|/\s?s\b",
     re.I,
 )
@@ -65,6 +65,14 @@ _RANGES = {
     "ffn_hidden": (128, 500_000),
     "vocab": (1000, 2_000_000),
 }
+_MOST_SPLIT = 256  # ranks of one layer
+# The largest usual number of each field, and of what the larger ones are multiples.
+_TYPICAL = {
+    "pp": (64, 1), "vpp": (32, 1), "layers": (200, 1), "heads": (256, 1), "kv_heads": (256, 1),
+    "mbs": (256, 1), "grad_accum": (4096, 1), "gbs": (100_000, 8), "devices": (200_000, 8),
+    "ranks": (200_000, 8), "seq_len": (10_000_000, 64), "hidden": (100_000, 64),
+    "ffn_hidden": (500_000, 32), "vocab": (2_000_000, 1),
+}  # fmt: skip
 
 
 def fields_of_unread(
@@ -84,19 +92,27 @@ def fields_of_unread(
         )
         if not sized and of_models:
             found |= set(_SHAPE)
-    return frozenset(found) | _may_be_of(headings, columns, rows)
+    return frozenset(found)
 
 
-def _may_be_of(
-    headings: Sequence[str], columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
-) -> frozenset[str]:
-    """The fields that columns of whole numbers under unknown headings may be, by range.
+def fields_possible(
+    headings: Sequence[str],
+    columns: Sequence[Column | None],
+    rows: Sequence[Sequence[str]],
+    explained: Container[str] = (),
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The fields that columns of whole numbers under unknown headings may be: by range, and those
+    of which the numbers are typical and differ.
 
-    Names of rows (`Run`, `#`) and numbers that count the rows are excluded.
+    Excluded are names of rows (`Run`, `#`), numbers that count the rows, headings whose words name
+    a field, and those that the text explains as something else.
     """
     found: set[str] = set()
+    typical: set[str] = set()
     for at, heading in enumerate(headings):
-        if (at < len(columns) and columns[at]) or _is_named(heading):
+        if (at < len(columns) and columns[at]) or _is_named(heading) or heading in explained:
+            continue
+        if any(_fields_in(heading)):  # its words say which
             continue
         filled = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
         if not filled or not all(map(_WHOLE.fullmatch, filled)):
@@ -104,12 +120,23 @@ def _may_be_of(
         numbers = [int(cell.replace(",", "")) for cell in filled]
         if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             continue
-        found |= {
+        in_range = {
             name
             for name, (least, most) in _RANGES.items()
             if all(least <= number <= most for number in numbers)
         }
-    return frozenset(found)
+        found |= in_range
+        if len(rows) == 1 or len(set(numbers)) > 1:
+            typical |= {name for name in in_range if all(_is_typical(name, n) for n in numbers)}
+    return frozenset(found), frozenset(typical)
+
+
+def _is_typical(name: str, number: int) -> bool:
+    """Whether trainings have such a number: tensor parallelism of 2^n, lengths of 64 x n."""
+    if name in ("tp", "cp", "ep"):
+        return number <= _MOST_SPLIT and number & (number - 1) == 0
+    most, multiple = _TYPICAL.get(name, (number, 1))
+    return number <= most and (number % multiple == 0 or number < multiple)
 
 
 def _is_named(heading: str) -> bool:

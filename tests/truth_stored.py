@@ -64,6 +64,10 @@ class Stored:
                    GROUP BY f.audit_id, f.number, f.rule"""
         self.errors = [(row["rule"], set(row["lines"])) for row in rows(query)]
 
+    def all_runs(self) -> Iterator[dict[str, Any]]:
+        """Each row once, though it may stand on several lines."""
+        yield from {run["run_id"]: run for runs in self.runs.values() for run in runs}.values()
+
     def value(self, run: Mapping[str, Any], name: str) -> object:
         """The stored value of a golden field, None where nothing is stored."""
         if name in _METRICS:

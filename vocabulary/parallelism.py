@@ -23,6 +23,14 @@ _GLUED = re.compile(
 )
 _PART = re.compile(r"([A-Za-wyz]{1,8})(\d{1,4})")
 _IN_GLUED = {"sd": "dp_shard", "stage": "zero_stage"}
+# `cp8-ebs4-s8192`, `mbs2_tp4_s8192`: in a name with two codes that are known by themselves
+_CODES = re.compile(
+    r"(?<![^\s,;|(])[A-Za-z]{1,8}\d{1,7}(?:[-_.][A-Za-z]{1,12}\d{0,7}){1,12}(?![^\s,;|)])"
+)
+_CODE = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,8})(\d{1,7})(?![A-Za-z0-9.])")
+_IN_CODES = {"s": "seq_len", "seq": "seq_len", "sl": "seq_len", "gb": "gbs", "mb": "mbs"}
+_LEAST_LENGTH = 128  # of a sequence
+_KNOWN_CODES = 2
 # `64K, ring attention`, `128k ctx`: among other words of a cell a binary multiple is a length.
 _LENGTH = re.compile(
     r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
@@ -74,6 +82,7 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     for glued in _GLUED.findall(text):
         parts = [(_glued_field(word), digits) for word, digits in _PART.findall(glued)]
         found += parts if all(name for name, _ in parts) else []
+    found += _coded(text)
     for name, digits in found:
         value = int(digits)
         if (
@@ -89,6 +98,21 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
         thousands = int(one[1])
         if thousands % 8 == 0 or thousands in (1, 2, 4):
             yield "seq_len", thousands * 1024
+
+
+def _coded(text: str) -> Iterator[tuple[str, str]]:
+    """The settings with names of one or two letters in names with two known codes."""
+    for word in _CODES.findall(text):
+        parts = [(name.lower(), digits) for name, digits in _CODE.findall(word)]
+        known = [one for one in parts if _field_of(one[0])]
+        coded = [
+            (field, digits)
+            for name, digits in parts
+            if (name, digits) not in known and (field := _IN_CODES.get(name))
+            and not (field == "seq_len" and int(digits) < _LEAST_LENGTH)
+        ]  # fmt: skip
+        if len(known) + len(coded) >= _KNOWN_CODES:
+            yield from coded
 
 
 def settings_in(text: str) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,61 @@
+"""A table brought to one run a row: headings on top, phases and methods apart, words of legends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .averaged import with_mean_alone
+from .crossed import with_axis_named
+from .grid import Table
+from .legends import Legends
+from .methods import with_method_a_row
+from .orientation import lists_features, oriented
+from .phases import has_both_phases, with_training_alone, without_generation
+from .quantities import quantity_above, quantity_in
+from .spanned import one_run_a_row
+from .training_tables import is_training
+from .unfolded import UNNAMED
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The text around a table: `above` are headings, outermost first; `lead` the paragraph right
+    above; `section` the lines since the last heading or table; `subject` of the document."""
+
+    above: Sequence[str]
+    lead: str
+    section: Sequence[str]
+    subject: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A table of one run a row; `corner`: whether its first heading is another than in the text."""
+
+    table: Table
+    is_benchmark: bool
+    corner: bool
+
+
+def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
+    """The table of one run a row, and whether it is one of training runs."""
+    lead, above = around.lead, around.above
+    named = quantity_in([original.header.cells[0], lead, *above[-1:]])
+    quantity = named or quantity_above(lead, around.section) or UNNAMED
+    turned = legends.applied(oriented(with_axis_named(legends.applied(original))))
+    if turned.header.cells != original.header.cells:  # the former header is no heading any more
+        lead = " ".join([lead, *original.header.cells])
+    turned = with_mean_alone(turned)
+    of_phases = has_both_phases(turned.header.cells)
+    turned = with_method_a_row(with_training_alone(turned), [lead, *reversed(above)])
+    table = one_run_a_row(turned, quantity)
+    # If nothing else names training, the names of rows may: `Gradient Accumulation`.
+    names = " | ".join(row.cells[0] for row in table.rows if row.cells)
+    # What generates next to what trains is part of a training.
+    subject = "training" if of_phases else around.subject
+    heads = without_generation(table.header.cells) if of_phases else table.header.cells
+    cells = [row.cells for row in table.rows]
+    training = is_training(heads, [names, *above], lead, subject, cells)
+    corner = turned is not original and turned.header.cells[:1] != original.header.cells[:1]
+    return Shaped(table, training and not lists_features(table), corner)

@@ -1,0 +1,187 @@
+"""Forms of tables and legends that documents had which nobody had read before."""
+
+from pathlib import Path
+
+from bench.vocabulary.parallelism import sizes_in
+from tests.documents import check, read
+
+PHASES = """\
+# PPO on 8 H100
+
+<table>
+<tr><th rowspan="2">Model</th><th rowspan="2">GPUs</th><th colspan="2">Generation</th>
+<th colspan="2">Training</th><th rowspan="2">E2E time (s)</th>
+<th rowspan="2">Training time (s)</th></tr>
+<tr><th>TP</th><th>tokens/s</th><th>TP</th><th>tokens/s/GPU</th></tr>
+<tr><td>7B</td><td>8</td><td>2</td><td>12000</td><td>4</td><td>900</td><td>110.3</td><td>60</td></tr>
+</table>
+"""
+
+
+def test_training_next_to_generation(tmp_path: Path) -> None:
+    ((run,), _) = read(PHASES, tmp_path)
+    check(run, tp=4, tokens_per_s_per_device=900.0, tokens_per_s=None)
+    check(run, step_time_s=None, train_time_s=None)  # those of a phase, and of all
+
+
+def test_the_rate_of_generation_alone_is_no_training(tmp_path: Path) -> None:
+    text = """\
+# PPO training
+
+| Model | GPUs | Rollout tokens/s | Actor TP |
+|--|--|--|--|
+| 7B | 8 | 100 | 2 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, tp=2, tokens_per_s=None)
+
+
+def test_frameworks_as_headings(tmp_path: Path) -> None:
+    text = """\
+# Results
+
+PyTorch is needed. Training throughput in tokens/sec/GPU on 32 A100:
+
+| | Megatron-LM | Ours | Speedup |
+|--|--|--|--|
+| LLaMA-7B | 2974 | 3421 | 1.15 |
+"""
+    (theirs, ours), _ = read(text, tmp_path)
+    check(theirs, framework="Megatron-LM", model="LLaMA-7B", tokens_per_s_per_device=2974.0)
+    check(ours, framework=None, tokens_per_s_per_device=3421.0, devices=32)
+
+
+def test_methods_as_headings(tmp_path: Path) -> None:
+    text = """\
+# Training
+
+We train with micro-batch size 4 on 2 nodes with 8 V100 GPUs each. Samples per second:
+
+| Model | DP-1 | Sharded PS DP-2 |
+|--|--|--|
+| GPT-XL | 10.2 | 18.2 |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, samples_per_s=10.2, mbs=4, devices=16, dp=None)
+    check(second, samples_per_s=18.2)
+
+
+def test_forward_and_backward_are_no_methods(tmp_path: Path) -> None:
+    text = """\
+# Training with FSDP on 8 H100
+
+Step time (s):
+
+| Model | Forward | Backward |
+|--|--|--|
+| 7B | 1.2 | 2.4 |
+"""
+    runs, _ = read(text, tmp_path)
+    assert not [run for run in runs if run.get("step_time_s")]
+
+
+LEGEND = """\
+# Training
+
+- T-GBS: train global batch size
+- `cu` is the `num_cu` of the kernel
+- Zorp = tensor parallel size
+
+Sequence length 4096, MBS 2.
+
+| Model | GPUs | T-GBS | Zorp | cu | Step time (s) |
+|--|--|--|--|--|--|
+| 8B | 16 | 512 | 2 | 128 | 92.1 |
+| 8B | 32 | 256 | 4 | 256 | 192.1 |
+"""
+
+
+def test_a_legend_defines_headings(tmp_path: Path) -> None:
+    (first, second), _ = read(LEGEND, tmp_path)
+    check(first, gbs=512, tp=2, mbs=2, seq_len=4096)  # `cu` is explained: no setting of ours
+    check(second, gbs=256, tp=4)
+
+
+def test_a_legend_whose_column_has_other_cells(tmp_path: Path) -> None:
+    text = LEGEND.replace("| 2 |", "| none |").replace("| 4 |", "| all |")
+    (first, _), _ = read(text, tmp_path)
+    check(first, tp=None)
+
+
+def test_an_unknown_column_keeps_away_what_it_may_be(tmp_path: Path) -> None:
+    text = """\
+# 8B
+
+TP=2, PP=4, MBS 3, hidden size 4096.
+
+| Chunk | GPUs | tokens/s/GPU |
+|--|--|--|
+| 1 | 64 | 7000 |
+| 4 | 64 | 7200 |
+"""
+    (first, _), _ = read(text, tmp_path)
+    check(first, tp=None, pp=None, mbs=None, hidden=4096)
+    (first, _), _ = read(text.replace("| 1 |", "| 300 |"), tmp_path)
+    check(first, tp=2, pp=4, mbs=3)
+
+
+def test_codes_in_names() -> None:
+    assert sizes_in("cp8-ebs4-s8192-gas1") == {"cp": 8, "seq_len": 8192, "grad_accum": 1}
+    assert sizes_in("gb512_s8192_recompute") == {"gbs": 512, "seq_len": 8192}
+    assert sizes_in("A100-s8192-x2") == {}
+    assert sizes_in("llama3-8b-s8192") == {}
+
+
+def test_numbers_of_the_corner(tmp_path: Path) -> None:
+    text = """\
+# Training
+
+Throughput in tokens/s per GPU:
+
+| GPUs | 8 | 16 |
+|--|--|--|
+| DDP | 1000 | - |
+| FSDP | 1100 | 1090 |
+
+`-` means out of memory.
+"""
+    (first, second, *_), _ = read(text, tmp_path)
+    check(first, devices=8, tokens_per_s_per_device=1000.0, dp_shard=None)
+    check(second, devices=16, status="oom")
+
+
+def test_the_mean_below_steps_is_the_run(tmp_path: Path) -> None:
+    text = """\
+# Pretraining of Llama 8B
+
+**Config:** TP=4, VP=2, layers_recomputed=1
+**Nodes:** a-[1-4]
+
+| Iter | Step Time (s) | TFLOP/s/GPU |
+|--|--|--|
+| 1 | 53.65 | 232.5 (warmup) |
+| 2 | 7.67 | 1,576.9 |
+| **Avg (2-2)** | **7.67** | **~1,577** |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, step_time_s=7.67, tp=4, vpp=2, nodes=None)
+
+
+def test_the_only_size_of_a_document(tmp_path: Path) -> None:
+    text = """\
+# All runs
+
+Qwen3-30B-A3B FP8 tensorwise pretrain on 8x MI355X (EP8, MBS 8, GBS 512, even routing).
+The mean of iterations 11-20.
+
+Logs are not kept.
+
+| run | ms/iter | tokens/s/GPU |
+|--|--|--|
+| a | 7915.6 | 33,117 |
+| perf/qwen3-30b-fp8 | 7900.6 | 33,217 |
+"""
+    (run, _), _ = read(text, tmp_path)
+    check(run, model="30B", devices=8, mbs=8, ep=8)
+    (run, _), _ = read(text.replace("qwen3-30b", "qwen3-8b"), tmp_path)
+    check(run, model=None)
