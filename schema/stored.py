@@ -8,8 +8,8 @@ sources are recomputed, and nothing that a killed process leaves is taken for ne
 
 from __future__ import annotations
 
-from .materialized import OF_RUNS, STORED, compute, is_small, views_are_stored
-from .migrate import LAST_STORED, STORED_VIEWS
+from .materialized import OF_ONE_SOURCE, OF_RUNS, STORED, compute, is_small, views_are_stored
+from .migrate import LAST_STORED, SOURCES_STORED, STORED_VIEWS
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
@@ -53,6 +53,8 @@ _DIGITS = f"""
     FROM {STORED_VIEWS}.measurements
     WHERE metric IN ('step_time_s', 'tflops', 'memory') AND run_id IN (FROM {{runs}})
     GROUP BY run_id"""
+# Touched runs whose results have not been made again yet: until then an audit reads the rest.
+_LEFT_OVER = f"{STORED_VIEWS}.touched"
 # Runs that findings or equal digits may link to changed ones, as stored and as computed now.
 _TOUCHED = f"""
     WITH runs AS (
@@ -88,11 +90,12 @@ _OF_BESIDE = {
 }  # fmt: skip
 
 
-def store_views(warehouse: Warehouse) -> None:
+def store_views(warehouse: Warehouse, *, results: bool = True) -> None:
     """Update the stored views; without any, or in a small warehouse, all are recomputed.
 
-    The warehouse is confined to its file from then on. Raises BenchError if the disk is full, and
-    for a view that reads another file.
+    Without `results` only those of single sources are updated: an audit reads these, and what it
+    finds changes the others. The warehouse is confined to its file from then on. Raises BenchError
+    if the disk is full, and for a view that reads another file.
     """
     warehouse.confine()
     if is_small(warehouse) or not _can_be_refreshed(warehouse):
@@ -100,7 +103,7 @@ def store_views(warehouse: Warehouse) -> None:
         return
     try:
         with transaction(warehouse):
-            _refresh(warehouse)
+            _refresh(warehouse, results)
     except BaseException:
         warehouse.materialized.clear()  # rolled back, too
         raise
@@ -116,6 +119,10 @@ def rebuild(warehouse: Warehouse) -> None:
         con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
         if not is_small(warehouse):
             con.execute(f"CREATE TABLE {STORED_VIEWS}.inputs AS {sql_file('inputs')}")
+            con.execute(
+                f"CREATE TABLE {_LEFT_OVER} "
+                "(run_id VARCHAR, digits HUGEINT, values DOUBLE[], lacks BOOLEAN)"
+            )
         for view in STORED:
             con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
 
@@ -139,10 +146,10 @@ def _can_be_refreshed(warehouse: Warehouse) -> bool:
     query = """SELECT table_name FROM information_schema.tables
                WHERE table_catalog = 'wh' AND table_schema = ?"""
     there = {name for (name,) in warehouse.rows(query, [STORED_VIEWS])}
-    return there >= {"inputs", *STORED[:-1]}
+    return there >= {"inputs", "touched", *STORED[:-1]}
 
 
-def _refresh(warehouse: Warehouse) -> None:
+def _refresh(warehouse: Warehouse, results: bool) -> None:
     for view in (*_WHOLE, "job_endings"):
         _compute(warehouse, view)
     for name, query in (("inputs", sql_file("inputs")), ("changed", _CHANGED), ("ids", _IDS),
@@ -151,7 +158,16 @@ def _refresh(warehouse: Warehouse) -> None:
     for view in (*_WHOLE, "inputs"):
         _exchange(warehouse, view)
     _refresh_sources(warehouse)
-    _refresh_results(warehouse)
+    con = warehouse.con
+    con.execute(f"INSERT INTO touched {_TOUCHED}")
+    con.execute(f"INSERT INTO touched FROM {_LEFT_OVER}")
+    con.execute(
+        f"CREATE OR REPLACE TABLE {_LEFT_OVER} AS FROM touched{' LIMIT 0' if results else ''}"
+    )
+    if results:
+        _refresh_results(warehouse)
+    else:
+        con.execute(f"CREATE TABLE {STORED_VIEWS}.{SOURCES_STORED} AS SELECT 1 LIMIT 0")
     warehouse.release()
 
 
@@ -175,12 +191,10 @@ def _refresh_sources(warehouse: Warehouse) -> None:
 
 def _refresh_results(warehouse: Warehouse) -> None:
     con = warehouse.con
-    con.execute(f"INSERT INTO touched {_TOUCHED}")
     _compute(warehouse, "doubtful", _DOUBTFUL)
     _compute(warehouse, "beside", _BESIDE)
     warehouse.release(("doubtful", "beside"))
-    shown = [view for view in STORED if view not in ("left_out", "results", LAST_STORED)]
-    for view in shown:
+    for view in OF_ONE_SOURCE:
         _show_stored(warehouse, view, _OF_BESIDE.get(view, ""))
     its = "run_id IN (FROM doubtful)"
     _compute(warehouse, "left_out")
@@ -190,7 +204,7 @@ def _refresh_results(warehouse: Warehouse) -> None:
     _exchange(warehouse, "results", its)
     last = f"{STORED_VIEWS}.{LAST_STORED}"
     con.execute(f"CREATE TABLE {last} AS FROM wh.main.{LAST_STORED}")
-    for view in shown:
+    for view in OF_ONE_SOURCE:
         con.execute(f"DROP VIEW temp.main.{view}")
 
 

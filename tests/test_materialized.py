@@ -18,8 +18,8 @@ from bench.schema.materialized import (
     materialize,
     views_are_stored,
 )
-from bench.schema.opening import in_memory, open_read
-from bench.schema.stored import verify
+from bench.schema.opening import in_memory, open_read, open_write
+from bench.schema.stored import store_views, verify
 from tests.deciding import jobs, table
 from tests.program import quick
 
@@ -107,6 +107,18 @@ def test_changed_sources_alone_are_stored_again(
     for step in steps:
         assert quick(folder, *step.split()).code == 0, step
         stored_are_shown(db)
+    # A process that ends before it has audited leaves the results to the next: b.md was a copy.
+    table(folder / "a.md", jobs([12.0], 1))
+    ingest([folder / "a.md"], db)
+    with open_write(db) as warehouse:
+        store_views(warehouse, results=False)
+        assert not views_are_stored(warehouse)
+    with open_read(db) as warehouse:
+        materialize(warehouse, "runs")
+        [(here,)] = warehouse.rows("SELECT count(*) FROM runs WHERE uri = 'a.md'")
+        assert here == 1 and views_are_stored(warehouse) is False
+    assert quick(folder, "ingest", "b.md").code == 0
+    stored_are_shown(db)
 
 
 def stored_are_shown(db: Path) -> None:
