@@ -145,7 +145,7 @@ def _after_ingest(
             if derived.stale:  # by now another process may have written
                 _store_derived(warehouse, sources, replace(derived, ranked=None))
             if not is_small(warehouse):  # else the audit would compute the rows of all sources
-                store_views(warehouse)
+                store_views(warehouse, results=not audited)
         with reading() as warehouse:
             audit = _audit(warehouse, sources, derived.facts, audited=audited)
     if audit.found:

@@ -20,6 +20,9 @@ from ..project.short import Names
 from ..schema.warehouse import Warehouse
 
 _MOST = 4  # sentences on effects, and on scaling
+FEW = (
+    500  # runs, up to which each is loaded once for all parts: SQL would take longer to choose some
+)
 
 
 @dataclass(frozen=True)
@@ -38,25 +41,31 @@ class PageRuns:
         return candidates(self.warehouse, self.query)
 
     @cached_property
+    def few(self) -> bool:
+        """Whether each part looks at all runs."""
+        [(runs,)] = self.warehouse.rows("SELECT count(*) FROM selected")
+        return not self.most or int(runs) <= FEW
+
+    @cached_property
     def reduced(self) -> Reduced:
         """The same runs, reduced to those that the page shows."""
         return Reduced(self.warehouse)
 
     def ranked(self) -> list[dict[str, Any]]:
         """The configurations, the fastest first, with days."""
-        if not self.most:
-            return ranking(self.chosen.rows, self.plan, 0)
+        if self.few:
+            return ranking(self.chosen.rows, self.plan, self.most)
         rows, timed = self.reduced.fastest(self.most)
         return ranking(rows, self.plan, self.most, timed)
 
     def effects(self) -> list[str]:
         """The effects of each flag and of recompute, a sentence each."""
-        found = effects(self.chosen) if self.reduced.may_differ else []
+        found = effects(self.chosen) if self.few or self.reduced.may_differ else []
         return self._sentences("_effects.j2", {"decisions": found})
 
     def scaling(self) -> list[str]:
         """The scaling of each group of runs, a sentence each."""
-        found = self.reduced.longest(_MOST) if self.most else None
+        found = None if self.few else self.reduced.longest(_MOST)
         most = self.most and _MOST
         groups = curves(self.chosen, most) if found is None else summaries(found, most)
         if self.most:

@@ -158,7 +158,7 @@ def _stored_views(warehouse: Warehouse) -> tuple[int, list[str]]:
     if not views_are_stored(warehouse):
         return 0, []
     total, problems = 0, []
-    warehouse.stores_views = False  # or they would be read instead of computed
+    warehouse.stored = ()  # or they would be read instead of computed
     materialize(warehouse, *STORED)
     for view in STORED:
         stored, computed = f"FROM {STORED_VIEWS}.{view}", f"FROM temp.main.{view}"
@@ -170,7 +170,7 @@ def _stored_views(warehouse: Warehouse) -> tuple[int, list[str]]:
         total += rows
         problems += [f"{view}: {other} rows differ (bench db rebuild)"] if other else []
     warehouse.release()
-    warehouse.stores_views = None
+    warehouse.stored = None
     return total, problems
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import duckdb
 
-from .migrate import LAST_STORED, STORED_VIEWS
+from .migrate import LAST_STORED, SOURCES_STORED, STORED_VIEWS
 from .warehouse import Warehouse
 
 SMALL = 200_000  # rows, of all tables together
@@ -29,6 +29,8 @@ _ON_THE_WAY = ("judged_runs",)
 # Views stored in the file: all but rows that are stored once already, line by line.
 STORED = (*(view for view in OF_RUNS if view not in _ON_THE_WAY), *_READ_OF_SOURCES, *_MORE_OF_RUNS,
           "results", LAST_STORED)  # fmt: skip
+# Those that depend on no other source: an audit reads them before its findings make the rest.
+OF_ONE_SOURCE = tuple(view for view in STORED if view not in ("left_out", "results", LAST_STORED))
 # The tables with a row for each line, cell or argument of a source: no other is larger.
 _COUNTED = ("cells", "facts", "iterations", "timers", "memory")
 
@@ -36,7 +38,7 @@ _COUNTED = ("cells", "facts", "iterations", "timers", "memory")
 def materialize(warehouse: Warehouse, *views: str) -> None:
     """Hide views behind tables; read them from the file if stored there, else compute them."""
     # A writer would be left with views of tables that the next transaction changes.
-    stored = STORED if warehouse.read_only and views_are_stored(warehouse) else ()
+    stored = stored_views(warehouse) if warehouse.read_only else ()
     _run_as_written(warehouse)
     for view in stored:
         if view in views and view not in warehouse.materialized:
@@ -66,15 +68,25 @@ def _run_as_written(warehouse: Warehouse) -> None:
 
 
 def views_are_stored(warehouse: Warehouse) -> bool:
-    """Whether the file has them in their present state: each transaction drops the last of them,
-    which is recreated once all others are up to date."""
-    if warehouse.stores_views is None:
-        try:
-            warehouse.rows(f"FROM {STORED_VIEWS}.{LAST_STORED} LIMIT 0")
-            warehouse.stores_views = True
-        except duckdb.CatalogException:
-            warehouse.stores_views = False
-    return warehouse.stores_views
+    """Whether the file has all of them in their present state."""
+    return stored_views(warehouse) == STORED
+
+
+def stored_views(warehouse: Warehouse) -> tuple[str, ...]:
+    """The views that the file has in their present state: each transaction drops two tables, which
+    are recreated once all views, or all of single sources, are up to date."""
+    if warehouse.stored is None:
+        marks = ((LAST_STORED, STORED), (SOURCES_STORED, OF_ONE_SOURCE))
+        warehouse.stored = next((views for mark, views in marks if _exists(warehouse, mark)), ())
+    return warehouse.stored
+
+
+def _exists(warehouse: Warehouse, mark: str) -> bool:
+    try:
+        warehouse.rows(f"FROM {STORED_VIEWS}.{mark} LIMIT 0")
+    except duckdb.CatalogException:
+        return False
+    return True
 
 
 def materialize_if_cheap(warehouse: Warehouse, *views: str) -> None:
@@ -82,8 +94,9 @@ def materialize_if_cheap(warehouse: Warehouse, *views: str) -> None:
     sources."""
     if is_small(warehouse):
         materialize(warehouse, *views)
-    elif warehouse.read_only and views_are_stored(warehouse):
-        materialize(warehouse, *(view for view in views if view in STORED))
+    elif warehouse.read_only:
+        stored = stored_views(warehouse)
+        materialize(warehouse, *(view for view in views if view in stored))
 
 
 def materialize_pages(warehouse: Warehouse) -> None:

@@ -25,6 +25,7 @@ _DROPPED = re.compile(r"(?:^|(?<=,))(VIEW|MACRO) (\w+)(?=,|\Z)")
 VIEWS = 0  # the row that records all views: their names, and the release with their digest
 STORED_VIEWS = "materialized"  # a schema of tables with the rows of views; see stored.py
 LAST_STORED = "continuations"  # the last of them: without it the others may be out of date
+SOURCES_STORED = "sources_stored"  # an empty table: those that an audit reads are up to date
 
 
 def bring_up_to_date(
@@ -108,6 +109,12 @@ def apply_tables(con: duckdb.DuckDBPyConnection) -> None:
         with suppress(duckdb.Error):
             con.execute("ROLLBACK")
         raise
+
+
+def doubt_stored_views(con: duckdb.DuckDBPyConnection) -> None:
+    """Drop the marks of the stored views: what they are made from changes in this transaction."""
+    for mark in (LAST_STORED, SOURCES_STORED):
+        con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{mark}")
 
 
 def definitions() -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def require_known(warehouse: Warehouse, at: datetime) -> None:
 
 def show_as_known_at(warehouse: Warehouse, at: datetime) -> None:
     """Show the rows stored by a time, UTC, until the warehouse is closed."""
-    warehouse.stores_views = False  # they are of today
+    warehouse.stored = ()  # they are of today
     for view in CHOOSING:
         warehouse.rows(f"CREATE TEMP TABLE {view} AS {_as_of(view)}", {"at": at})
         warehouse.materialized.append(view)

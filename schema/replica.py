@@ -25,7 +25,7 @@ from .commits import Change, CommitConflict, Place, Retry, repeated
 from .connect import connect_file, disconnect, explained
 from .ddl import tables
 from .errors import BenchError, Incompatible, Locked
-from .migrate import LAST_STORED, STORED_VIEWS
+from .migrate import doubt_stored_views
 from .place import place_of, require_place
 from .template import create_file, version
 
@@ -191,7 +191,7 @@ def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
             raise _Rebuilt
         con.execute("BEGIN")
         try:
-            con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
+            doubt_stored_views(con)
             _take_in(con, change)
             con.execute("COMMIT")
         except BaseException as error:

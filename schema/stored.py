@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from .materialized import (
     OF_CONTINUATIONS,
+    OF_ONE_SOURCE,
     OF_RUNS,
     STORED,
     compute,
     is_small,
     views_are_stored,
 )
-from .migrate import LAST_STORED, STORED_VIEWS
+from .migrate import LAST_STORED, SOURCES_STORED, STORED_VIEWS
 from .sql import sql_file
 from .warehouse import Warehouse, transaction
 
@@ -70,6 +71,8 @@ _DIGITS = """
     SELECT run_id, sum(hash(CASE WHEN value IS NOT NULL THEN metric END, value)::HUGEINT) AS digits
     FROM measurements SEMI JOIN (FROM configurations WHERE origin = 'row') USING (run_id)
     WHERE metric IN ('step_time_s', 'tflops', 'memory') GROUP BY run_id"""
+# Touched runs whose results have not been computed again yet: an audit comes first.
+_LEFT_OVER = f"{STORED_VIEWS}.touched"
 # Runs that findings or equal digits may link to changed ones, as stored and as computed now.
 _TOUCHED = f"""
     WITH runs AS (
@@ -88,7 +91,6 @@ _BESIDE = f"""
         SELECT table_id FROM {STORED_VIEWS}.configurations WHERE run_id IN (FROM doubtful))"""
 # Tables of no view: what rows are made from, and what copies agree in.
 _OWN = {"inputs": sql_file("inputs"), "digits": _DIGITS}
-_RESULTS = ("left_out", "results", LAST_STORED)
 # Of a batch: whether there are more, whether rows have changed, whether all its sources are new.
 _CASE = """
     SELECT (SELECT count(*) FROM due) > count(*), coalesce(bool_or(in_rows), false),
@@ -105,17 +107,18 @@ _OF_BESIDE = {
 }  # fmt: skip
 
 
-def store_views(warehouse: Warehouse) -> None:
+def store_views(warehouse: Warehouse, *, results: bool = True) -> None:
     """Update the stored views; without any, or in a small warehouse, all are recomputed.
 
-    The warehouse is confined to its file from then on. Raises BenchError if the disk is full, and
-    for a view that reads another file.
+    Without `results` only those of single sources are updated: an audit reads these, and what it
+    finds changes the others. The warehouse is confined to its file from then on. Raises BenchError
+    if the disk is full, and for a view that reads another file.
     """
     warehouse.confine()
     if is_small(warehouse) or not _can_be_refreshed(warehouse):
         rebuild(warehouse)
     else:
-        _refresh_all(warehouse)
+        _refresh_all(warehouse, results=results)
 
 
 def rebuild(warehouse: Warehouse) -> None:
@@ -134,6 +137,7 @@ def rebuild(warehouse: Warehouse) -> None:
         con.execute(f"CREATE SCHEMA {STORED_VIEWS}")
         for name, query in () if is_small(warehouse) else _OWN.items():
             con.execute(f"CREATE TABLE {STORED_VIEWS}.{name} AS {query}")
+        con.execute(f"CREATE TABLE {_LEFT_OVER} (run_id VARCHAR, digits HUGEINT)")
         for view in STORED:
             con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
 
@@ -157,7 +161,7 @@ def _can_be_refreshed(warehouse: Warehouse) -> bool:
     query = """SELECT table_name FROM information_schema.tables
                WHERE table_catalog = 'wh' AND table_schema = ?"""
     there = {name for (name,) in warehouse.rows(query, [STORED_VIEWS])}
-    return there >= {*_OWN, *STORED[:-1]}
+    return there >= {*_OWN, "touched", *STORED[:-1]}
 
 
 def _create_empty(warehouse: Warehouse) -> None:
@@ -170,23 +174,24 @@ def _create_empty(warehouse: Warehouse) -> None:
         _show_stored(warehouse, view)  # to those that read it
     for name, query in _OWN.items():
         con.execute(f"CREATE TABLE {STORED_VIEWS}.{name} AS FROM ({query}) LIMIT 0")
+    con.execute(f"CREATE TABLE {_LEFT_OVER} (run_id VARCHAR, digits HUGEINT)")
     for view in STORED[:-1]:
         con.execute(f"DROP VIEW temp.main.{view}")
 
 
-def _refresh_all(warehouse: Warehouse) -> None:
+def _refresh_all(warehouse: Warehouse, *, results: bool = True) -> None:
     """Update the rows of all changed sources. After a kill the next call continues."""
     more = True
     while more:
         try:
             with transaction(warehouse):
-                more = _refresh(warehouse)
+                more = _refresh(warehouse, results=results)
         except BaseException:
             warehouse.materialized.clear()  # rolled back, too
             raise
 
 
-def _refresh(warehouse: Warehouse) -> bool:
+def _refresh(warehouse: Warehouse, *, results: bool) -> bool:
     """Update the rows of a batch of changed sources; returns whether there are more."""
     for view in (*_WHOLE, "job_endings"):
         _compute(warehouse, view)
@@ -195,13 +200,22 @@ def _refresh(warehouse: Warehouse) -> bool:
                         ("read", _READ), ("touched", _TOUCHED)):  # fmt: skip
         _compute(warehouse, name, query)
     [(more, in_rows, are_new)] = warehouse.rows(_CASE)
+    results = results or more  # only the last batch waits for an audit, so that all are bounded
     for view in _WHOLE:
         _replace(warehouse, view)
     its = "source_id IN (SELECT source_id FROM changed)"
     _exchange(warehouse, "inputs", its, are_new=are_new)
     _refresh_sources(warehouse, in_rows=in_rows, are_new=are_new)
-    _refresh_results(warehouse, in_rows=in_rows, are_new=are_new)
-    if not more:
+    con = warehouse.con
+    con.execute(f"INSERT INTO touched {_TOUCHED}")
+    con.execute(f"INSERT INTO touched FROM {_LEFT_OVER}")
+    none = " LIMIT 0" if results else ""
+    con.execute(f"CREATE OR REPLACE TABLE {_LEFT_OVER} AS FROM touched{none}")
+    if results:
+        _refresh_results(warehouse, in_rows=in_rows, are_new=are_new)
+    if not results:
+        con.execute(f"CREATE TABLE {STORED_VIEWS}.{SOURCES_STORED} AS SELECT 1 LIMIT 0")
+    elif not more:
         _store_last(warehouse)
     warehouse.release()
     return bool(more)
@@ -226,13 +240,12 @@ def _refresh_sources(warehouse: Warehouse, *, in_rows: bool, are_new: bool) -> N
 
 def _refresh_results(warehouse: Warehouse, *, in_rows: bool, are_new: bool) -> None:
     con = warehouse.con
-    con.execute(f"INSERT INTO touched {_TOUCHED}")
     _compute(warehouse, "doubtful", _DOUBTFUL)
     [(others,)] = warehouse.rows("SELECT count(*) FROM doubtful WHERE run_id NOT IN "
                                  "(SELECT id FROM ids WHERE kind = 'run_id')")  # fmt: skip
     # Without others the rows computed just now are all that they are compared with.
     alone = in_rows and not others
-    shown = () if alone else [view for view in STORED if view not in _RESULTS]
+    shown = () if alone else OF_ONE_SOURCE
     if not alone:
         _compute(warehouse, "beside", _BESIDE)
         warehouse.release(("doubtful", "beside"))

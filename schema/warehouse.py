@@ -13,7 +13,7 @@ import duckdb
 from .connect import confine, disconnect, explained
 from .definitions import made_here
 from .errors import BenchError
-from .migrate import LAST_STORED, STORED_VIEWS
+from .migrate import doubt_stored_views
 from .place import home_of
 from .replica import Replica
 
@@ -50,7 +50,7 @@ class Warehouse:
         self.materialized: list[str] = []  # views computed once, kept
         self.hastened = False  # its instance plans queries as for a small one
         self.small: bool | None = None  # None: not counted since the last write
-        self.stores_views: bool | None = None  # None: not checked since the last write
+        self.stored: tuple[str, ...] | None = None  # views; None: not checked since the last write
 
     @property
     def home(self) -> Path:
@@ -178,11 +178,11 @@ def transaction(
     con = warehouse.con
     with explained(warehouse.path):
         warehouse.release(spared)
-        warehouse.small = warehouse.stores_views = None
+        warehouse.small = warehouse.stored = None
         con.execute("BEGIN")
         try:
             if not aside:
-                con.execute(f"DROP TABLE IF EXISTS {STORED_VIEWS}.{LAST_STORED}")
+                doubt_stored_views(con)
             yield
             if warehouse.replica:
                 warehouse.replica.publish(con, whole=whole)

@@ -19,7 +19,7 @@ from bench.schema.materialized import (
     views_are_stored,
 )
 from bench.schema.opening import in_memory, open_read, open_write
-from bench.schema.stored import rebuild, verify
+from bench.schema.stored import rebuild, store_views, verify
 from bench.schema.warehouse import Warehouse
 from tests.deciding import jobs, table
 from tests.program import quick
@@ -108,15 +108,27 @@ def test_changed_sources_alone_are_stored_again(
     for step in steps:
         assert quick(folder, *step.split()).code == 0, step
         stored_are_shown(db)
+    # A process that ends before it has audited leaves the results to the next: b.md was a copy.
+    table(folder / "a.md", jobs([12.0], 1))
+    ingest([folder / "a.md"], db)
+    with open_write(db) as warehouse:
+        store_views(warehouse, results=False)
+        assert not views_are_stored(warehouse)
+    with open_read(db) as warehouse:
+        materialize(warehouse, "runs")
+        [(here,)] = warehouse.rows("SELECT count(*) FROM runs WHERE uri = 'a.md'")
+        assert here == 1 and views_are_stored(warehouse) is False
+    assert quick(folder, "ingest", "b.md").code == 0
+    stored_are_shown(db)
     monkeypatch.setattr(stored, "AT_ONCE", 30)  # in batches
     batches = 0
 
-    def failing_once(warehouse: Warehouse) -> bool:
+    def failing_once(warehouse: Warehouse, *, results: bool) -> bool:
         nonlocal batches
         batches += 1
         if batches == 2:
             raise KeyboardInterrupt
-        return refresh(warehouse)
+        return refresh(warehouse, results=results)
 
     refresh = stored._refresh
     monkeypatch.setattr(stored, "_refresh", failing_once)

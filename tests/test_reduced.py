@@ -17,6 +17,8 @@ from bench.decide.ranking import ranking
 from bench.decide.reduced import Reduced
 from bench.decide.scaling_curves import curves_among
 from bench.decide.spreads import spreads
+from bench.reports import answers_of_page
+from bench.reports.page import page
 from bench.terminal.source import Source
 from tests.deciding import table
 
@@ -52,6 +54,14 @@ def test_the_first_of_a_ranking_and_the_longest_curves(folder: Path, of: str, mo
     assert len(rows) < len(chosen.rows) and len(every) > most
     assert few is not None and len(few) < len(every)
     assert summed(few, most) == summed(every, most)
+
+
+def test_a_page_of_few_runs_is_that_of_many(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Source(paths=sweep(folder)).opened() as warehouse:
+        few = page(warehouse, "model", Query(model="1.3B")).markdown()
+        monkeypatch.setattr(answers_of_page, "FEW", 0)
+        assert page(warehouse, "model", Query(model="1.3B")).markdown() == few
+    assert "Fastest" in few and "efficiency" in few
 
 
 def test_repeats_by_the_device_days_that_they_may_print(folder: Path) -> None:
