@@ -39,7 +39,7 @@ _OF_MACHINES = re.compile(
     re.I,
 )
 _ROW = "row"
-_PAIR = re.compile(r"([A-Za-z]\w*)\s?[=:]\s?([-\w.]+)")
+_PAIR = re.compile(r"(?<!\w)([A-Za-z]\w{0,40}+)\s?[=:]\s?([-\w.]{1,40}+)")
 _PAIRS = re.compile(rf"[(\[{{]?{_PAIR.pattern}(?:[,;]\s?{_PAIR.pattern}){{0,20}}[)\]}}]?")
 _LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
 _DIFFERENCE = re.compile(r"[-+−]\s?\d[\d.,]*\s?%")  # from another column

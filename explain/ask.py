@@ -118,7 +118,7 @@ def _dispatch(
     if found := _PLACE.fullmatch(text):
         if wrong := _METRIC.fullmatch(found[3] or ""):
             raise _no_metric(wrong[2])
-        return "place", _at(context, found)
+        return "place", _once(_at(context, found))
     if (problem := no_formula(text)) and not _is_run(context, text):
         raise problem
     if metric and (_is_run(context, metric[1]) or _PLACE.fullmatch(metric[1])):
@@ -225,6 +225,11 @@ def _at(context: ExplainContext, found: re.Match[str]) -> Iterator[Match]:
     uri = source_named(context.warehouse, found[1])
     column = int(found[3]) if found[3] and found[3].isdigit() else found[3]
     return place.matches(context, uri, int(found[2]), column)
+
+
+def _once(found: Iterable[Match]) -> Iterator[Match]:
+    """Drop matches that are shown alike: a cell that the runs of a wide table share."""
+    return iter({repr(one): one for one in found}.values())
 
 
 def _lines(matches: Iterable[Match]) -> set[tuple[str, int]]:

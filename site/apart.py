@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..decide.rows import CONFIGURATION, Row
@@ -28,10 +28,15 @@ def names_apart(rows: Sequence[Row]) -> dict[str, str]:
     return found
 
 
-def curves_apart(rows: Sequence[Row]) -> list[str]:
-    """What curves over devices differ in, by one run of each: no more than tells them apart."""
+def curves_apart(rows: Sequence[Row], system: Callable[[str], str]) -> list[str]:
+    """What curves over devices differ in, by one run of each: no more than tells them apart.
+
+    `system` names a machine, or the document of one that is not stated.
+    """
     values = [
-        {name: value for name, value in _stated(row).items() if name not in _SCALED} for row in rows
+        {name: value for name, value in _stated(row).items() if name not in _SCALED}
+        | {"system": system(row["system"])}
+        for row in rows
     ]
     words = [""] * len(rows)
     for name in dict.fromkeys(name for one in values for name in one):
@@ -76,4 +81,5 @@ def _stated(row: Row) -> Mapping[str, Any]:
 def _word(name: str, value: Any) -> str:  # Any: of a column
     if name == "device_count":
         return f"{number(value)} {'device' if value == 1 else 'devices'}"
-    return label_of(name, value)
+    known = name in _FIRST or name in CONFIGURATION
+    return label_of(name, value) if known else f"{name}={value}"

@@ -34,12 +34,12 @@ def findings_table(content: Content, words: Sequence[Finding]) -> Table:
             href, text = one["of"][0]
         else:
             text, href = one["places"][0] if one["places"] else (_short(content, one), None)
-        more = f" and {one['count'] - 1} more" if one["count"] > 1 else ""
+        more = f" +{one['count'] - 1}" if one["count"] > 1 else ""
         return Cell(line(text + more, 120), href=href)
 
     def lines(one: Finding) -> Cell:
         href = one["places"][0][1] if one["places"] else None
-        return Cell(line(spans(one["lines"]), 60), href=href)
+        return Cell(line(spans(one["lines"]), 200), href=href)
 
     columns = [
         column("place", "Where", words, place),
@@ -49,7 +49,7 @@ def findings_table(content: Content, words: Sequence[Finding]) -> Table:
                lambda one: Cell(line(one["evidence"], 600)), wide=True),
         column("suggestion", "Suggestion", words,
                lambda one: Cell(line(one["suggestion"] or "", 300)), wide=True),
-        column("lines", "Lines", words, lines),
+        column("lines", "Lines", words, lines, wide=True),
         column("rule", "Rule", words, lambda one: Cell(one["rule"])),
         column("closed", "Closed by a person", words,
                lambda one: Cell(line(one["closed"] or "", 300))),

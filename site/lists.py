@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -73,11 +74,12 @@ def trends_page(content: Content) -> Page:
             "reason": error.why or error.what,
             "charts": [],
             "summary": "",
+            "notes": "",
         }, []
     table = _levels(content, found)
-    above, below = sentences(content.names, found, 0)
-    summary = as_html(
-        content, "".join(f"- {escape_md(one)}\n" for one in (*above, *below)), content.rows, ""
+    summary, notes = (
+        as_html(content, "".join(f"- {escape_md(one)}\n" for one in part), content.rows, "")
+        for part in sentences(content.names, found, 0)
     )
     names = labels(content.names, found.facts)
     order = sorted(
@@ -92,6 +94,7 @@ def trends_page(content: Content) -> Page:
         "table": table.html(""),
         "reason": "",
         "summary": summary,
+        "notes": notes,
         "charts": [one for one in charts if one],
     }, [table]
 
@@ -121,7 +124,8 @@ def _levels(content: Content, found: Decision) -> Table:
         numbers("p_value", "p", "p_text", ""),
         column("jobs", "Jobs", rows, lambda one: Cell(one[0]["jobs"], number(one[0]["jobs"])),
                kind="number"),
-        column("run", "First run", rows, lambda one: run_cell(content, one[0])),
+        column("run", "First run", rows,
+               lambda one: replace(run_cell(content, one[0]), look="clip")),
     ]  # fmt: skip
     return Table("trends", "Levels of step time", columns, key="trends")
 

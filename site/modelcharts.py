@@ -218,7 +218,7 @@ def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
     groups = list(dict.fromkeys(row["group"] for row in rows))
     marks, lines = [], []
     curves = [[row for row in rows if row["group"] == group] for group in groups[:_MOST]]
-    names = curves_apart([members[0] for members in curves])
+    names = curves_apart([members[0] for members in curves], drawer.labels.names.system)
     series = [drawer.labels.text.line(name, 60) for name in names] if len(curves) > 1 else [""]
     for at, members in enumerate(curves):
         for row in members:

@@ -16,7 +16,7 @@ from ..vocabulary.format import days_words, number, percent, significant
 from .load import NOT_STATED, Content
 from .modelcharts import Drawer
 from .models import finding_words
-from .runtable import run_cell, status_cell, step_words
+from .runtable import model_cell, run_cell, status_cell, step_words
 from .table import Cell, Column, Table
 
 _NEWEST, _CAUSES, _FINDINGS = 15, 8, 6
@@ -188,7 +188,6 @@ def newest_table(content: Content) -> Table:
     dated = [(at, row) for row in content.rows if (at := content.at(row)) is not None]
     dated.sort(key=lambda one: (one[0], one[1]["uri"], one[1]["line"]), reverse=True)
     rows = [row for _, row in dated[:_NEWEST]]
-    line = content.text.line
     ids = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
     return Table(
         "newest",
@@ -196,14 +195,7 @@ def newest_table(content: Content) -> Table:
         [
             Column("run", "Run", [run_cell(content, row) for row in rows]),
             Column("ran", "Ran", [Cell(f"{at:%Y-%m-%d}") for at, _ in dated[:_NEWEST]]),
-            Column(
-                "model",
-                "Model",
-                [
-                    Cell(line(row["size"] or row["model"] or "", 40), href=content.model_href(row))
-                    for row in rows
-                ],
-            ),
+            Column("model", "Model", [model_cell(content, row) for row in rows]),
             Column(
                 "devices",
                 "Devices",
@@ -240,7 +232,7 @@ def causes(content: Content) -> list[dict[str, Any]]:
                 "status": first["status"],
                 "reason": content.names.within(first["reason"] or "")
                 if first["cause"]
-                else "no reason stated"
+                else "no message stated"
                 if runs
                 else "no reason stated by the scheduler, and no log",
                 "href": content.line_href(first["uri"], first["line"]) if first["cause"] else None,

@@ -58,6 +58,12 @@ def run_cell(labels: Labels, row: Row) -> Cell:
     return Cell(labels.place(row), href=labels.href(row["run"]))
 
 
+def model_cell(content: Content, row: Row) -> Cell:
+    """The model of a run, linked to its page; blank if none is stated."""
+    name = content.text.line(row["size"] or row["model"] or "", 40)
+    return Cell(name, href=content.model_href(row)) if name else BLANK
+
+
 def status_cell(row: Row) -> Cell:
     """The status of a run, or that its row is left out."""
     status = str(row["status"] or "")
@@ -149,7 +155,7 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
 
     known = fields()
     titles = {name: known[name].title or name for name in known} | _TITLES
-    systems = [Cell(line(content.names.system(row["system"]), 80)) for row in rows]
+    systems = [Cell(line(content.names.system(row["system"]), 80), look="clip") for row in rows]
     # Most rows of a model do not state its shape, which tells them apart only if it differs.
     alike = [name for name in _SHAPE if len({row[name] for row in rows} - {None}) < _FEWEST]
     dates = [Cell(f"{at:%Y-%m-%d}") if (at := content.at(row)) else BLANK for row in rows]
@@ -176,16 +182,11 @@ def every_run(content: Content) -> Table:
     """All runs in one table, the newest first, to find and tick them."""
     dated = [(at.isoformat() if (at := content.at(row)) else "", row) for row in content.rows]
     rows = [row for _, row in sorted(dated, key=lambda one: one[0], reverse=True)]
-    line = content.text.line
     settings = {one.key: one for one in setting_columns(content, rows)}
     results = {one.key: one for one in measured_columns(rows, content.budget_of(rows))}
-    models = [
-        Cell(line(row["size"] or row["model"] or "", 40), href=content.model_href(row))
-        for row in rows
-    ]
     columns = [
         Column("run", "Run", [run_cell(content, row) for row in rows]),
-        Column("model", "Model", models),
+        Column("model", "Model", [model_cell(content, row) for row in rows]),
         settings["system"], settings["device_count"],
         *(results[name] for name in ("step_time_s", "tokens_per_s_per_device", "mfu")),
         *(settings[name] for name in ("dp", "tp", "pp", "mbs", "gbs", "seq_len")),
