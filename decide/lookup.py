@@ -16,6 +16,8 @@ from ..vocabulary.format import counted
 from ..vocabulary.printable import typed
 
 _LISTED = 20  # names of sources, and places, in a message
+# What most often tells the runs of one line apart; so many of them in a message.
+_APART, _FEW = ("devices", "nodes", "size", "device", "dtype", "seq_len", "mbs", "recompute"), 2
 _ID = 6  # letters of the shortest prefix of a run id
 
 
@@ -71,9 +73,11 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
         return _only_run_of(warehouse, wanted)
     if place:
         uri = source_named(warehouse, place[1])
-        query = """SELECT run_id FROM runs WHERE uri = ? AND line <= ? AND last_line >= ?
-                   ORDER BY line DESC LIMIT 1"""
-        rows = warehouse.rows(query, [uri, int(place[2]), int(place[2])])
+        query = """SELECT run_id FROM runs WHERE uri = $1 AND line <= $2 AND last_line >= $2
+                   QUALIFY line = max(line) OVER () ORDER BY run_id"""
+        rows = warehouse.rows(query, [uri, int(place[2])])
+        if len(rows) > 1:
+            raise _of_one_line(warehouse, wanted, [run for (run,) in rows])
     else:
         rows = warehouse.rows(
             "SELECT run_id FROM runs WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT 9",
@@ -91,6 +95,26 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
         )
     listed = ", ".join(run for (run,) in rows)
     raise BenchError(f"several runs begin with {wanted!r}", why=listed, hint="write more of the id")
+
+
+def _of_one_line(warehouse: Warehouse, place: str, runs: Sequence[str]) -> BenchError:
+    """The error for a line of a wide table, with what tells its runs apart and their ids."""
+    query = f"""SELECT run_id, {", ".join(_APART)} FROM results
+                WHERE list_contains(?::VARCHAR[], run_id) ORDER BY {", ".join(_APART)}, run_id"""
+    rows = warehouse.rows(query, [[*runs]])
+    columns = [
+        at for at in range(len(_APART)) if len({str(values[at]) for _, *values in rows}) > 1
+    ][:_FEW]
+    named = [
+        " ".join([run, *(f"({_APART[at]} {values[at]})" for at in columns)])
+        for run, *values in rows[:_LISTED]
+    ]
+    more = f" and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
+    return BenchError(
+        f"{counted(len(runs), 'run')} stand in {place}",
+        why=f"{', '.join(named)}{more}",
+        hint=f"name one by its id: {rows[0][0]}",
+    )
 
 
 def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:

@@ -6,10 +6,11 @@ So do words under a heading of numbers: `auto` among tensor-parallel sizes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..ingest.variables import variable_of
 from ..schema.warehouse import Warehouse
+from ..vocabulary.fields import fields
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import batch_in_tokens, unread_results
 from ..vocabulary.headings import columns as known_columns
@@ -38,6 +39,8 @@ _OF_MACHINES = re.compile(
     re.I,
 )
 _ROW = "row"
+_PAIR = re.compile(r"(?<!\w)([A-Za-z]\w{0,40}+)\s?[=:]\s?([-\w.]{1,40}+)")
+_PAIRS = re.compile(rf"[(\[{{]?{_PAIR.pattern}(?:[,;]\s?{_PAIR.pattern}){{0,20}}[)\]}}]?")
 _LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
 _DIFFERENCE = re.compile(r"[-+−]\s?\d[\d.,]*\s?%")  # from another column
 _BEGINS_WITH_NUMBER = re.compile(r"[~≈<>]?\s*\d")
@@ -83,6 +86,9 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
         columns.setdefault((table, heading or _ROW), []).append((text, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
+        if pairs := _pairs([raw for raw, _ in cells]):
+            _add_pairs(found, known_values(warehouse, runs), cells, pairs)
+            continue
         if not is_setting(heading, [raw for raw, _ in cells]):
             continue
         name = _DRESS.sub("", heading).strip()
@@ -91,6 +97,43 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
             if run is not None and not _MISSING.fullmatch(value):
                 found.setdefault(run, {}).setdefault(name, value)
     return found
+
+
+def _pairs(texts: Sequence[str]) -> list[dict[str, str]] | None:
+    """The settings in cells such as `(tp=1, zero1=-1)`; None if a cell is something else."""
+    stated = [_DRESS.sub("", text).strip() for text in texts]
+    if not any(stated) or not all(
+        _MISSING.fullmatch(one) or _PAIRS.fullmatch(one) for one in stated
+    ):
+        return None
+    return [dict(_PAIR.findall(one)) for one in stated]
+
+
+def _add_pairs(
+    found: dict[str, dict[str, str]],
+    read: Mapping[str, Mapping[str, object]],
+    cells: Sequence[tuple[str, str | None]],
+    pairs: Sequence[Mapping[str, str]],
+) -> None:
+    """Add the settings of such cells, without those that were read as columns of their run."""
+    for (_, run), settings in zip(cells, pairs, strict=True):
+        if run is not None:
+            known = read.get(run, {})
+            for name, value in settings.items():
+                if str(known.get(name.casefold())) != value:
+                    found.setdefault(run, {}).setdefault(name, value)
+
+
+def known_values(warehouse: Warehouse, runs: str) -> dict[str, dict[str, object]]:
+    """The sizes of the rows of tables, by run and column."""
+    names = [
+        field.name
+        for field in fields().values()
+        if field.configuration and field.role in ("topology", "batch")
+    ]
+    listed = ", ".join(names)
+    rows = warehouse.rows(f"SELECT run_id, {listed} FROM {runs} WHERE origin = 'row'")
+    return {run: dict(zip(names, values, strict=True)) for run, *values in rows}
 
 
 def _without_machine(text: str) -> str:

@@ -38,6 +38,10 @@ _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
               AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
               AND run_id IN (SELECT run_id FROM {runs} WHERE origin = 'log')
             ORDER BY run_id, field, value"""
+# Where no batch can be worked out, that of a replica is what sets runs apart.
+_OF_A_REPLICA = """SELECT run_id, coalesce(mbs, 1)::HUGEINT * grad_accum FROM {runs}
+            WHERE grad_accum IS NOT NULL AND gbs IS NULL AND device_batch IS NULL AND dp IS NULL
+              AND tokens_per_step IS NULL ORDER BY run_id"""
 _VERSION = re.compile(r"\w+_(version|commit)")
 # Arguments that name a place, a job or the length of a training, and do not affect its speed.
 _ASIDE = re.compile(
@@ -146,6 +150,8 @@ def own_settings(warehouse: Warehouse, runs: str) -> OwnSettings:
             found.hosts[run] = str(text)
         elif states(name) is None:
             found.env.setdefault(run, {})[name] = str(text)
+    for run, sequences in warehouse.rows(_OF_A_REPLICA.format(runs=runs)):
+        found.others[run] = {**found.others.get(run, _NONE), "MBS x GA": str(sequences)}
     for run, name, value in warehouse.rows(_FACTS.format(runs=runs)):
         if _VERSION.fullmatch(name):
             found.versions.setdefault(run, {})[name] = str(value)

@@ -231,6 +231,7 @@ def _rows(judged: Mapping[str, Any], column: str, threshold: float) -> list[dict
                     "p_value": ps.get(begin),
                     "is_newest": n == len(found) - 1,
                     "before": math.exp(found[n - 1][2]) if n else None,
+                    "changed_too": _changed_too(one, found[n - 1][:2], (begin, end)) if n else [],
                     **_verdict(shift, column, threshold),
                 },
             )
@@ -239,6 +240,20 @@ def _rows(judged: Mapping[str, Any], column: str, threshold: float) -> list[dict
         tested = judged["newest_p"] is not None
         rows[0]["verdict"] = "steady" if tested else f"not tested: {len(medians)} places"
     return rows[::-1]
+
+
+def _changed_too(one: Series, before: tuple[int, int], now: tuple[int, int]) -> list[str]:
+    """The versions and arguments of logs that changed with a level: NAME old → new."""
+    old, new = (
+        [{**row["versions"], **row["arguments"]} for of in one.rows[begin:end] for row in of]
+        for begin, end in (before, now)
+    )
+    found = []
+    for name in sorted(set().union(*old) & set().union(*new)):
+        was, is_now = ({str(run.get(name)) for run in side} for side in (old, new))
+        if was.isdisjoint(is_now):
+            found.append(f"{name} {'|'.join(sorted(was))} → {'|'.join(sorted(is_now))}")
+    return found
 
 
 def _verdict(shift: float | None, column: str, threshold: float) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def _dispatch(
     if match := _PLACE.fullmatch(text):
         if wrong := _METRIC.fullmatch(match[3] or ""):
             raise _no_metric(wrong[2])
-        return "place", _at(context, match)
+        return "place", _once(_at(context, match))
     if (problem := no_formula(text)) and not _is_run(context, text):
         raise problem
     if metric and (_is_run(context, metric[1]) or _PLACE.fullmatch(metric[1])):
@@ -225,6 +225,11 @@ def _at(context: ExplainContext, match: re.Match[str]) -> Iterator[Match]:
     uri = source_named(context.warehouse, match[1])
     column = int(match[3]) if match[3] and match[3].isdigit() else match[3]
     return place.matches(context, uri, int(match[2]), column)
+
+
+def _once(found: Iterable[Match]) -> Iterator[Match]:
+    """Drop matches that are shown alike: a cell that the runs of a wide table share."""
+    return iter({repr(one): one for one in found}.values())
 
 
 def _lines(matches: Iterable[Match]) -> set[tuple[str, int]]:

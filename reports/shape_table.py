@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..decide.rows import system_of
 from ..project.short import Names
 from ..vocabulary.format import number, params
 from .escape import Markdown, italic, markdown_cell
@@ -20,7 +21,10 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         stated.setdefault((line["uri"], line["field"]), []).append(line["line"])
 
     def systems(row: Row) -> str:
-        listed = ", ".join(markdown_cell(names.system(name)) for name in row["systems"])
+        # One of a document without a device is the document, which has a name of its own.
+        shown = [(name, names.system(name)) for name in row["systems"]]
+        merged = dict.fromkeys(system_of(name) if name == text else text for name, text in shown)
+        listed = ", ".join(map(markdown_cell, merged))
         return with_mark(listed, row, *DEVICE)
 
     def length(row: Row) -> str:

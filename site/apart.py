@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..decide.rows import CONFIGURATION, Row
@@ -12,6 +12,7 @@ from ..vocabulary.format import number
 
 _FIRST = ("device_count", "size", "model", "system", "dtype", "seq_len")  # most often in headings
 _NAMED = 2  # differences in a name
+_SCALED = frozenset(("device_count", "dp"))  # what grows along a curve over devices
 
 
 def names_apart(rows: Sequence[Row]) -> dict[str, str]:
@@ -27,6 +28,31 @@ def names_apart(rows: Sequence[Row]) -> dict[str, str]:
     return found
 
 
+def curves_apart(rows: Sequence[Row], system: Callable[[str], str]) -> list[str]:
+    """What curves over devices differ in, by one run of each: no more than tells them apart.
+
+    `system` names a machine, or the document of one that is not stated.
+    """
+    values = [
+        {name: value for name, value in _stated(row).items() if name not in _SCALED}
+        | {"system": system(row["system"])}
+        for row in rows
+    ]
+    words = [""] * len(rows)
+    for name in dict.fromkeys(name for one in values for name in one):
+        longer = [
+            ", ".join(filter(None, (text, _word(name, one[name]) if _is_stated(one, name) else "")))
+            for text, one in zip(words, values, strict=True)
+        ]
+        if len({*longer}) > len({*words}):
+            words = longer
+    return _numbered([text or "nothing more stated" for text in words])
+
+
+def _is_stated(values: Mapping[str, Any], name: str) -> bool:
+    return values.get(name) is not None
+
+
 def _words(rows: Sequence[Row]) -> list[str]:
     """What each differs in; numbered where the first differences leave two alike."""
     values = [_stated(row) for row in rows]
@@ -34,10 +60,14 @@ def _words(rows: Sequence[Row]) -> list[str]:
     differing = [name for name in names if len({str(one.get(name)) for one in values}) > 1]
     words = []
     for one in values:
-        said = (_word(name, one[name]) for name in differing if one.get(name) is not None)
+        said = (_word(name, one[name]) for name in differing if _is_stated(one, name))
         words.append(", ".join([*dict.fromkeys(said)][:_NAMED]))
+    return _numbered(words)
+
+
+def _numbered(words: Sequence[str]) -> list[str]:
     if len(set(words)) == len(words) and all(words):
-        return words
+        return list(words)
     return [", ".join(filter(None, (one, f"run {at}"))) for at, one in enumerate(words, 1)]
 
 
@@ -51,4 +81,5 @@ def _stated(row: Row) -> Mapping[str, Any]:
 def _word(name: str, value: Any) -> str:  # Any: of a column
     if name == "device_count":
         return f"{number(value)} {'device' if value == 1 else 'devices'}"
-    return label_of(name, value)
+    known = name in _FIRST or name in CONFIGURATION
+    return label_of(name, value) if known else f"{name}={value}"

@@ -15,7 +15,7 @@ _SHARES = ("mfu", "hfu")  # written as percentages
 def derivation(content: Content, node: Node, root: str, title: str = "") -> Markup:
     """A number that unfolds into its formula, inputs, and their lines."""
     title = title or title_of(node.name)
-    unit = "" if node.name in _SHARES else _beyond(title, node.unit or "")
+    unit = shown_unit(node, title)
     unit_text = f" {escape(unit)}" if unit else ""
     value = escape(content.text.line(rounded(node), 200))
     return Markup(
@@ -33,6 +33,11 @@ def rounded(node: Node) -> str:
     if node.how and isinstance(node.value, float):
         return significant(node.value, 4)
     return value_text(node.value)
+
+
+def shown_unit(node: Node, title: str) -> str:
+    """The unit after a number under this title."""
+    return "" if node.name in _SHARES else _beyond(title, node.unit or "")
 
 
 def _beyond(title: str, unit: str) -> str:

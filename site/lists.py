@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -20,27 +21,24 @@ from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
 from ..vocabulary.release import VERSION
 from .charts import Plot, scatter
+from .findings import alike_once, findings_table
 from .load import NOT_STATED, ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
 from .overview import causes
-from .runtable import run_cell
+from .runtable import every_run, run_cell
 from .svg import Mark
 from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
 _VALUES = 4  # of a setting in the search index
-_WITH_LINES = (
-    1_000  # maximum of findings with wrapped sentences; larger tables render only visible rows
-)
 _TRENDS = 12  # maximum of configurations with a chart
 
 
 def findings_page(content: Content) -> Page:
     """Every finding once, errors first, closed ones last."""
     found = sorted(content.findings, key=lambda one: bool(one["closed"]))
-    words = [finding_words(content, one) for one in found]
-
-    table = _findings_table(content, words)
+    words = alike_once([finding_words(content, one) for one in found])
+    table = findings_table(content, words)
     counts = Counter(one["severity"] for one in found if not one["closed"])
     return {
         "title": "Findings",
@@ -48,36 +46,6 @@ def findings_page(content: Content) -> Page:
         "counts": counts,
         "closed": sum(bool(one["closed"]) for one in found),
     }, [table]
-
-
-def _findings_table(content: Content, words: Sequence[Mapping[str, Any]]) -> Table:
-    """One row per finding, starting with its place."""
-    line = content.text.line
-
-    def place(one: Mapping[str, Any]) -> Cell:
-        text, href = one["places"][0] if one["places"] else (content.names.short(one["uri"]), None)
-        more = f" +{len(one['lines']) - 1}" if len(one["places"]) > 1 else ""
-        return Cell(line(text + more, 120), href=href)
-
-    def run(one: Mapping[str, Any]) -> Cell:
-        return Cell(one["of"][0][1], href=one["of"][0][0]) if one["of"] else Cell()
-
-    columns = [
-        column("place", "Where", words, place),
-        column("severity", "Severity", words, lambda one: Cell(one["severity"]), kind="status"),
-        column("title", "What", words, lambda one: Cell(line(one["title"])), wide=True),
-        column("evidence", "Evidence", words,
-               lambda one: Cell(line(one["evidence"], 600)), wide=True),
-        column("suggestion", "Suggestion", words,
-               lambda one: Cell(line(one["suggestion"] or "", 300)), wide=True),
-        column("rule", "Rule", words, lambda one: Cell(one["rule"])),
-        column("run", "Run", words, run),
-        column("closed", "Closed by a person", words,
-               lambda one: Cell(line(one["closed"] or "", 300))),
-    ]  # fmt: skip
-    looks = ["left-out" if one["closed"] else "" for one in words]
-    kept = [one for one in columns if not one.is_empty]
-    return Table("findings", "Findings", kept, key="findings", looks=looks, first=_WITH_LINES)
 
 
 def failures_page(content: Content) -> Page:
@@ -106,11 +74,12 @@ def trends_page(content: Content) -> Page:
             "reason": error.why or error.what,
             "charts": [],
             "summary": "",
+            "notes": "",
         }, []
     table = _levels(content, found)
-    above, below = sentences(content.names, found, 0)
-    summary = as_html(
-        content, "".join(f"- {escape_md(one)}\n" for one in (*above, *below)), content.rows, ""
+    summary, notes = (
+        as_html(content, "".join(f"- {escape_md(one)}\n" for one in part), content.rows, "")
+        for part in sentences(content.names, found, 0)
     )
     names = labels(content.names, found.facts)
     order = sorted(
@@ -125,6 +94,7 @@ def trends_page(content: Content) -> Page:
         "table": table.html(""),
         "reason": "",
         "summary": summary,
+        "notes": notes,
         "charts": [one for one in charts if one],
     }, [table]
 
@@ -154,7 +124,8 @@ def _levels(content: Content, found: Decision) -> Table:
         numbers("p_value", "p", "p_text", ""),
         column("jobs", "Jobs", rows, lambda one: Cell(one[0]["jobs"], number(one[0]["jobs"])),
                kind="number"),
-        column("run", "First run", rows, lambda one: run_cell(content, one[0])),
+        column("run", "First run", rows,
+               lambda one: replace(run_cell(content, one[0]), look="clip")),
     ]  # fmt: skip
     return Table("trends", "Levels of step time", columns, key="trends")
 
@@ -229,15 +200,17 @@ def sources_page(content: Content) -> Page:
 
 
 def compare_page(content: Content) -> Page:
-    """The comparison page filled by the script, with an example command as fallback."""
+    """The comparison page: filled by the script from the runs ticked in its table."""
     rows = [row for row in content.rows if row["step_time_s"] and row["run"] in content.with_pages][
         :2
     ]
     places = [content.typed(row) for row in rows]
+    table = every_run(content)
     return {
         "title": "Compare runs",
         "places": places if len(places) == 2 else ["FILE:LINE", "FILE:LINE"],
-    }, []
+        "every": table.html(""),
+    }, [table]
 
 
 def about_page(content: Content) -> Page:

@@ -8,7 +8,8 @@ from ..decide.budget import Budget
 from ..decide.rows import Decision, Row
 from ..reports.answer import configuration_words
 from ..reports.words import label_of
-from ..vocabulary.format import days, number, percent, significant
+from ..vocabulary.format import counted, days, number, percent, significant
+from .apart import curves_apart
 from .charts import Chart, Plot, front, scatter
 from .effects import effects_chart
 from .labels import Labels
@@ -215,17 +216,11 @@ def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
     """The efficiency of each size relative to the smallest with the same settings."""
     rows = [row for row in scaling.rows if row["efficiency"] and row["device_count"]]
     groups = list(dict.fromkeys(row["group"] for row in rows))
-    series: list[str] = []
     marks, lines = [], []
-    for at, group in enumerate(groups[:_MOST]):
-        members = [row for row in rows if row["group"] == group]
-        first = members[0]
-        series.append(
-            drawer.labels.text.line(
-                configuration_words({**first, "settings": None, "nodes": None, "devices": None}),
-                60,
-            )
-        )
+    curves = [[row for row in rows if row["group"] == group] for group in groups[:_MOST]]
+    names = curves_apart([members[0] for members in curves], drawer.labels.names.system)
+    series = [drawer.labels.text.line(name, 60) for name in names] if len(curves) > 1 else [""]
+    for at, members in enumerate(curves):
         for row in members:
             made = drawer.mark(
                 row,
@@ -237,7 +232,8 @@ def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
         lines.append((at, [(float(row["device_count"]), row["efficiency"]) for row in members]))
     if len(marks) < 2:
         return None
-    more = f"; {len(groups) - _MOST} more groups" if len(groups) > _MOST else ""
+    left = len(groups) - _MOST
+    more = f"; {counted(left, 'more curve')} not drawn" if left > 0 else ""
     plot = Plot(
         id="efficiency",
         title="Scaling efficiency",

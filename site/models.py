@@ -18,7 +18,7 @@ from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
 from ..vocabulary.printable import typed
 from .effects import effects_data
-from .load import Content
+from .load import NOT_STATED, Content
 from .modelcharts import SETTINGS, charts
 from .runtable import run_cell, run_table
 from .table import Cell, Column, Table, column
@@ -26,6 +26,12 @@ from .table import Cell, Column, Table, column
 _FEW = 4000  # maximum of runs for pairing by setting
 _LAWS = 100  # maximum of groups for scaling fits, those with the most sizes
 _SENTENCES = 6
+_RANKING = ("aggregate", "front")  # charts that set all runs against each other
+_LISTED = "bench runs --all --where 'size IS NULL AND model IS NULL'"
+_UNNAMED = (
+    "These runs state no model, so none is the fastest of them: compare runs of one source. "
+    "`bench ingest --set model=NAME` or facts.toml states it."
+)
 
 
 def model_page(
@@ -63,10 +69,14 @@ def model_page(
         "alike": alike,
         "runs": table.html(root),
         "rows": len(rows),
-        "charts": [one.html for one in charts(content, rows, found, scaling, changed, plan, root)],
+        "charts": [
+            one.html
+            for one in charts(content, rows, found, scaling, changed, plan, root)
+            if name != NOT_STATED or one.id not in _RANKING
+        ],
         "failed": failed_table(content, rows).html(root),
         "findings": findings_of(content, {row["run"] for row in rows}),
-        "command": f"bench report --model {typed(name)}",
+        "command": f"bench report --model {typed(name)}" if name != NOT_STATED else _LISTED,
         "effects": effects_data(content, [row for one in changed for row in one.rows]),
     }
     return page, [table]
@@ -105,17 +115,22 @@ def _answers(
     faster = warehouse.dicts(queries["faster"], plan.parameters)
     groups = scaling.facts["groups"][:_SENTENCES]
     stated = [one for one in changed if one.facts["title"] not in SETTINGS]
+    is_named = any(row["size"] or row["model"] for row in rows)
+    best = ranking(rows, plan, MOST)
     context = {
-        "ranked": ranking(rows, plan, MOST),
+        "ranked": best if is_named else [],
         "budget": plan,
-        "faster": faster,
+        "faster": faster if is_named else [],
         "recompute": warehouse.dicts(queries["recompute"]),
         "effects": part_sentences(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
         "scaling": part_sentences(names, "_scaling.j2", {"groups": groups}),
     }
-    if not context["ranked"]:
+    if not best:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
-    text = rendered_part("answers", names, context)
+    text = "" if is_named else f"- {_UNNAMED}\n"
+    text += rendered_part("answers", names, context)
+    if not is_named:
+        return as_html(content, text, rows), Markup("")
     more = [line for part in sentences(names, found, 0) for line in part]
     return as_html(content, text, rows), as_html(
         content, "".join(f"- {escape_md(one)}\n" for one in more), rows

@@ -13,10 +13,10 @@ from ..decide.ranking import ranking
 from ..decide.rows import Row
 from ..reports.words import step_time, topology_short
 from ..vocabulary.format import days_words, number, percent, significant
-from .load import Content
+from .load import NOT_STATED, Content
 from .modelcharts import Drawer
 from .models import finding_words
-from .runtable import run_cell, status_cell, step_words
+from .runtable import model_cell, run_cell, status_cell, step_words
 from .table import Cell, Column, Table
 
 _NEWEST, _CAUSES, _FINDINGS = 15, 8, 6
@@ -47,8 +47,8 @@ def overview(
         "best": best.html(""),
         "chart": chart.html if chart else "",
         "tiles": [
-            (len(content.rows), "runs", ""),
-            (len(content.models), "models", ""),
+            (len(content.rows), "runs", "compare.html#every-run"),
+            (len(content.models), "models", "#fastest"),
             (len(content.sources), "sources", "sources.html"),
             (len(broken), "failed", "failures.html"),
             (severities["error"], "errors found", "findings.html"),
@@ -92,7 +92,7 @@ def best_table(content: Content) -> Table:
     found = sorted(_fastest(content), key=lambda one: one.place)
     rows = [one.row for one in found]
     columns = [
-        *_names(content, found), *_results(found),
+        *_names(content, found), *_results(found), *_setup(found),
         Column("run", "Run", [replace(run_cell(content, row), look="clip") for row in rows]),
     ]  # fmt: skip
     runs = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
@@ -102,13 +102,15 @@ def best_table(content: Content) -> Table:
 
 def _fastest(content: Content) -> Iterator[_Best]:
     for name, rows in content.models.items():
+        if name == NOT_STATED:
+            continue  # they may be runs of any models: none is the fastest of them
         plan = content.plans_of_models[name]
         for one in ranking(rows, plan, 1):
             yield _Best(one, plan, content.by_id[one["run_id"]])
 
 
 def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
-    """The columns that identify a row."""
+    """The model and system of each row."""
     line, system = content.text.line, content.names.system
     models = [
         Cell(
@@ -118,6 +120,11 @@ def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
         for one in found
     ]
     systems = [Cell(line(system(one.ranked["system"]), 48), look="clip") for one in found]
+    return [Column("model", "Model", models), Column("system", "System", systems)]
+
+
+def _setup(found: Sequence[_Best]) -> list[Column]:
+    """What each row ran on, after its results: a phone shows the first columns alone."""
     devices = [
         _number(
             one.row,
@@ -127,11 +134,14 @@ def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
         )
         for one in found
     ]
+    times = [
+        _number(one.ranked, "step_time_s", step_words, _printed(one, "step_time_s"))
+        for one in found
+    ]
     return [
-        Column("model", "Model", models),
-        Column("system", "System", systems),
         Column("devices", "Devices", devices, "number"),
         Column("split", "DP/TP/PP", [Cell(topology_short(one.ranked)) for one in found]),
+        Column("step_time_s", "Step, s", times, "number"),
     ]
 
 
@@ -140,12 +150,11 @@ def _results(found: Sequence[_Best]) -> list[Column]:
     amounts = [one.plan.amount for one in found]
     same = len(set(amounts)) == 1
     shown: list[tuple[str, str, Callable[[Row], str]]] = [
-        ("step_time_s", "Step, s", step_words),
-        ("tokens_per_s_per_device", "Tokens/s/device",
-         lambda row: significant(row["tokens_per_s_per_device"], 4)),
-        ("mfu", "MFU", lambda row: percent(row["mfu"], 1)),
         ("days", f"Days for {amounts[0]}" if same else "Days",
          lambda row: days_words(row["days"]).removesuffix(" days")),
+        ("mfu", "MFU", lambda row: percent(row["mfu"], 1)),
+        ("tokens_per_s_per_device", "Tokens/s/device",
+         lambda row: significant(row["tokens_per_s_per_device"], 4)),
     ]  # fmt: skip
     columns = [
         Column(
@@ -157,7 +166,7 @@ def _results(found: Sequence[_Best]) -> list[Column]:
         for key, title, text in shown
     ]
     tokens = [Cell() if same else Cell(amount.removesuffix(" tokens")) for amount in amounts]
-    return [*columns, Column("for", "for tokens", tokens)]
+    return [columns[0], Column("for", "for tokens", tokens), *columns[1:]]
 
 
 def _printed(one: _Best, key: str) -> bool:
@@ -179,7 +188,6 @@ def newest_table(content: Content) -> Table:
     dated = [(at, row) for row in content.rows if (at := content.at(row)) is not None]
     dated.sort(key=lambda one: (one[0], one[1]["uri"], one[1]["line"]), reverse=True)
     rows = [row for _, row in dated[:_NEWEST]]
-    line = content.text.line
     ids = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
     return Table(
         "newest",
@@ -187,14 +195,7 @@ def newest_table(content: Content) -> Table:
         [
             Column("run", "Run", [run_cell(content, row) for row in rows]),
             Column("ran", "Ran", [Cell(f"{at:%Y-%m-%d}") for at, _ in dated[:_NEWEST]]),
-            Column(
-                "model",
-                "Model",
-                [
-                    Cell(line(row["size"] or row["model"] or "", 40), href=content.model_href(row))
-                    for row in rows
-                ],
-            ),
+            Column("model", "Model", [model_cell(content, row) for row in rows]),
             Column(
                 "devices",
                 "Devices",
@@ -231,7 +232,7 @@ def causes(content: Content) -> list[dict[str, Any]]:
                 "status": first["status"],
                 "reason": content.names.within(first["reason"] or "")
                 if first["cause"]
-                else "no reason stated"
+                else "no message stated"
                 if runs
                 else "no reason stated by the scheduler, and no log",
                 "href": content.line_href(first["uri"], first["line"]) if first["cause"] else None,

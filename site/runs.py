@@ -10,7 +10,7 @@ from ..explain.tree import Node
 from ..reports.answer import configuration_words
 from ..vocabulary.format import number
 from ..vocabulary.printable import typed
-from .derivation import derivation, rounded
+from .derivation import derivation, rounded, shown_unit
 from .facts import Details, Part, Stated, title_of
 from .load import NOT_STATED, Content
 from .models import finding_words
@@ -130,10 +130,12 @@ def run_data(
 
 def _derived(content: Content, run: str, node: Node) -> list[Any]:
     """A computed number as a fact that links to its derivation."""
-    unit = f" {node.unit}" if node.unit else ""
+    title = title_of(node.name)
+    unit = shown_unit(node, title)
+    unit = f" {unit}" if unit else ""
     return [
         node.name,
-        title_of(node.name),
+        title,
         f"{rounded(node)}{unit}",
         node.value if isinstance(node.value, (int, float)) else None,
         f"{content.href(run)}#n-{node.name}",

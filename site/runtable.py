@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget
@@ -22,6 +22,7 @@ SETTINGS = (
     "experts",
 )  # fmt: skip
 _SHAPE = ("layers", "hidden", "heads", "kv_heads", "experts")
+_FIRST = 50  # rows in the HTML of the table of all runs
 _FEWEST = 2  # values that differ
 _ASIDE = (
     "vocab_used", "framework", "settings", "ranks", "devices_per_node", "etp", "device_batch",
@@ -35,6 +36,9 @@ _TITLES = {
     "kv_heads": "KV heads",
 }
 KEEP = ("run", "status", "step_time_s", "tokens_per_s_per_device", "days")
+# The results that answer first, before the settings, which may be twenty columns.
+_ANSWERS = ("step_time_s", "tokens_per_s_per_device", "mfu", "days")
+_WHERE = ("system", "nodes", "device_count")
 _FINE = ("ok", "ended", "running", "not_run")
 
 
@@ -52,6 +56,12 @@ def look_of(row: Row) -> str:
 def run_cell(labels: Labels, row: Row) -> Cell:
     """The name of a run, linked to its page."""
     return Cell(labels.place(row), href=labels.href(row["run"]))
+
+
+def model_cell(content: Content, row: Row) -> Cell:
+    """The model of a run, linked to its page; blank if none is stated."""
+    name = content.text.line(row["size"] or row["model"] or "", 40)
+    return Cell(name, href=content.model_href(row)) if name else BLANK
 
 
 def status_cell(row: Row) -> Cell:
@@ -112,8 +122,8 @@ _MEASURED = (
 
 def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:
     """The number columns of runs with significant digits; days of a plan last."""
-    of_days = f"Days {plan.purpose}" if plan.is_unit else f"Days for {plan.amount}"
-    planned = _Measured("days", of_days, lambda row: days(plan.days(row)), value=plan.days)
+    unit = plan.purpose if plan.is_unit else f"for {plan.amount}"
+    planned = _Measured("days", "Days", lambda row: days(plan.days(row)), unit, plan.days)
     return [one.column(rows) for one in (*_MEASURED, planned)]
 
 
@@ -145,7 +155,7 @@ def setting_columns(content: Content, rows: Sequence[Row]) -> list[Column]:
 
     known = fields()
     titles = {name: known[name].title or name for name in known} | _TITLES
-    systems = [Cell(line(content.names.system(row["system"]), 80)) for row in rows]
+    systems = [Cell(line(content.names.system(row["system"]), 80), look="clip") for row in rows]
     # Most rows of a model do not state its shape, which tells them apart only if it differs.
     alike = [name for name in _SHAPE if len({row[name] for row in rows} - {None}) < _FEWEST]
     dates = [Cell(f"{at:%Y-%m-%d}") if (at := content.at(row)) else BLANK for row in rows]
@@ -168,6 +178,27 @@ def _word(value: object) -> str:
     )
 
 
+def every_run(content: Content) -> Table:
+    """All runs in one table, the newest first, to find and tick them."""
+    dated = [(at.isoformat() if (at := content.at(row)) else "", row) for row in content.rows]
+    rows = [row for _, row in sorted(dated, key=lambda one: one[0], reverse=True)]
+    settings = {one.key: one for one in setting_columns(content, rows)}
+    results = {one.key: one for one in measured_columns(rows, content.budget_of(rows))}
+    columns = [
+        Column("run", "Run", [run_cell(content, row) for row in rows]),
+        Column("model", "Model", [model_cell(content, row) for row in rows]),
+        settings["system"], settings["device_count"],
+        *(results[name] for name in ("step_time_s", "tokens_per_s_per_device", "mfu")),
+        *(settings[name] for name in ("dp", "tp", "pp", "mbs", "gbs", "seq_len")),
+        Column("status", "Status", [status_cell(row) for row in rows], "status"),
+        replace(settings["ran"], hidden=False),
+    ]  # fmt: skip
+    ids = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
+    shown = [column for column in columns if not column.is_empty]
+    looks = [look_of(row) for row in rows]
+    return Table("every", "All runs", shown, ids, looks, key="every", first=_FIRST)
+
+
 def run_table(
     content: Content,
     id: str,
@@ -185,11 +216,14 @@ def run_table(
         Cell(content.text.line(content.names.within(row["left_out_detail"] or ""), 200)) or BLANK
         for row in rows
     ]
+    settings, results = setting_columns(content, rows), measured_columns(rows, plan)
     columns = [
         Column("run", "Run", [run_cell(content, row) for row in rows]),
         *before,
-        *setting_columns(content, rows),
-        *measured_columns(rows, plan),
+        *(one for one in settings if one.key in _WHERE),
+        *(one for one in results if one.key in _ANSWERS),
+        *(one for one in settings if one.key not in _WHERE),
+        *(one for one in results if one.key not in _ANSWERS),
         Column("status", "Status", [status_cell(row) for row in rows], "status"),
         Column("left_out", "Why it does not count", reasons, hidden=True, wide=True),
     ]

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 ROWS = 200  # maximum of HTML rows; the script shows all rows of the data
+_PLACES = ("run", "place")  # columns of FILE:LINE
 _FEW = 0.5  # maximum share of distinct values for a dictionary encoding
 
 
@@ -140,6 +141,10 @@ def _heading(one: Column) -> str:
 
 def _cell(one: Column, cell: Cell, root: str) -> str:
     text = str(escape(cell.shown))
+    if one.key in _PLACES and ":" in text:
+        # A long name is cut in its middle: the line, at its end, tells runs apart.
+        stem, _, tail = text.rpartition(":")
+        text = f'<span class="stem">{stem}</span><span>:{tail}</span>'
     if cell.href:
         text = f'<a href="{escape(root + cell.href)}">{text}</a>'
     elif one.kind == "status" and text:

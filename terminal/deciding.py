@@ -68,10 +68,15 @@ def drawn(names: Names, answer: Answer) -> Sequence[str]:
 def show_first(answer: Answer, source: Source) -> str:
     """The command line that shows the first run of an answer."""
     shown = zip(answer.cells, answer.rows, strict=False)
-    where = next((str(cell["where"]) for cell, row in shown if row["run"]), "FILE:LINE")
+    first = next(((str(cell["where"]), row) for cell, row in shown if row["run"]), None)
+    if first is None:
+        return shlex.join(("bench", "show", "FILE:LINE", *map(str, source.paths)))
+    where, row = first
+    line = (row["uri"], row["line"])
+    several = sum((one["uri"], one["line"]) == line for one in (*answer.rows, *answer.left_out)) > 1
     # A place may count further ones: check_tcmalloc:12 +2
-    words = ("bench", "show", re.sub(r" \+\d+$", "", where), *map(str, source.paths))
-    return shlex.join(words)
+    name = row["run"] if several else re.sub(r" \+\d+$", "", where)
+    return shlex.join(("bench", "show", name, *map(str, source.paths)))
 
 
 def suggestions(source: Source, query: Query, form: Format | None, output: Path | None) -> None:

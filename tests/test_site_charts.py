@@ -116,7 +116,7 @@ def test_ticked_runs_are_compared(opens: Opens, site: Path) -> None:
     assert page.evaluate("location.hash") == f"#runs={','.join(map(str, ids))}"
     table = page.locator("#compare table.side")
     differing = table.locator("tbody tr").count()
-    page.get_by_label("Only what differs").uncheck()
+    page.locator("#compare").get_by_label("Only what differs").uncheck()
     assert table.locator("tbody tr").count() > differing
     page.locator("#compare button.close").first.click()
     expect(table.locator("thead th")).to_have_count(2)

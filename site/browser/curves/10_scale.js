@@ -140,7 +140,7 @@ function ticks(low, high, about, log = false) {
   }
   const rough = (high - low) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
+  const step = power * (rough / power > 5 ? 10 : rough / power > 2.2 ? 5 : rough / power > 1 ? 2 : 1);
   for (let at = Math.ceil(low / step); at * step <= high * (1 + 1e-9); at += 1) found.push(at * step + 0); // -0 becomes 0
   return found;
 }

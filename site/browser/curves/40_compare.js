@@ -161,17 +161,18 @@ function pairTable(pairs, label) {
  * @returns {string} how many rows it has, and how many are alike
  */
 function sideBySide(frame, rest, runs, differ) {
-  /** @type {Map<string, {title: string, cells: (Fact | undefined)[]}>} */
+  /** @type {Map<string, {title: string, cells: (Fact | undefined)[], derived: boolean}>} */
   const rows = new Map();
   runs.forEach((run, at) => {
     for (const fact of factsOf(run)) {
-      const row = rows.get(fact[0]) || { title: fact[1], cells: [] };
+      const row = rows.get(fact[0]) || { title: fact[1], cells: [], derived: fact[6] !== undefined };
       row.cells[at] = fact;
       rows.set(fact[0], row);
     }
   });
   /** @param {Fact | undefined} fact */
   const text = (fact) => fact?.[2] || "";
+  repeatsOut(rows, runs.length);
   const unlike = Array.from(rows.values()).filter((row) =>
     runs.some((_, at) => text(row.cells[at]) !== text(row.cells[0])),
   );
@@ -206,8 +207,25 @@ function sideBySide(frame, rest, runs, differ) {
     : counted(rows.size, "row");
 }
 
+/** Take out what a table or a log states, where the configuration or a result says it: 
+ * @param {Map<string, {title: string, cells: (Fact | undefined)[]}>} rows
+ * @param {number} count
+ */
+function repeatsOut(rows, count) {
+  /** @param {(Fact | undefined)[]} cells */
+  const numbers = (cells) => {
+    const all = Array.from({ length: count }, (_, at) => cells[at]?.[3] ?? cells[at]?.[2]);
+    return all.includes(undefined) ? "" : all.join("\n");
+  };
+  const known = new Set(Array.from(rows, ([key, row]) => (key.includes(".") ? "" : numbers(row.cells))));
+  for (const [key, row] of rows) {
+    const text = numbers(row.cells);
+    if (key.includes(".") && text && known.has(text)) rows.delete(key);
+  }
+}
+
 /** @param {Run[]} runs
- * @param {{title: string, cells: (Fact | undefined)[]}[]} wanted
+ * @param {{title: string, cells: (Fact | undefined)[], derived: boolean}[]} wanted
  * @param {(fact: Fact | undefined) => string} text
  */
 function sideTable(runs, wanted, text) {
@@ -248,7 +266,8 @@ function sideTable(runs, wanted, text) {
         const cell = make("td", {
           class: at && text(row.cells[at]) !== text(row.cells[0]) ? "unlike" : null,
         });
-        const value = row.cells[at]?.[3];
+        // A ratio of results says something, one of versions or of sizes does not.
+        const value = row.derived ? row.cells[at]?.[3] : null;
         const base = row.cells[0]?.[3];
         cell.append(text(row.cells[at]) || make("span", { class: "muted" }, "not stated"));
         if (

@@ -177,10 +177,11 @@ class Grid {
   restart() {
     this.drawn.clear();
     this.body.replaceChildren(this.above, this.below);
+    const most = innerWidth < 640 ? 13 : 26; // letters: on a phone the next column is seen too
     const heads = this.columns.map((column) => {
       const head = /** @type {HTMLElement} */ (this.heads.get(column.key));
       head.hidden = false;
-      head.style.minWidth = `${Math.min(Math.max(longest(column, this.rows.rows), 3), 34) + 3}ch`;
+      head.style.minWidth = `${Math.min(Math.max(longest(column, this.rows.rows), 3), most) + 3}ch`;
       return head;
     });
     this.table.tHead?.rows[0].replaceChildren(...heads);
@@ -231,11 +232,14 @@ class Grid {
         column.kind === "status" && text
           ? make("span", { class: `badge ${text.replaceAll(" ", "_")}` }, text)
           : text;
+      const colon = ["run", "place"].includes(column.key) ? text.lastIndexOf(":") : -1;
+      const named =
+        colon < 0 ? [text] : [make("span", { class: "stem" }, text.slice(0, colon)), make("span", {}, text.slice(colon))];
       line.append(
         make(
           "td",
-          { class: look || null, title: text.length > 34 ? text : null },
-          href ? make("a", { href: linked(href) }, text) : badge,
+          { class: look || null, title: text.length > 24 ? text : null },
+          href ? make("a", { href: linked(href) }, ...named) : badge,
         ),
       );
     }
