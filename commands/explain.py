@@ -15,6 +15,7 @@ from ..decide.query import Query
 from ..project.facts import facts_of
 from ..project.settings import find_db
 from ..schema.errors import BenchError
+from ..schema.own_process import calculate_alone
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
@@ -69,6 +70,8 @@ def explain(
     output: o.Output = None,
 ) -> None:
     """Trace a number to its formula, inputs and source lines."""
+    calculate_alone()
+
     from ..explain.ask import explain as answer
     from ..explain.output import as_json, as_tree
     from ..explain.prediction import WORD, explain_prediction

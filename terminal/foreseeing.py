@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError
+from ..schema.own_process import calculate_alone
 from ..vocabulary.format import counted
 from .answers import fitted, write
 from .messages import Waiting, info
@@ -31,6 +32,7 @@ def predict(
     output: Path | None,
 ) -> None:
     """Write the prediction of one configuration, or of all feasible ones."""
+    calculate_alone()  # matrices of some hundred runs: threads would only wait for each other
     from ..foresight.answers import predicted
     from ..reports.computed import names_of, presented
 
@@ -72,6 +74,7 @@ def plan(
     output: Path | None,
 ) -> None:
     """Write the most valuable next runs; as TOML, a plan of them."""
+    calculate_alone()
     from ..decide.neighbours import as_plan
     from ..foresight.planning import Limits, proposed
     from ..reports.computed import names_of, presented
