@@ -19,15 +19,19 @@ from .page import on_pages, suggested
 from .statistic import statistic
 from .tree import Match, Node, Place
 
-_DAYS = "coalesce($tokens, $steps * tokens_per_step) / nullif({}, 0) / 86400"
+# Days by the speeds of a budget, of tokens or of steps. They only find runs that may print a
+# number: what is shown is derived, as everywhere.
+_DAYS = (
+    *(f"d1(coalesce($tokens, $steps * tokens_per_step), nullif(tokens_per_s{end}, 0))"
+      for end in ("", "_low", "_high")),
+    *(f"d1($steps, 1 / nullif(step_time_{end}, 0))" for end in ("s", "low", "high")),
+)  # fmt: skip
 # Inputs of derived texts, by column name.
 _MORE = (
     ("params_computed", "params_stated"),
     ("params_computed", "params_b * 1e9"),
-    *(("days", _DAYS.format(f"tokens_per_s{end}")) for end in ("", "_low", "_high")),
-    *(("days", f"$steps * step_time_{end} / 86400") for end in ("s", "low", "high")),
-    ("device_days", f"{_DAYS.format('tokens_per_s')} * coalesce(devices, world_size)"),
-    ("device_days", "$steps * step_time_s / 86400 * coalesce(devices, world_size)"),
+    *(("days", days_at) for days_at in _DAYS),
+    *(("device_days", f"{days_at} * coalesce(devices, world_size)") for days_at in _DAYS),
 )
 _VALUES = """SELECT * FROM (
         SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected

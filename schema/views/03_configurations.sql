@@ -45,6 +45,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
 -- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row and no device is a machine of several (DGX, HGX)
+-- configurations.procs_per_node_rows: where no source states them: the rows of the table that multiply out to these processes a node
 -- configurations.vocab_used: vocabulary in tokens, as stated, also if rounded, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
 -- configurations.dense: whether no source states a mixture of experts (F5 is valid for dense models only)
@@ -62,7 +63,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- procs_per_node from: stated | when procs_per_node_stated IS NOT NULL
 -- procs_per_node from: one process a device | of devices_per_node
 -- procs_per_node from: devices / nodes | when devices_stated IS NOT NULL AND nodes_stated > 0
--- procs_per_node from: assumed | note coalesce((SELECT 'DP x TP x PP / nodes of ' || count(*) || ' rows of the table, the most' FROM configurations c WHERE c.table_id = selected.table_id AND c.product % nullif(c.nodes, 0) = 0 AND c.product > 0 GROUP BY c.product // c.nodes ORDER BY count(*) DESC, c.product // c.nodes LIMIT 1), 'none is stated, and TP x PP divides the nodes: one')
+-- procs_per_node from: assumed | note coalesce('DP x TP x PP / nodes of ' || procs_per_node_rows || ' rows of the table, the most', 'none is stated, and TP x PP divides the nodes: one')
 -- product from: dp x tp x pp x cp
 -- product from: dp x tp x pp
 -- world_size from: stated ranks | when ranks IS NOT NULL
@@ -120,7 +121,7 @@ WITH around AS (
     SELECT *, try_cast(dp::HUGEINT * tp * pp * coalesce(cp, 1) AS BIGINT) AS product FROM stated
 ), implied AS (
     -- Processes per node where no source states them: by the products of most rows of the table.
-    SELECT table_id, product // nullif(nodes, 0) AS implied_per_node
+    SELECT table_id, product // nullif(nodes, 0) AS implied_per_node, count(*) AS rows
     FROM multiplied
     WHERE product % nullif(nodes, 0) = 0 AND product > 0
         AND procs_per_node IS NULL AND devices_per_node IS NULL AND table_id IS NOT NULL
@@ -149,6 +150,7 @@ WITH around AS (
                  CASE WHEN coalesce(s.nodes % nullif(s.tp::HUGEINT * s.pp * coalesce(s.cp, 1), 0) = 0, s.nodes IS NOT NULL)
                            AND n.table_id IS NULL AND NOT coalesce(list_contains(s.flags, 'machines'), false) AND NOT coalesce(regexp_matches(s.device, '(?i)\b[DH]GX\b'), false)
                       THEN 1 END) AS procs_per_node,
+        CASE WHEN s.procs_per_node IS NULL AND s.devices_per_node IS NULL THEN i.rows END AS procs_per_node_rows,
         coalesce(s.vocab, rounded_count(s.vocab_label), v1(50257, coalesce(s.tp, 1))) AS vocab_used,
         s.vocab IS NULL AND rounded_count(s.vocab_label) IS NULL AS vocab_assumed,
         -- Experts by their number, their split, their label, or by FLOPs of a token that the row prints and
