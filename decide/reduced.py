@@ -24,12 +24,13 @@ from .rows import (
 from .scaling_curves import FREE, Candidate, curves_of
 from .selection import show_every
 
-_LABELS = ("size", "model")  # determined by the shape
+# What may differ in a curve, or is compared apart.
+_FREE = frozenset((*FREE, "size", "model", "gbs", "device_batch", "procs_per_node"))
 # What a curve of each kind needs, and the batch that its runs have in common.
 _KINDS = {
     "strong": ("batch <> 0", "batch"),
-    "weak": ("known AND device_count <> 0", "nullif(batch, 0) / device_count"),
-    "unknown": ("NOT known", "batch"),
+    "weak": ("known AND device_count <> 0", "device_batch, nullif(batch, 0) / device_count"),
+    "unknown": ("NOT known", "device_batch, batch"),
 }
 
 
@@ -83,8 +84,10 @@ class Reduced:
         fill(self.warehouse, "doubted", doubts_near(self.warehouse))
         made = statements()
         sound = made["sound"].replace("({worked_out})", "weighed").replace("{here}", "weighed")
-        self.warehouse.rows(made["scaled"].replace("{sound}", sound))
-        longest = made["longest"].replace("{kinds}", " UNION ALL ".join(self._kinds()))
+        columns = ", ".join(name for name in CONFIGURATION if name not in _FREE)
+        scaled = made["scaled"].replace("{sound}", sound).replace("{columns}", columns)
+        self.warehouse.rows(scaled)
+        longest = made["longest"].replace("{kinds}", " UNION ALL ".join(_kinds()))
         found = self.warehouse.rows(longest, {"most": most})
         rows = {row["run"]: row for row in self._load([run for _, _, run in found])}
         place = {run: at for at, run in enumerate(rows)}
@@ -97,22 +100,17 @@ class Reduced:
             for curve in curves_of(kind, [rows[run] for run in sorted(runs, key=place.__getitem__)])
         ]
 
-    def _kinds(self) -> Iterator[str]:
-        """A query of the sets of each kind."""
-        query = """SELECT coalesce(max(n), 1) FROM (
-            SELECT count(DISTINCT coalesce(nodes, -1)) AS n FROM scaled GROUP BY device_count)"""
-        one_layout = self.warehouse.rows(query)[0][0] == 1
-        for kind, (where, batch) in _KINDS.items():
-            free = {*FREE, *_LABELS, "gbs", *(["procs_per_node"] if one_layout else [])}
-            free |= {"device_batch"} if kind == "strong" else set()
-            columns = ", ".join(name for name in CONFIGURATION if name not in free)
-            slots = {"kind": f"'{kind}'", "where": where, "batch": batch, "columns": columns}
-            part = statements()["scaling_set"]
-            for name, text in slots.items():
-                part = part.replace(f"{{{name}}}", text)
-            yield part
-
     def _load(self, runs: list[str]) -> list[Row]:
         query = "CREATE OR REPLACE TEMP TABLE few AS SELECT DISTINCT unnest(?::VARCHAR[]) AS run_id"
         self.warehouse.rows(query, [runs])
         return load(self.warehouse, "(FROM selected SEMI JOIN few USING (run_id))")
+
+
+def _kinds() -> Iterator[str]:
+    """A query of the sets of each kind."""
+    for kind, (where, batch) in _KINDS.items():
+        slots = {"kind": f"'{kind}'", "where": where, "batch": batch}
+        part = statements()["scaling_set"]
+        for name, text in slots.items():
+            part = part.replace(f"{{{name}}}", text)
+        yield part

@@ -121,10 +121,25 @@ SELECT unnest(runs) FROM configured WHERE many > 1 AND (of_logs OR coalesce(
     coalesce($tokens, $steps * tokens_per_step) / speed / 86400 * device_count BETWEEN $low AND $high, true))
 
 -- name: scaled
+-- The sound runs with a rate, and `shape`: equal for runs that differ in size and batch alone. The many columns are
+-- compared once for curves of all kinds.
 CREATE OR REPLACE TEMP TABLE scaled AS
-SELECT *, CASE WHEN origin = 'row' THEN uri END AS document,
-    coalesce(nullif(batch, 0), nullif(device_batch, 0)) IS NOT NULL AS known
-FROM ({sound}) WHERE rate IS NOT NULL
+WITH found AS MATERIALIZED (
+    SELECT *, CASE WHEN origin = 'row' THEN uri END AS document,
+        coalesce(nullif(batch, 0), nullif(device_batch, 0)) IS NOT NULL AS known
+    FROM ({sound}) WHERE rate IS NOT NULL
+), layouts AS (
+    -- Where nodes follow from devices, processes of a node are no setting.
+    SELECT coalesce(max(n), 1) > 1 AS differ FROM (
+        SELECT count(DISTINCT coalesce(nodes, -1)) AS n FROM found GROUP BY device_count)
+), shapes AS (
+    SELECT row_number() OVER () AS shape, unnest(runs) AS run_id FROM (
+        SELECT list(run_id) AS runs FROM found, layouts WHERE coalesce(nullif(nodes, 0), nullif(device_count, 0)) IS NOT NULL
+        GROUP BY document, epoch, measure, settings_key, {columns}, CASE WHEN differ THEN procs_per_node END,
+            CASE WHEN layers IS NULL OR hidden IS NULL THEN size END, CASE WHEN layers IS NULL OR hidden IS NULL THEN model END
+        HAVING count(*) > 1)
+)
+SELECT shape, run_id, uri, line, date, nodes, device_count, batch, device_batch, known FROM found JOIN shapes USING (run_id)
 
 -- name: longest
 -- The sets of runs of two sizes or more that may be among the $most with most sizes: kind, number, run. Sets with
@@ -145,7 +160,4 @@ SELECT {kind} AS kind, list(run_id) AS runs, min({'uri': uri, 'line': line, 'run
         AND count(DISTINCT coalesce(device_count, 0) / nullif(nodes, 0)) = 1 AS by_nodes,
     count(DISTINCT nullif(nodes, 0)) AS node_counts, count(DISTINCT nullif(device_count, 0)) AS device_counts,
     count(DISTINCT coalesce(date, '')) > 1 AS several_days
-FROM scaled WHERE coalesce(nullif(nodes, 0), nullif(device_count, 0)) IS NOT NULL AND {where}
-GROUP BY document, epoch, measure, {batch}, settings_key, {columns},
-    CASE WHEN layers IS NULL OR hidden IS NULL THEN size END, CASE WHEN layers IS NULL OR hidden IS NULL THEN model END
-HAVING count(*) > 1
+FROM scaled WHERE {where} GROUP BY shape, {batch} HAVING count(*) > 1
