@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 GAP = 2
 FEWEST = 4  # minimum of columns; with fewer, rows become records
 READABLE = 20  # minimum width of wrapped text
 LONGEST = 34  # words up to this length, such as FILE:LINE, are not split
+SPLIT = 24  # and up to this one where rows would become records otherwise
 _NAMED = re.compile(r"[^_]+_*|_+")  # the parts of a column's name
 _BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where longer words may be split
 
@@ -28,6 +29,7 @@ class Column:
     cells: tuple[str, ...]
     is_number: bool
     kept: bool
+    longest: int = LONGEST
 
     @cached_property
     def wide(self) -> int:
@@ -42,7 +44,7 @@ class Column:
         if self.is_number:
             return max(head, longest)
         words = [word for cell in self.cells for word in cell.split()]
-        word = min(max(map(size, words), default=0), LONGEST)
+        word = min(max(map(size, words), default=0), self.longest)
         return max(head, min(longest, max(word, READABLE)))
 
 
@@ -65,12 +67,20 @@ def table(
         columns = [one for one in columns if one not in shared]
     above = [*_wrapped(_common(shared), width), ""] if shared else []
     shown = [*columns] if chosen else _with_room(columns, width)
-    if len(shown) < min(FEWEST, len(columns)) or _least(shown) > width:
+    if not chosen and _are_too_few(shown, columns, width):
+        split = [replace(one, longest=SPLIT) for one in columns]
+        shown = _with_room(split, width)
+        columns = columns if _are_too_few(shown, columns, width) else split
+    if _are_too_few(shown, columns, width):
         return "\n".join([*above, *_records(columns, width)]) + "\n"
     lines = _aligned(shown, _sizes(shown, width))
     gone = ", ".join(one.head for one in columns if one not in shown)
     below = [f"also: {gone} (--columns, --format)"] if gone else []
     return "\n".join([*above, *lines, *below]) + "\n"
+
+
+def _are_too_few(shown: Sequence[Column], columns: Sequence[Column], width: int) -> bool:
+    return len(shown) < min(FEWEST, len(columns)) or _least(shown) > width
 
 
 def one_line_rows(columns: Sequence[Column], width: int) -> list[str]:

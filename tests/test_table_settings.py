@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,25 @@ def test_a_word_in_place_of_a_result_is_why_there_is_none(folder: Path) -> None:
     assert {row["settings"] for row in listed} == {"Algorithm=ring"}
     [row] = [one for one in answer(folder, "best", path) if not one["left_out"]]
     assert row["step_time_s"] == pytest.approx(10.0)
+
+
+def test_pairs_of_settings_in_one_cell_are_settings_of_their_own(folder: Path) -> None:
+    """What was read as a column is no setting once more, so the effect of TP can be seen."""
+    rows = "2 | {3} | {0} | 1 | 2 | 256 | (tp={0}, zero1={1}) | {2}"
+    every = [rows.format(1, 8, 10, 16), rows.format(2, 8, 8, 8), rows.format(1, -1, 12, 16)]
+    path = sweep(folder, "Parallel Configuration", "\n".join(every))
+    done = quick(folder, "compare", "--by", "tp", str(path))
+    assert "TP2 is 1.25x faster than TP1 in the one configuration tried" in done.out
+    assert "no partner that differs in tp (sweep:9)" in done.out, "it has another zero1"
+
+
+def test_batches_of_replicas_set_rows_without_a_batch_apart(folder: Path) -> None:
+    head = (
+        "| GPUs | TP | Micro batch | Gradient accumulation | Tokens/s/GPU |\n" + "|--" * 5 + "|\n"
+    )
+    rows = ("64 | 1 | 2 | 4 | 3900", "64 | 1 | 2 | 2 | 3084", "64 | 1 | 4 | 2 | 3800")
+    (folder / "few.md").write_text(SWEEP + head + "".join(f"| {row} |\n" for row in rows))
+    found = json.loads(quick(folder, "best", "few.md", "--format", "json").out)
+    assert [row["jobs"] for row in found if row["left_out"] is None] == [1, 1, 1]
+    compared = quick(folder, "compare", "--by", "mbs", "few.md").out
+    assert "in the one configuration tried" in compared, "MBS 2 x GA 4 and MBS 4 x GA 2"

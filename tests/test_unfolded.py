@@ -1,5 +1,7 @@
 """Tables with several runs a row, or their headings in the first row or column."""
 
+from pathlib import Path
+
 import pytest
 
 from bench.ingest.crossed import with_axis_named
@@ -9,6 +11,7 @@ from bench.ingest.markdown import split_row
 from bench.ingest.orientation import oriented
 from bench.ingest.unfolded import settings_of, unfolded
 from tests.cells import read
+from tests.program import quick
 
 
 def table(*lines: str) -> Table:
@@ -220,3 +223,17 @@ def test_a_header_may_begin_with_a_count() -> None:
 )
 def test_settings_in_a_heading(heading: str, settings: dict[str, str]) -> None:
     assert dict(settings_of(heading)[0]) == settings
+
+
+def test_a_line_of_several_runs_names_none_of_them(folder: Path) -> None:
+    (folder / "wide.md").write_text(
+        "# 7B on A100\n\n| GPUs | 8 | 16 | 1024 |\n|---|---|---|---|\n"
+        "| Tokens/s/GPU | 4078 | 3939 | 3625 |\n| TFLOPs | 193 | 191 | 184 |\n"
+    )
+    wrong = quick(folder, "show", "wide.md:5", "wide.md")
+    assert wrong.code == 2 and "3 runs stand in wide.md:5" in wrong.err, wrong.err
+    first = wrong.err.partition("name one by its id: ")[2].split()[0]
+    assert f"{first} (devices 8)" in wrong.err and "(devices 1024)" in wrong.err
+    shown = quick(folder, "show", first, "wide.md").out
+    assert "4078" in shown and "3625" not in shown
+    assert quick(folder, "best", "wide.md").err.rstrip().endswith(" wide.md")

@@ -48,9 +48,9 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def keep(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The ranking column, the rate and the place are dropped last."""
+    """The ranking column, the rate, the days and the place are dropped last."""
     heads = dict(shown(facts))
-    wanted = (facts["order"].column, "tokens_per_s", "where") if "order" in facts else ()
+    wanted = (facts["order"].column, "tokens_per_s", "days", "where") if "order" in facts else ()
     return tuple(heads[name] for name in wanted if name in heads)
 
 
