@@ -17,7 +17,7 @@ _RATES = ("step_time_s", "step_time_low", "step_time_high", "steps_per_s", "toke
           "tflops", "model_tflops", "memory_gb")  # fmt: skip
 
 
-def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Rows:
+def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row]) -> Rows:
     """One run of so many nodes for each scaling group with a fit, and those that cannot be: the
     batch does not divide, or one of the runs that `failed` was of this configuration.
 

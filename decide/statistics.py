@@ -126,10 +126,10 @@ def _enough(before: Sequence[float], after: Sequence[float]) -> bool:
     return min(len(before), len(after)) >= ENOUGH
 
 
-def critical_difference(known: Spread, n: int = 1, m: int = 1) -> float:
-    """The difference, as a share, that the medians of n and m jobs of one configuration exceed in
-    5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
-    return math.expm1(t_quantile(1 - LEVEL / 2, known.dof) * _error(known, n, m))
+def critical_difference(known: Spread, jobs: int = 1) -> float:
+    """The difference, as a share, that one job and the median of `jobs` of its configuration exceed
+    in 5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
+    return math.expm1(t_quantile(1 - LEVEL / 2, known.dof) * _error(known, jobs, 1))
 
 
 def critical_number(known: Spread, jobs: int) -> Number:
