@@ -112,8 +112,10 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Diff:
         changes += [Change(None, row) for row in right]
         changes += [Change(row, None) for row in left]
     order = ("changed", "added", "removed")
-    changes.sort(key=lambda one: (order.index(one.kind), one.row["uri"], one.row["line"]))
-    counts = {kind: sum(one.kind == kind for one in changes) for kind in order}
+    changes.sort(
+        key=lambda change: (order.index(change.kind), change.row["uri"], change.row["line"])
+    )
+    counts = {kind: sum(change.kind == kind for change in changes) for kind in order}
     return Diff(tuple(changes), unchanged, counts)
 
 

@@ -163,9 +163,11 @@ def _empty_row(row: Row) -> str:
 def _named(cells: Sequence[Row]) -> list[str]:
     """The first cell of a row, and the next one if that is a name too: of a method."""
     second = [
-        one["raw"] for one in cells[1:2] if not one["name"] and re.search("[^\\W\\d]", one["raw"])
+        cell["raw"]
+        for cell in cells[1:2]
+        if not cell["name"] and re.search("[^\\W\\d]", cell["raw"])
     ]
-    return [*(one["raw"] for one in cells[:1]), *second]
+    return [*(cell["raw"] for cell in cells[:1]), *second]
 
 
 def with_mark(text: str, row: Row, *names: str) -> str:
