@@ -29,12 +29,12 @@ def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row]) -> Rows:
         # A measured size needs no fit, and a law over devices does not apply to nodes.
         if group.unit != "nodes" or any(point.x == nodes for point in group.points):
             continue
-        made = _made(group, nodes, failed)
+        made = _extrapolated(group, nodes, failed)
         (left if made["left_out"] else kept).append(made)
     return Rows(tuple(kept), tuple(left))
 
 
-def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
+def _extrapolated(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     # Columns without a law, such as TP, are those of the nearest size.
     nearest = min(group.points, key=lambda point: abs(point.x - nodes))
     row = nearest.row

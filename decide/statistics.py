@@ -185,7 +185,7 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     return [
         one
         if one.p is None
-        else replace(one, q=next(qs), pairs=len(tested), seen=_alone(one, len(tested)))
+        else replace(one, q=next(qs), pairs=len(tested), seen=_detectable_among(one, len(tested)))
         for one in effects
     ]
 
@@ -202,7 +202,7 @@ def false_discovery(ps: Sequence[float]) -> list[float]:
     return found
 
 
-def _alone(one: Effect, count: int) -> float | None:
+def _detectable_among(one: Effect, count: int) -> float | None:
     """The smallest change seen of one pair among so many, which has to pass LEVEL / count; None
     where the jobs are too few for any."""
     # Bonferroni, though q is of Benjamini and Hochberg: what one pair needs there hangs on the

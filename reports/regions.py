@@ -132,7 +132,7 @@ def read_document(text: str, name: str) -> Document:
                 where=place, hint="end it with <!-- bench:end -->",
             )  # fmt: skip
         if word == "begin":
-            begin = number, _known(options, place), match["indent"]
+            begin = number, _checked_options(options, place), match["indent"]
         elif word == "end" and begin:
             sealed, first = _digest(options, place), begin[0]
             regions.append(Region(first, number, begin[1], sealed, begin[2], first in html))
@@ -192,7 +192,7 @@ def _options(rest: str, place: str) -> dict[str, str]:
     return options
 
 
-def _known(options: dict[str, str], place: str) -> dict[str, str]:
+def _checked_options(options: dict[str, str], place: str) -> dict[str, str]:
     for name, value in options.items():
         if name not in FLAGS | VALUES:
             raise BenchError(f"unknown option {name!r} in a marker", where=place,

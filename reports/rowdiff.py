@@ -90,7 +90,8 @@ def rows(warehouse: Warehouse, where: str | None = None) -> list[Row]:
     select(warehouse, Query(where=where))
     found = warehouse.dicts(_QUERY, [list(MEASURED)])
     return [
-        row | {"left_out": _reasons(row["left_out"]), OTHERS: _named(row[OTHERS])} for row in found
+        row | {"left_out": _reasons(row["left_out"]), OTHERS: _by_name(row[OTHERS])}
+        for row in found
     ]
 
 
@@ -143,7 +144,7 @@ def _reasons(left_out: str | None) -> str:
     return ", ".join(reason for reason in reasons if reason not in ("", "copy"))
 
 
-def _named(others: Sequence[Mapping[str, Any]] | None) -> dict[str, float]:
+def _by_name(others: Sequence[Mapping[str, Any]] | None) -> dict[str, float]:
     return {one["name"]: one["value"] for one in others or ()}
 
 

@@ -153,14 +153,14 @@ def text_of(value: object) -> str:
 
 
 def _empty_row(row: Row) -> str:
-    first = ", ".join(markdown_text(one) for one in _named(row["cells"]))
+    first = ", ".join(markdown_text(one) for one in _row_name(row["cells"]))
     split = topology_short(row)
     batch = f" MBS {row['mbs']}" if row["mbs"] is not None else ""
     warn = " ⚠" if row["left_out"] else ""
     return f"{first}{f', {split}' if split else ''}{batch} line {row['line']}{warn}"
 
 
-def _named(cells: Sequence[Row]) -> list[str]:
+def _row_name(cells: Sequence[Row]) -> list[str]:
     """The first cell of a row, and the next one if that is a name too: of a method."""
     second = [
         cell["raw"]
