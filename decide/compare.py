@@ -251,7 +251,7 @@ def _certainty(pair: Pair, result: Effect) -> dict[str, Any]:
         "cv_percent": other,
         "p_value": result.p,
         "q_value": result.q,
-        "could_see_percent": None if result.seen is None else 100 * result.seen,
+        "could_see_percent": None if result.detectable is None else 100 * result.detectable,
         "verdict": result.verdict,
         "method": result.method,
     }

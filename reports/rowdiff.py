@@ -178,7 +178,7 @@ def _digits(row: Row) -> str:
 def _equal(old: Row, new: Row) -> bool:
     return (
         all(old[name] == new[name] for name in (*STATUS, "memory_unit"))
-        and all(alike(old[name], new[name]) for name in MEASURED)
+        and all(nearly_equal(old[name], new[name]) for name in MEASURED)
         and not any(other_changes(old, new))
     )
 
@@ -187,11 +187,11 @@ def other_changes(old: Row, new: Row) -> Iterator[tuple[str, float | None, float
     """The other numbers that differ: name, old and new value."""
     before, after = old.get(OTHERS) or {}, new.get(OTHERS) or {}
     for name in {**before, **after}:
-        if not alike(before.get(name), after.get(name)):
+        if not nearly_equal(before.get(name), after.get(name)):
             yield name, before.get(name), after.get(name)
 
 
-def alike(a: float | None, b: float | None) -> bool:
+def nearly_equal(a: float | None, b: float | None) -> bool:
     if a is None or b is None:
         return a is b
     return math.isclose(a, b, rel_tol=ALIKE)
