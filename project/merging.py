@@ -75,7 +75,10 @@ def contradicting(db: Path, lock_timeout: float) -> list[str]:
 
     with open_read(db, lock_timeout) as warehouse:
         findings = found_by(warehouse, "R12c")
-    return [f"{one.uri}:{one.line}: {one.message}: {one.evidence}" for one in findings]
+    return [
+        f"{finding.uri}:{finding.line}: {finding.message}: {finding.evidence}"
+        for finding in findings
+    ]
 
 
 def _as_warehouse(path: Path, formats: Path | None) -> Iterator[Path]:

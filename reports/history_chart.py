@@ -27,7 +27,7 @@ def history_picture(names: Names, decision: Decision) -> Figure:
 
     Raises BenchError without a number to draw.
     """
-    events = [one for one in decision.rows if one["new_value"] is not None]
+    events = [row for row in decision.rows if row["new_value"] is not None]
     counts = Counter(event["name"] for event in events)
     if not counts:
         raise BenchError("nothing to draw", why="none of these rows has a number")

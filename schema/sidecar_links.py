@@ -90,7 +90,7 @@ def _home(path: PurePosixPath, folders: dict[PurePosixPath, _Folder]) -> PurePos
 
 def _of_folder(folder: _Folder) -> Iterator[Link]:
     evidence = _evidence(folder)
-    kinds = Counter(one.format for one in folder.companions)
+    kinds = Counter(companion.format for companion in folder.companions)
     for companion in folder.companions:
         own = evidence[companion.source_id]
         if not own and len(folder.logs) == 1 and kinds[companion.format] == 1:
@@ -122,11 +122,14 @@ def _evidence(folder: _Folder) -> dict[str, dict[str, tuple[Log, str]]]:
     for log in folder.logs:
         for path in log.paths:
             names[path.name].append(log)
-    outputs = {one.source_id: _named(one, names) for one in folder.companions}
+    outputs = {companion.source_id: _named(companion, names) for companion in folder.companions}
     for companion in folder.companions:
         for name in companion.files:
             by["the job script names it", name] += outputs[companion.source_id]
-    return {one.source_id: _sure(one, by, outputs[one.source_id]) for one in folder.companions}
+    return {
+        companion.source_id: _sure(companion, by, outputs[companion.source_id])
+        for companion in folder.companions
+    }
 
 
 def _sure(

@@ -32,7 +32,9 @@ class Pair:
 def draw_agreement(pairs: Sequence[Pair], title: str, unit: str) -> Figure:
     """A mark per run on equal log axes; hollow if the interval misses the measured value."""
     with styled():
-        values = [end for one in pairs for end in (one.measured, one.predicted, one.low, one.high)]
+        values = [
+            end for pair in pairs for end in (pair.measured, pair.predicted, pair.low, pair.high)
+        ]
         low, high = log_limits(values, 0.05, 1.1)
         ticks = log_ticks(low, high, 8)
         texts = list(map(tick_text, ticks))
