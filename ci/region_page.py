@@ -113,8 +113,7 @@ def _answer(region: Region, file: Path, sources: Sources) -> Rendered:
 
 def _claim(region: Region, file: Path) -> Rendered:
     """The claim's statement, and whether it holds by the sources in `from=`."""
-    from ..claims.checked import checked
-    from ..claims.region import region_text
+    from ..claims.checked import as_markdown, checked
 
     options = region.options
     if "claim" not in options or "from" not in options:
@@ -122,7 +121,7 @@ def _claim(region: Region, file: Path) -> Rendered:
                          hint="report=claim claim=claim.json from=tables")  # fmt: skip
     claim, paths = inside(file.parent, options["claim"]), _paths(region, file)
     refuse_links_out(paths)
-    return Rendered(region_text(checked(claim, paths, root=file.parent), options["claim"]))
+    return Rendered(as_markdown(checked(claim, paths, root=file.parent), options["claim"]))
 
 
 def _check_options(region: Region) -> None:
