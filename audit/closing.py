@@ -20,7 +20,7 @@ from .finding import Closing, Finding, Place
 from .rule import slugs
 
 RULE, SLUG = "R0", "unused-exception"
-TITLE = "Facts and comments that close nothing"
+TITLE = "Exceptions that close no finding"
 TESTS = "what `facts.toml` or a comment closes is found, and its rule exists; when all else is done"
 _COMMENT = re.compile(
     r"<!--\s*+bench[ -]audit:\s*+(?:ok|closed?)\s++(R\d{1,9}+(?!\d)[a-z]?)"

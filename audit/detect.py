@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from .formulas import assumptions, divisor, flops, needs, readings, values_of
 from .input import Detected, Document, Reading, Row, Table
-from .interval import Interval, Printed, largest_agreement
+from .interval import Interval, largest_agreement
 
 _SAMPLE = 40  # rows of a table to test each reading on
 _PROBE = 12  # rows of the sample that every reading is tested on
@@ -40,9 +40,9 @@ def expected(row: Row, reading: Reading, gbs: int | None = None) -> Interval | N
     return Interval(total / 1e12 / by, total / 1e12 / by) / time_of(row)
 
 
-def rate_of(row: Row, reading: Reading, rate: Printed | None = None) -> Interval:
+def rate_of(row: Row, reading: Reading) -> Interval:
     """The TFLOPs as printed; a node's value is its processes' rounded value, times their number."""
-    rate = rate or row.tflops
+    rate = row.tflops
     assert rate is not None, "callers pass testable rows only"
     times = 1
     if reading.divisor == "nodes" and row.nodes and row.world and row.world % row.nodes == 0:

@@ -109,7 +109,7 @@ class _Side:
         return self.names[name]
 
 
-class _Both(dict[str, Any]):
+class _PairNames(dict[str, Any]):
     """Names that expressions and templates can use for a pair of rows."""
 
     def __init__(self, first: _Names, second: _Names) -> None:
@@ -267,7 +267,7 @@ def _together(rule: Rule, equation: Equation, found: Sequence[tuple[str, _Names]
 def _compare(
     rule: Rule, pair: Pair, document: Document, let: Let, doubted: Doubted
 ) -> Iterator[Finding]:
-    found: list[_Both] = []
+    found: list[_PairNames] = []
     scopes = [[table] for table in document.tables]
     for tables in [document.tables] if pair.scope == "document" else scopes:
         known = {
@@ -278,7 +278,7 @@ def _compare(
         eligible = [one.row for one in known.values() if pair.rows.value(one)]
         for group in groups(eligible, *pair.free):
             for first, second in _ordered(pair, group):
-                both = _Both(known[first.run_id], known[second.run_id])
+                both = _PairNames(known[first.run_id], known[second.run_id])
                 if pair.when.value(both) and not pair.holds.value(both):
                     found.append(both)
     if pair.once and found:
@@ -289,7 +289,7 @@ def _compare(
             yield rule.finding(pair.template, _of_pair(pair, both), known=both)
 
 
-def _of_pair(pair: Pair, both: _Both) -> Iterator[Place]:
+def _of_pair(pair: Pair, both: _PairNames) -> Iterator[Place]:
     for side, cells in pair.cells.items():
         yield from _cells(cells, both[side].names)
 

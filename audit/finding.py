@@ -78,11 +78,11 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
                 by_rows[rows] = len(kept)
             kept.append(finding)
         else:
-            kept[at] = _both(kept[at], finding)
+            kept[at] = _merged(kept[at], finding)
     return kept
 
 
-def _both(first: Finding, second: Finding) -> Finding:
+def _merged(first: Finding, second: Finding) -> Finding:
     cells = {(c.uri, c.line, c.name): c for c in (*first.cells, *second.cells)}
     both = [one for one in (first.suggestion, second.suggestion) if one]
     if len(both) == 2 and both[1].startswith(both[0]):  # `GBS=512`, then `GBS=512, as line 8 has`

@@ -129,7 +129,7 @@ def consistent(table: Table, row: Row, changed: Row) -> bool:
         (demand.scale / _moved(demand, row, changed)).meets(1.0) for demand in demands(table, row)
     ):
         return False
-    return _fine(row, changed) and not _taken(table, row, changed)
+    return _fine(row, changed) and not _is_duplicate(table, row, changed)
 
 
 def _moved(demand: Demand, row: Row, changed: Row) -> float:
@@ -224,7 +224,7 @@ def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Fix]:
     for new in sorted(values - {None, 0, old}):
         changed = with_value(row, cell, new)
         near = scale.widened(1e-9).meets(new / old)
-        if near and _fine(row, changed) and not _taken(table, row, changed):
+        if near and _fine(row, changed) and not _is_duplicate(table, row, changed):
             yield Fix(cell, str(new), whole=True)
 
 
@@ -257,7 +257,7 @@ _SETUP = attrgetter("nodes", "devices", "dp", "tp", "pp", "mbs", "gbs", "grad_ac
                     "params_b", "layers", "hidden", "env", "other_cells")  # fmt: skip
 
 
-def _taken(table: Table, row: Row, changed: Row) -> bool:
+def _is_duplicate(table: Table, row: Row, changed: Row) -> bool:
     """Whether the change would duplicate the configuration of another measured row."""
     if _SETUP(changed) == _SETUP(row):
         return False

@@ -25,7 +25,7 @@ _REMEMBERED = 1 << 16  # cache entries, configurations x readings: tables of a s
 @cache
 def function(formula: str) -> tuple[tuple[str, ...], Callable[..., float]]:
     """The parameters of a formula and a Python function compiled from its SQL."""
-    rule = next(one for one in described() if one.name == formula)
+    rule = next(rule for rule in described() if rule.name == formula)
     code = f"lambda {', '.join(rule.parameters)}: {rule.expression}"
     made: Callable[..., float] = eval(code, {"__builtins__": {}})  # our own file, arithmetic only
     return rule.parameters, made

@@ -99,7 +99,7 @@ def _count(row: Row, name: str) -> int | None:
     return found
 
 
-def _whole(row: Row) -> Hashable:
+def _is_length_unstated(row: Row) -> Hashable:
     return row.seq_len is None
 
 
@@ -123,19 +123,19 @@ def _shares(row: Row) -> Hashable:
 def _with_hfu(key: Callable[[Row], Hashable]) -> Callable[[Row], Hashable]:
     """Key for relations with HFU, which counts recomputed work: by recompute, too."""
 
-    def apart(row: Row) -> Hashable:
+    def by_recompute(row: Row) -> Hashable:
         model, hardware = row.printed.get("mfu"), row.printed.get("hfu")
         same = model and hardware and model.value == hardware.value
         return key(row), row.recompute or same
 
-    return apart
+    return by_recompute
 
 
-def _made() -> Iterator[Relation]:
+def _relations() -> Iterator[Relation]:
     for (one, plain), (two, also) in combinations(_SPEEDS, 2):
         powers = _over(one, two)
         if sum(name not in COUNTS for name in powers) + ("gbs" in powers) > 1:
-            yield Relation(powers, _whole, identity=True, plain=plain and also)
+            yield Relation(powers, _is_length_unstated, identity=True, plain=plain and also)
     for power, (speed, plain) in product(_POWERS, _SPEEDS):
         if not ("tflops" in power and "step_time_s" in speed):  # R1 knows the formula
             work = {name: n for name, n in _over(power, speed).items() if name != "seq_len"}
@@ -145,7 +145,11 @@ def _made() -> Iterator[Relation]:
     for first, second in combinations(_POWERS, 2):
         both = {*first, *second}
         shares = {"mfu", "hfu"} <= both
-        key = _shares if shares else (_work, _kind, _whole)[sum(name in _RATES for name in both)]
+        key = (
+            _shares
+            if shares
+            else (_work, _kind, _is_length_unstated)[sum(name in _RATES for name in both)]
+        )
         key = _with_hfu(key) if "hfu" in both else key
         yield Relation(_over(first, second), key, identity=shares)
 
@@ -156,7 +160,7 @@ def _over(powers: Powers, two: Powers) -> Powers:
     return {name: power for name, power in found.items() if power}
 
 
-RELATIONS = tuple(_made())
+RELATIONS = tuple(_relations())
 
 
 @dataclass(frozen=True)

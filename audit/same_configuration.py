@@ -129,15 +129,3 @@ def same_digits(first: Row, second: Row) -> bool:
     if first.printed.keys() != second.printed.keys():
         return False
     return all(number.value == second.printed[name].value for name, number in first.printed.items())
-
-
-__all__ = [
-    "configuration",
-    "distinguished",
-    "groups",
-    "model",
-    "named",
-    "numbered_places",
-    "same_digits",
-    "set_apart",
-]  # fmt: skip

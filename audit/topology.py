@@ -72,7 +72,7 @@ def topology_fixes(
         and consistent(change.name, change.value)
     ]
     changes = _arbitrated(row, detected, changes)
-    seen = _seen(document, row)
+    seen = _other_topologies(document, row)
     borne_out = [change for change in changes if _topology(row, change) in seen]
     if borne_out:
         return borne_out
@@ -82,7 +82,7 @@ def topology_fixes(
     return [change for change in changes if change.name in varied] or changes
 
 
-def _seen(document: Document, row: Row) -> set[tuple[int | None, ...]]:
+def _other_topologies(document: Document, row: Row) -> set[tuple[int | None, ...]]:
     """The topologies of the other rows of the document."""
     count = document.counted.get("topologies")
     if count is None:

@@ -46,7 +46,7 @@ class Api:
     def _call(self, method: str, path: str, data: object = None) -> Any:  # Any: JSON
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return self._once(method, path, data)
+                return self._request(method, path, data)
             except ApiError as error:
                 # A failed POST may have been executed: a retry could write a second comment.
                 is_safe = error.status == 429 or (error.status >= 500 and method != "POST")
@@ -55,7 +55,7 @@ class Api:
                 time.sleep(WAIT_S * attempt)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(self, method: str, path: str, data: object) -> Any:  # Any: JSON
+    def _request(self, method: str, path: str, data: object) -> Any:  # Any: JSON
         url = f"{self.url.rstrip('/')}/{path}"
         content = None if data is None else json.dumps(data).encode()
         fixed = {"Content-Type": "application/json", "User-Agent": "bench-warehouse"}

@@ -308,7 +308,3 @@ def matching(folder: Path, pattern: str) -> list[Path]:
         raise BenchError(f"pages: {pattern!r} {what}", where=str(folder / pattern),
                          hint="paths are relative to bench.toml")  # fmt: skip
     return found
-
-
-__all__ = ["Page", "difference", "examine", "find_pages", "matching", "refuse_errors",
-           "require_regions", "write"]  # fmt: skip

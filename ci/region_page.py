@@ -60,7 +60,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Rendered:
     """The text of a region and its charts."""
 
     body: str
@@ -71,7 +71,7 @@ class NotRendered(BenchError):
     """A region whose template this job does not render."""
 
 
-def make(region: Region, file: Path, sources: Sources) -> Made:
+def make(region: Region, file: Path, sources: Sources) -> Rendered:
     """Render the region that a marker describes; raises BenchError for invalid options."""
     options = region.options
     if "table" in options:
@@ -98,23 +98,22 @@ def make(region: Region, file: Path, sources: Sources) -> Made:
     if "section" in options:
         body = section(body, options["section"])
         charts = tuple(chart for chart in charts if quote(chart.file.name) in body)
-    return Made(body, charts)
+    return Rendered(body, charts)
 
 
-def _answer(region: Region, file: Path, sources: Sources) -> Made:
+def _answer(region: Region, file: Path, sources: Sources) -> Rendered:
     """A report that is computed: `best`, `days`, `scaling`, or `compare` by a column."""
     options = region.options
     query = _query(options)
     warehouse = _warehouse(region, file, sources)
     answer = answered(warehouse, region.report, query)
     body = as_text(fitted(answer, query), Format.MD).strip("\n")
-    return Made(section(body, options["section"]) if "section" in options else body)
+    return Rendered(section(body, options["section"]) if "section" in options else body)
 
 
-def _claim(region: Region, file: Path) -> Made:
+def _claim(region: Region, file: Path) -> Rendered:
     """The claim's statement, and whether it holds by the sources in `from=`."""
-    from ..claims.checked import checked
-    from ..claims.region import region_text
+    from ..claims.checked import as_markdown, checked
 
     options = region.options
     if "claim" not in options or "from" not in options:
@@ -122,7 +121,7 @@ def _claim(region: Region, file: Path) -> Made:
                          hint="report=claim claim=claim.json from=tables")  # fmt: skip
     claim, paths = inside(file.parent, options["claim"]), _paths(region, file)
     refuse_links_out(paths)
-    return Made(region_text(checked(claim, paths, root=file.parent), options["claim"]))
+    return Rendered(as_markdown(checked(claim, paths, root=file.parent), options["claim"]))
 
 
 def _check_options(region: Region) -> None:
@@ -154,7 +153,7 @@ def _paths(region: Region, file: Path) -> list[Path]:
     return [inside(file.parent, name) for name in named]
 
 
-def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:
+def _table(named: str, file: Path, region: Region, sources: Sources) -> Rendered:
     table = _parsed(named, parse_table)
     path = file.parent / table.file
     if path.is_file() and "from" not in region.options:
@@ -163,7 +162,7 @@ def _table(named: str, file: Path, region: Region, sources: Sources) -> Made:
         [(name,)] = warehouse.rows("SELECT min(uri) FROM sources")
     else:
         warehouse, name = _warehouse(region, file, sources), table.file
-    return Made(regenerate(warehouse, name, table.number).markdown.rstrip("\n"))
+    return Rendered(regenerate(warehouse, name, table.number).markdown.rstrip("\n"))
 
 
 def _query(options: Mapping[str, str]) -> Query:

@@ -52,7 +52,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _AnsweringRow:
     """The answering row: its value, runs, derivation, and the number of rows it was chosen from."""
 
     value: float
@@ -127,19 +127,19 @@ def rounded(value: float | None) -> Any:  # Any: None for None, a number for a n
     return float(f"{value:.{DIGITS}g}")
 
 
-def _best(context: ExplainContext, query: Query, metric: str) -> _Found:
+def _best(context: ExplainContext, query: Query, metric: str) -> _AnsweringRow:
     made = ranked(context.warehouse, candidates(context.warehouse, query), query)
     return _first(context, query, "bench best", made, made.facts["order"].column)
 
 
-def _days(context: ExplainContext, query: Query, metric: str) -> _Found:
+def _days(context: ExplainContext, query: Query, metric: str) -> _AnsweringRow:
     decision = lasting(context.warehouse, query)
     return _first(context, query, "bench days", decision, metric)
 
 
 def _first(
     context: ExplainContext, query: Query, command: str, decision: Decision, column: str
-) -> _Found:
+) -> _AnsweringRow:
     rows = [row for row in decision.rows if row.get(column) is not None]
     if not rows:
         left = next(iter(decision.left_out), None)
@@ -150,10 +150,10 @@ def _first(
     tree = DecisionContext(context, command, decision).derive(row, column)
     assert tree is not None, "the row has a value"
     ends = row.get(f"{column}_low"), row.get(f"{column}_high")
-    return _Found(row[column], ends, row.get("members") or [row], tree, len(decision.rows))
+    return _AnsweringRow(row[column], ends, row.get("members") or [row], tree, len(decision.rows))
 
 
-def _value(context: ExplainContext, query: Query, metric: str) -> _Found:
+def _value(context: ExplainContext, query: Query, metric: str) -> _AnsweringRow:
     rows = [row for row in candidates(context.warehouse, query).rows if row.get(metric) is not None]
     if len(rows) != 1:
         listed = ", ".join(row["where"] for row in rows[:12])
@@ -164,7 +164,7 @@ def _value(context: ExplainContext, query: Query, metric: str) -> _Found:
     if isinstance(row[metric], bool) or not isinstance(row[metric], (int, float)):
         raise BenchError(f"{metric} is no number", hint="claim a metric")
     tree = derive(run_context(context.warehouse, context.lines, row["run"]), context.budget, metric)
-    return _Found(float(row[metric]), (tree.low, tree.high), rows, tree, 1)
+    return _AnsweringRow(float(row[metric]), (tree.low, tree.high), rows, tree, 1)
 
 
 def _text(context: ExplainContext, known: Mapping[str, Source], uri: str, line: int) -> str:

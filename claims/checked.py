@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from ..project.read import read
 from ..project.settings import read_settings
+from ..reports.escape import markdown_text
 from ..schema.errors import BenchError, NothingRecognised
 from ..vocabulary.printable import json_text, terminal
 from .badge import sentence
@@ -86,3 +88,15 @@ def as_json(found: Checked) -> str:
     made = {"claim": found.claim, "holds": not verdicts, "exit_code": found.outcome.exit_code,
             "verdicts": verdicts, "notes": found.outcome.notes}  # fmt: skip
     return json_text(made, indent=1) + "\n"
+
+
+def as_markdown(found: Checked, claim: str) -> str:
+    """The outcome for a generated region: the sentence, a link to the claim, whether it holds."""
+    verdicts = [
+        f"- **{verdict.way}**: {markdown_text(verdict.sentence)}"
+        for verdict in found.outcome.verdicts
+    ]
+    holds = "**false** by its sources" if verdicts else "holds by its sources"
+    sentence = markdown_text(found.claim or "not a claim")
+    first = f"{sentence} ([claim]({quote(claim)}), {holds})."
+    return "\n".join([first, *([""] if verdicts else []), *verdicts])

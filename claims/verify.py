@@ -226,7 +226,7 @@ def _of_answer(check: _Check) -> Iterator[Verdict]:
     elif not check.same_answer:
         recomputed, stated = _result(found.result), _result(claimed.result)
         if recomputed == stated:  # they differ only in digits or ends that are not shown
-            recomputed, stated = _whole(found.result), _whole(claimed.result)
+            recomputed, stated = _in_full(found.result), _in_full(claimed.result)
         yield Verdict(way, f"The sources give {recomputed}; the claim says {stated}{by}.")
     elif check.match.is_whole or not check.match.changed:
         if sorted(map(_key, found.rows)) != sorted(map(_key, claimed.rows)):
@@ -274,7 +274,7 @@ def _result(one: object) -> str:
     return f"{_figure(value)} {unit} of {counted(runs, 'row')}".replace("  ", " ")
 
 
-def _whole(result: Result) -> str:
+def _in_full(result: Result) -> str:
     """A result with all digits and both ends of its range."""
     ends = "" if result.low is None and result.high is None else f" ({result.low} to {result.high})"
     return f"{result.value!r} {result.unit}{ends}"

@@ -135,10 +135,10 @@ def _two_sides(arguments: Sequence[str], source: Source, query: Query) -> Decisi
     with ExitStack() as stack:
         before, after = (_side(stack, word, source, query) for word in words)
     conditions = all(is_condition(word) and not Path(word).exists() for word in words)
-    return two_sides(_named(words), before, after, conditions)
+    return two_sides(_side_names(words), before, after, conditions)
 
 
-def _named(words: Sequence[str]) -> tuple[str, str]:
+def _side_names(words: Sequence[str]) -> tuple[str, str]:
     """Names of the sides: for files and folders their base names, if these differ."""
     before, after = (Path(word).name if Path(word).exists() else word for word in words)
     return (before, after) if before and after and before != after else (words[0], words[1])

@@ -46,7 +46,7 @@ def doctor(
 
 def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Path | None) -> None:
     """List the shapes of unread lines."""
-    diagnosis = _read(paths)
+    diagnosis = _diagnosed(paths)
     shown = diagnosis.shapes if all_rows else diagnosis.shapes[:SHOWN]
     rows = [
         (place, one.count, "metrics" if one.measures else None, one.first, one.text)
@@ -72,7 +72,7 @@ def _draft(paths: Sequence[Path], number: int, output: Path | None) -> None:
     from ..doctor.draft import draft
     from ..ingest.dialect import dialects
 
-    shapes = _read(paths).shapes
+    shapes = _diagnosed(paths).shapes
     if number > len(shapes):
         why = f"{len(shapes)} unread shapes" if shapes else "no unread lines"
         raise BenchError(f"no shape {number}", why=why, hint="list shapes with bench doctor LOG")
@@ -86,7 +86,7 @@ def _draft(paths: Sequence[Path], number: int, output: Path | None) -> None:
     info('next: review it, set formats = "DIR" in bench.toml, then bench ingest LOG')
 
 
-def _read(paths: Sequence[Path]) -> Diagnosis:
+def _diagnosed(paths: Sequence[Path]) -> Diagnosis:
     from ..doctor.shapes import diagnose
     from ..ingest.dialect import dialects
 

@@ -164,12 +164,12 @@ def unchanged(before: Rows, after: Rows) -> tuple[frozenset[int], Rows]:
     without them."""
     shared = Counter(map(_measurement, before.kept)) & Counter(map(_measurement, after.kept))
     first, second = Counter(shared), Counter(shared)
-    same = frozenset(id(row) for row in before.kept if _taken(first, row))
-    kept = tuple(row for row in after.kept if not _taken(second, row))
+    same = frozenset(id(row) for row in before.kept if _remove(first, row))
+    kept = tuple(row for row in after.kept if not _remove(second, row))
     return same, replace(after, kept=kept)
 
 
-def _taken(left: Counter[Hashable], row: Row) -> bool:
+def _remove(left: Counter[Hashable], row: Row) -> bool:
     """Whether a run is among those counted, whose count then drops by one."""
     key = _measurement(row)
     left[key] -= 1

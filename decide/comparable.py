@@ -116,13 +116,13 @@ def tie(
         of = group_of(row)
         leader = leaders.get(of)
         # With the leader of a group, not the row above: ties would chain rows that do differ.
-        if leader and alike(leader, row, column, spreads):
+        if leader and is_tie(leader, row, column, spreads):
             row["ties_with"] = leader["rank"]
         else:
             leaders[of] = row
 
 
-def alike(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> bool:
+def is_tie(leader: Row, row: Row, column: str, spreads: Mapping[str, Spread]) -> bool:
     """Whether printed digits overlap, or jobs and known repeats do not separate the two rows."""
     if _digits_overlap(leader, row, column):
         return True

@@ -68,7 +68,7 @@ def compare(
         "spreads": used,
         "clusters": _clustered(ordered),
         "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
-        "also": _also(ordered),
+        "also": _further_changes(ordered),
         "stated": {name: ends for pair in ordered for name, ends in stated_apart(pair).items()},
         "crossing": _crossing(title, ordered),
         "numbers": list(numbers_of(rows, levels, used)),
@@ -144,7 +144,7 @@ def _clustered(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _also(pairs: Sequence[Pair]) -> dict[str, Any]:
+def _further_changes(pairs: Sequence[Pair]) -> dict[str, Any]:
     """How many pairs differ in more than the factor, and in what."""
     more = [pair for pair in pairs if pair.also]
     names = sorted({name.split(" ", 1)[-1] for pair in more for name in pair.also})
@@ -251,7 +251,7 @@ def _certainty(pair: Pair, result: Effect) -> dict[str, Any]:
         "cv_percent": other,
         "p_value": result.p,
         "q_value": result.q,
-        "could_see_percent": None if result.seen is None else 100 * result.seen,
+        "could_see_percent": None if result.detectable is None else 100 * result.detectable,
         "verdict": result.verdict,
         "method": result.method,
     }

@@ -17,7 +17,7 @@ _RATES = ("step_time_s", "step_time_low", "step_time_high", "steps_per_s", "toke
           "tflops", "model_tflops", "memory_gb")  # fmt: skip
 
 
-def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Rows:
+def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row]) -> Rows:
     """One run of so many nodes for each scaling group with a fit, and those that cannot be: the
     batch does not divide, or one of the runs that `failed` was of this configuration.
 
@@ -29,12 +29,12 @@ def at_nodes(rows: Sequence[Row], nodes: int, failed: Sequence[Row] = ()) -> Row
         # A measured size needs no fit, and a law over devices does not apply to nodes.
         if group.unit != "nodes" or any(point.x == nodes for point in group.points):
             continue
-        made = _made(group, nodes, failed)
+        made = _extrapolated(group, nodes, failed)
         (left if made["left_out"] else kept).append(made)
     return Rows(tuple(kept), tuple(left))
 
 
-def _made(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
+def _extrapolated(group: Group, nodes: int, failed: Sequence[Row]) -> dict[str, Any]:
     # Columns without a law, such as TP, are those of the nearest size.
     nearest = min(group.points, key=lambda point: abs(point.x - nodes))
     row = nearest.row

@@ -90,10 +90,10 @@ def is_worse(row: Row, limits: Sequence[Threshold]) -> bool:
         return False
     if not limits:
         return bool(row["verdict"] == "slower")
-    return any(_beyond(row, limit) for limit in limits)
+    return any(_exceeds(row, limit) for limit in limits)
 
 
-def _beyond(row: Row, limit: Threshold) -> bool:
+def _exceeds(row: Row, limit: Threshold) -> bool:
     grown = growth(row, limit)
     if grown is None or grown <= limit.share:
         return False

@@ -27,7 +27,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
     Unless the name has to be `whole`, any part that occurs in one source alone matches.
     """
     uris = _uris(warehouse)
-    found = _meant(warehouse, uris, name.removeprefix("./"), whole)
+    found = _uris_named(warehouse, uris, name.removeprefix("./"), whole)
     if len(found) != 1 and os.path.exists(name):  # a path from here: uris are from the warehouse's
         found = _at_path(warehouse, uris, name) or found
     if len(found) == 1:
@@ -35,7 +35,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
     raise _ambiguous_or_unknown(Names.of(warehouse).short, uris, found, name)
 
 
-def _meant(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) -> list[str]:
+def _uris_named(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) -> list[str]:
     """The uris that a name may mean; a short name that is printed means its source."""
     found = matching(uris, name, whole)
     file = found[0].rsplit("/", 1)[-1] if len(found) == 1 else ""
@@ -126,7 +126,7 @@ def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:
 
 
 def _is_source(warehouse: Warehouse, name: str) -> bool:
-    return len(_meant(warehouse, _uris(warehouse), name, whole=True)) == 1
+    return len(_uris_named(warehouse, _uris(warehouse), name, whole=True)) == 1
 
 
 def _uris(warehouse: Warehouse) -> list[str]:

@@ -67,10 +67,10 @@ def matched(
     pairs: list[Pair] = []
     alone: list[tuple[str, list[Row]]] = []
     for found in groups.values():
-        here = chosen if chosen in found or base is not None else _least(found)
+        here = chosen if chosen in found or base is not None else _base_level(found)
         if here in found and len(found) > 1:
             others = [one for one in levels if one in found and one != here]
-            pairs += [_both(here, one, found[here], found[one], by) for one in others]
+            pairs += [_pair_of(here, one, found[here], found[one], by) for one in others]
         elif chosen not in found:
             alone += [(name, jobs.ran) for name, jobs in found.items() if jobs.ran]
     bases = [group[chosen].ran for group in groups.values() if chosen in group]
@@ -133,7 +133,7 @@ def _sides(
     if not full and len(left) == len(right) == 1:
         single = pair_of(base, other, left[0], right[0], nothing)
         return [single] if of_one_measure(single) else []
-    pairs = [_both(base, other, found["a"], found["b"], nothing) for found in full]
+    pairs = [_pair_of(base, other, found["a"], found["b"], nothing) for found in full]
     return [*_with_a_side(pairs), *nearest([(other, rows) for rows in right], left, base, nothing)]
 
 
@@ -155,7 +155,7 @@ def _ignored(
     return frozenset(ignored)
 
 
-def _least(found: _Levels) -> str | None:
+def _base_level(found: _Levels) -> str | None:
     """The least of two levels or more that a configuration states."""
     stated = [name for name in found if name != NOT_STATED]
     return min(stated, key=order) if len(stated) > 1 else None
@@ -194,7 +194,7 @@ def _first(found: _Levels) -> Row:
     return next(row for jobs in found.values() for row in (*jobs.ran, *jobs.failed))
 
 
-def _both(base: str, other: str, before: _Jobs, after: _Jobs, by: Factor) -> Pair:
+def _pair_of(base: str, other: str, before: _Jobs, after: _Jobs, by: Factor) -> Pair:
     """A pair of one configuration, with the jobs that failed on either side."""
     ends = (tuple(before.failed), tuple(after.failed))
     if not before.ran or not after.ran:

@@ -159,12 +159,12 @@ def nearest(
     for name, rows in alone:
         near = {known[key] for key in _all_but_one(rows[0], by, marks) if key in known}
         tried = (pair_of(chosen, name, bases[at], rows, by) for at in sorted(near))
-        pair = next((one for one in tried if of_one_measure(one) and _near(one)), None)
+        pair = next((one for one in tried if of_one_measure(one) and _is_near(one)), None)
         pairs += [pair] if pair else []
     return pairs
 
 
-def _near(pair: Pair) -> bool:
+def _is_near(pair: Pair) -> bool:
     return 0 < counted_apart(pair) <= MOST_MORE
 
 

@@ -21,7 +21,9 @@ def t_shift(dof: int, level: float, power: float) -> float:
     By the noncentral t distribution (Cohen, Statistical Power Analysis, chapter 2).
     """
     edge = t_quantile(1 - level / 2, dof)
-    return _least(lambda delta: noncentral_t_tail(dof, delta, edge), power, 2 * edge + 10.0)
+    return _least_detected(
+        lambda delta: noncentral_t_tail(dof, delta, edge), power, 2 * edge + 10.0
+    )
 
 
 @cache
@@ -45,10 +47,10 @@ def rank_shift(n: int, m: int, level: float, power: float) -> float | None:
     def detected(shift: float) -> float:
         return float(((apart + shift < 0).sum(axis=(1, 2)) <= edge).mean())
 
-    return _least(detected, power, 1.0) / scale
+    return _least_detected(detected, power, 1.0) / scale
 
 
-def _least(detected: Callable[[float], float], power: float, high: float) -> float:
+def _least_detected(detected: Callable[[float], float], power: float, high: float) -> float:
     """The least shift that is detected with this power, by bisection from [0, high] on."""
     low = 0.0
     while detected(high) < power:

@@ -163,11 +163,11 @@ def own_settings(warehouse: Warehouse, runs: str) -> OwnSettings:
 
 def _derivations(row: Row, measure: str | None) -> Derivations:
     """How the columns that `load` adds to a run are made."""
-    return _made(measure, row["memory_unit"], devices_of(row))
+    return _derivations_of(measure, row["memory_unit"], devices_of(row))
 
 
 @cache
-def _made(measure: str | None, memory_unit: str | None, many: str) -> Derivations:
+def _derivations_of(measure: str | None, memory_unit: str | None, many: str) -> Derivations:
     scale = GB.get(memory_unit or "")
     pace: dict[str, Derivation | Column] = {
         "tokens_per_s": Derivation(

@@ -84,7 +84,7 @@ class Group:
     @cached_property
     def laws(self) -> list[Fit]:
         """The laws fitted to all points."""
-        return self._fits(0)
+        return self._fitted_laws(0)
 
     @cached_property
     def law(self) -> tuple[Fit | None, int]:
@@ -95,10 +95,10 @@ class Group:
         # With fewer than five points no law could be chosen from the rest.
         if law is None or not law.misses or len(self.points) < 5:
             return law, 0
-        again = likeliest(self._fits(1))
+        again = likeliest(self._fitted_laws(1))
         return (again, 1) if again and again.rms <= law.rms / 2 else (law, 0)
 
-    def _fits(self, first: int) -> list[Fit]:
+    def _fitted_laws(self, first: int) -> list[Fit]:
         """The laws fitted to the points from `first` on, which is their base."""
         points = self.points[first:]
         per_unit = [point.rate / point.x for point in points]

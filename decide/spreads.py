@@ -129,7 +129,7 @@ def spreads(rows: Sequence[Row]) -> dict[str, Spread]:
         if group[0]["origin"] == "row":
             sets.setdefault(group[0]["uri"], []).append(whole)
         # Labels round: one configuration may bear two, which are two models here.
-        for name, part in _by(group, lambda row: scope_name(row, "system")).items():
+        for name, part in _by(group, system_name).items():
             repeats = whole if len(part) == len(group) else _repeated(part)
             sets.setdefault(name, []).extend([repeats] if repeats else [])
     return {name: spread for name, of in sets.items() if (spread := _spread(of, name))}
@@ -144,12 +144,12 @@ def _by(rows: Iterable[Row], key: Callable[[Row], str]) -> dict[str, list[Row]]:
 
 def spread_of(row: Row, known: Mapping[str, Spread]) -> Spread | None:
     """The spread known for a run: that of its document, else of its system and model."""
-    return known.get(row["uri"]) or known.get(scope_name(row, "system"))
+    return known.get(row["uri"]) or known.get(system_name(row))
 
 
-def scope_name(row: Row, scope: str) -> str:
-    """What a spread is known for, as a text."""
-    return str(row["uri"]) if scope == "uri" else f"{row['size'] or 'model'} on {row['system']}"
+def system_name(row: Row) -> str:
+    """The system that a spread is known for, as a text."""
+    return f"{row['size'] or 'model'} on {row['system']}"
 
 
 def pooled(sets: Sequence[Sequence[Row]], scope: str) -> Spread | None:

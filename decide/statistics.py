@@ -45,7 +45,7 @@ class Effect:
     low: float | None
     high: float | None
     p: float | None
-    seen: float | None
+    detectable: float | None
     method: str
     floor: float = 0.0  # the least p that so many jobs can reach
     q: float | None = None
@@ -70,13 +70,13 @@ class Effect:
         if self.p < LEVEL:  # of many pairs, some look so by chance
             way = "faster" if self.speedup > 1 else "slower"
             return f"{way}, not significant among {self.pairs} pairs (p = {self.p:.2g} alone)"
-        if self.seen is None:
+        if self.detectable is None:
             jobs = _jobs_for(self.pairs)
             return f"not significant: one of {self.pairs} pairs needs {jobs} jobs a side"
         # Twice the time is no threshold that a reader can use: the jobs are too few.
-        if self.seen >= 1:
+        if self.detectable >= 1:
             return "not significant: too few repeats"
-        return f"not significant: only {significant(100 * self.seen, 2)}% or more would be"
+        return f"not significant: only {significant(100 * self.detectable, 2)}% or more would be"
 
 
 def effect(
@@ -126,10 +126,10 @@ def _enough(before: Sequence[float], after: Sequence[float]) -> bool:
     return min(len(before), len(after)) >= ENOUGH
 
 
-def critical_difference(known: Spread, n: int = 1, m: int = 1) -> float:
-    """The difference, as a share, that the medians of n and m jobs of one configuration exceed in
-    5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
-    return math.expm1(t_quantile(1 - LEVEL / 2, known.dof) * _error(known, n, m))
+def critical_difference(known: Spread, jobs: int = 1) -> float:
+    """The difference, as a share, that one job and the median of `jobs` of its configuration exceed
+    in 5 of 100 cases: by Student's t, since the spread itself is known from few repeats."""
+    return math.expm1(t_quantile(1 - LEVEL / 2, known.dof) * _error(known, jobs, 1))
 
 
 def critical_number(known: Spread, jobs: int) -> Number:
@@ -159,7 +159,7 @@ def _of_median(n: int) -> float:
     return 1 / n if n < 3 else (math.pi / 2) / (n + math.pi / 2 - 1)
 
 
-def seen(one: Effect, level: float) -> float | None:
+def smallest_detectable(one: Effect, level: float) -> float | None:
     """The smallest change, as a share, that would have been detected with POWER at a level of
     significance; None where so few jobs could show none."""
     if one.dof:
@@ -185,7 +185,9 @@ def corrected(effects: Sequence[Effect]) -> list[Effect]:
     return [
         one
         if one.p is None
-        else replace(one, q=next(qs), pairs=len(tested), seen=_alone(one, len(tested)))
+        else replace(
+            one, q=next(qs), pairs=len(tested), detectable=_detectable_among(one, len(tested))
+        )
         for one in effects
     ]
 
@@ -202,12 +204,12 @@ def false_discovery(ps: Sequence[float]) -> list[float]:
     return found
 
 
-def _alone(one: Effect, count: int) -> float | None:
+def _detectable_among(one: Effect, count: int) -> float | None:
     """The smallest change seen of one pair among so many, which has to pass LEVEL / count; None
     where the jobs are too few for any."""
     # Bonferroni, though q is of Benjamini and Hochberg: what one pair needs there hangs on the
     # others, and this bound holds whatever they are.
-    return None if one.floor * count > LEVEL else seen(one, LEVEL / count)
+    return None if one.floor * count > LEVEL else smallest_detectable(one, LEVEL / count)
 
 
 def _jobs_for(pairs: int) -> int:
@@ -261,7 +263,7 @@ def _ranks(
         _nudged_p(before, after, shift, rounding), None, "rank test, bootstrap", least,
         jobs=(len(a), len(b)), deviation=deviation, rounding=rounding,
     )  # fmt: skip
-    return replace(made, seen=seen(made, LEVEL))
+    return replace(made, detectable=smallest_detectable(made, LEVEL))
 
 
 def _nudged_p(
@@ -316,4 +318,4 @@ def _by_spread(n: int, m: int, shift: float, known: Spread, rounding: float) -> 
         math.exp(shift), math.exp(shift - about), math.exp(shift + about), p, None,
         "spread of repeats, t test", error=error, dof=known.dof, rounding=rounding,
     )  # fmt: skip
-    return replace(made, seen=seen(made, LEVEL))
+    return replace(made, detectable=smallest_detectable(made, LEVEL))

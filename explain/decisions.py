@@ -258,10 +258,10 @@ def _side(context: ExplainContext, query: Query, word: str) -> Rows:
     if not may_be_run(word):
         return _sources(context, query, word)
     run = find_run(context.warehouse, word)
-    return _only(candidates(context.warehouse, query), lambda row: row["run"] == run)
+    return _eligible(candidates(context.warehouse, query), lambda row: row["run"] == run)
 
 
-def _only(chosen: Candidates, wanted: Callable[[Row], bool]) -> Rows:
+def _eligible(chosen: Candidates, wanted: Callable[[Row], bool]) -> Rows:
     return replace(chosen, rows=list(filter(wanted, chosen.rows))).eligible("pace")
 
 
@@ -272,7 +272,7 @@ def _sources(context: ExplainContext, query: Query, word: str) -> Rows:
         word = Path(os.path.relpath(word, context.lines.root)).as_posix()
     below = f"{word.removeprefix('./').rstrip('/')}/"
     if any(row["uri"].startswith(below) for row in everything.rows):
-        return _only(everything, lambda row: row["uri"].startswith(below))
+        return _eligible(everything, lambda row: row["uri"].startswith(below))
     try:
         source_named(context.warehouse, word)
     except BenchError as error:

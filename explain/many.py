@@ -109,7 +109,7 @@ class PrefetchedRun(RunContext):
 
 def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Iterator[PrefetchedRun]:
     """These runs of the temporary table `selected`, in this order, with all lookups."""
-    known = _read(warehouse, runs)
+    known = _lookups(warehouse, runs)
     for run in runs:
         yield PrefetchedRun(
             warehouse,
@@ -121,7 +121,7 @@ def known_runs(warehouse: Warehouse, lines: Lines, runs: Sequence[str]) -> Itera
         )
 
 
-def _read(warehouse: Warehouse, runs: Sequence[str]) -> Lookups:
+def _lookups(warehouse: Warehouse, runs: Sequence[str]) -> Lookups:
     given = {"runs": list(runs)}
     chosen = "FROM selected WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))"
     text = (files(__package__ or "bench.explain") / "many.sql").read_text("utf-8")

@@ -29,7 +29,9 @@ def statistic(run: RunContext, metric: str) -> Node | None:
     stats = run.statistics(metric)
     if stats is None:
         return None
-    listed, left, total = run.intervals[metric] if run.intervals else _few(intervals(run, metric))
+    listed, left, total = (
+        run.intervals[metric] if run.intervals else _shortened(intervals(run, metric))
+    )
     window = f"iterations {stats['first_iteration']}-{stats['last_iteration']}"
     number = f"n = {stats['n']} in {counted(stats['lines'], 'line')}"
     return Node(
@@ -62,7 +64,7 @@ def intervals(run: RunContext, metric: str) -> list[Interval]:
     return run.warehouse.rows(query, {"load_ids": [load_id], "run_id": run.run_id})
 
 
-def _few(every: Sequence[Interval]) -> tuple[Sequence[Interval], int, int]:
+def _shortened(every: Sequence[Interval]) -> tuple[Sequence[Interval], int, int]:
     """The listed intervals, how many are left out, and how many there are."""
     used = [interval for interval in every if interval[4]]
     return _listed(used, every), len(every) - len(used), len(every)

@@ -60,11 +60,6 @@ class Node:
         }
 
 
-def leaves(node: Node) -> Iterator[Node]:
-    """The nodes without inputs."""
-    return (one for one in node.walk() if not one.inputs)
-
-
 @dataclass(frozen=True, slots=True)
 class Match:
     """One match: `where` is the argument that explains only this, `tree` its derivation."""

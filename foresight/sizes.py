@@ -14,9 +14,7 @@ from ..vocabulary.format import number
 from ..vocabulary.hardware import device_of
 from .setting import setting
 
-SIZES = ("nodes", "dp", "tp", "pp", "cp", "vpp", "mbs", "gbs", "seq_len", "zero_stage")
 SHAPE = ("layers", "hidden", "heads")
-KINDS = ("recompute", "dtype")
 _MICRO = (1, 2, 4, 8, 16, 32)
 _MOVABLE = ("nodes", "tp", "pp", "mbs", "gbs", "hidden")
 _WEIGHT = {

@@ -20,7 +20,6 @@ Places = npt.NDArray[np.int64]  # of lines in a block, or of letters
 Times = npt.NDArray[np.datetime64]
 Whole = npt.NDArray[np.int64]
 
-AHEAD = 2  # blocks that are scanned ahead
 # Where lines are short, the results of their scan take most of the memory.
 MOST_LINES = 1 << 18  # of a block
 CACHED = 1 << 18  # bytes that stay in the processor's cache

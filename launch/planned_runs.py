@@ -44,7 +44,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PlanPaths:
     """The folder of a plan's runs, their working folder, and the warehouse they go into."""
 
     root: Path
@@ -82,7 +82,7 @@ class Recorder:
     plan: Plan
     expansion: Expansion
     program: Program
-    where: Where
+    where: PlanPaths
     inherited: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def begin(self, planned: PlannedRun) -> State:

@@ -107,12 +107,12 @@ def find_submission(jobs: Path, token: str, wait_s: float) -> Submitted | None:
     for file in jobs.glob(f"*/{TASKS}"):
         tokens = file.read_text().split()
         if token in tokens:
-            answer = _read(file.with_name(ANSWER), time.monotonic() + wait_s)
+            answer = _read_when_unlocked(file.with_name(ANSWER), time.monotonic() + wait_s)
             return Submitted(answer, len(tokens), tokens.index(token)) if answer else None
     return None
 
 
-def _read(file: Path, until: float) -> str:
+def _read_when_unlocked(file: Path, until: float) -> str:
     """The file's text, once its lock is free."""
     if not file.exists():
         return ""

@@ -117,7 +117,7 @@ def name_error(path: str) -> str:
 def below(newest_first: Sequence[Commit], path: str) -> list[Commit]:
     """The commits that touched files below a path, including their earlier names."""
     if not path:
-        return [one for one in newest_first if one.touched]
+        return [commit for commit in newest_first if commit.touched]
     followed: set[str] = set()
     found = []
     for commit in newest_first:

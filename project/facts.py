@@ -25,7 +25,7 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
     """
     above = "SELECT DISTINCT parse_dirpath(uri, 'forward_slash') FROM sources"
     # Texts, and one look at each folder: runs of a sweep have a hundred thousand.
-    there = _there(root, {folder for (folder,) in warehouse.rows(above)})
+    there = _folders_with_facts(root, {folder for (folder,) in warehouse.rows(above)})
     found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(there))]
     files = [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]
     if not files:
@@ -35,7 +35,7 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
     return tuple(fact for file in files for fact in read_facts(file))
 
 
-def _there(root: Path, nearest: Iterable[str]) -> set[PurePosixPath]:
+def _folders_with_facts(root: Path, nearest: Iterable[str]) -> set[PurePosixPath]:
     """The folders that have such a file, of those given and all above them."""
     folders: set[str] = set()
     for near in nearest:

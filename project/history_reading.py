@@ -64,20 +64,20 @@ class HistoryReading:
     _kept: OrderedDict[Key, Callable[[], RowsOf]] = field(default_factory=OrderedDict)
     _rows: Rows = field(default_factory=Rows)
 
-    def read(self, found: Listing, processes: int) -> None:
+    def read(self, listing: Listing, processes: int) -> None:
         """Read all listed commits in batches."""
         if self.history.number >= 0:
             with open_read(self.db, self.lock_timeout) as warehouse:
                 self._tips = tips(warehouse, self.history.history_id)
         number, batch_blobs, batch_commits = self.history.number, 0, 0
-        if number < 0 and not found.base:
+        if number < 0 and not listing.base:
             number = 0
-        many = sum(len(commit.touched) for commit in found.commits) >= _WORTH_IT
+        many = sum(len(commit.touched) for commit in listing.commits) >= _WORTH_IT
         with ExitStack() as stack:
             reader = stack.enter_context(blobs(self.repository))
             submit = stack.enter_context(submitting(processes if many else 1))
             most = 2 * processes if many else 0
-            for chunk in prefetched(self._chunks(found.commits, reader, submit), most):
+            for chunk in prefetched(self._chunks(listing.commits, reader, submit), most):
                 self._restore(chunk.commits, reader)
                 for commit in chunk.commits:
                     number += 1
@@ -88,8 +88,8 @@ class HistoryReading:
                     self._store(number, chunk.commits[-1])
                     batch_blobs = batch_commits = 0
             if batch_commits:
-                self._store(number, found.commits[-1])
-        self.summary.documents = sum(bool(one.row_ids) for one in self._tips.values())
+                self._store(number, listing.commits[-1])
+        self.summary.documents = sum(bool(tip.row_ids) for tip in self._tips.values())
 
     def _chunks(self, commits: Iterable[Commit], reader: Reader, submit: Submit) -> Iterator[Chunk]:
         """Commits in order; each blob added by them is read from git once."""
@@ -183,25 +183,27 @@ class HistoryReading:
         found = read.get((self._uri(path), blob))
         return found() if found else ()
 
-    def _touch(self, one: Touched, number: int, read: Mapping[Key, Callable[[], RowsOf]]) -> None:
-        uri = self._uri(one.path)
-        tip = self._tips.get(self._uri(one.before) if one.before else uri)
-        if one.blob is None:
+    def _touch(
+        self, touched: Touched, number: int, read: Mapping[Key, Callable[[], RowsOf]]
+    ) -> None:
+        uri = self._uri(touched.path)
+        tip = self._tips.get(self._uri(touched.before) if touched.before else uri)
+        if touched.blob is None:
             if tip:
                 del self._tips[uri]
                 self._revise(tip, number, "removed", None, [])
             return
-        found = read.get((uri, one.blob))
+        found = read.get((uri, touched.blob))
         rows = found() if found else None
-        if not (tip or rows or one.path.endswith(_ALWAYS)):
+        if not (tip or rows or touched.path.endswith(_ALWAYS)):
             return  # not yet a document of benchmarks
-        kind = "added" if tip is None else "renamed" if one.before else "changed"
+        kind = "added" if tip is None else "renamed" if touched.before else "changed"
         if tip is None:
-            tip = Tip(content_id(self.history.history_id, uri, number), uri, one.blob, (), ())
-        elif one.before:
+            tip = Tip(content_id(self.history.history_id, uri, number), uri, touched.blob, (), ())
+        elif touched.before:
             self._tips.pop(tip.uri, None)
-        renamed = tip.uri if one.before else None
-        self._revise(replace(tip, uri=uri, blob=one.blob), number, kind, renamed, rows)
+        renamed = tip.uri if touched.before else None
+        self._revise(replace(tip, uri=uri, blob=touched.blob), number, kind, renamed, rows)
 
     def _revise(
         self,
@@ -242,7 +244,9 @@ class HistoryReading:
             append(warehouse, self.history, self._rows)
         self.history = replace(self.history, number=number, commit_id=last.commit_id)
         self._rows = Rows()
-        cached = sum(len(one.live) + len(one.gone) for one in self._documents.values())
+        cached = sum(
+            len(document.live) + len(document.gone) for document in self._documents.values()
+        )
         while cached > _ROWS_CACHED and len(self._documents) > 1:
             _, oldest = self._documents.popitem(last=False)
             cached -= len(oldest.live) + len(oldest.gone)

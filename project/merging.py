@@ -63,10 +63,10 @@ def merge_all(
     return done, after_ingest_into(db, lock_timeout, [uri for _, one in done for uri in one.added])
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    if is_shared(one) or is_shared(other):
-        return one == other
-    return one.exists() and one.samefile(other)
+def _is_same(path: Path, other: Path) -> bool:
+    if is_shared(path) or is_shared(other):
+        return path == other
+    return path.exists() and path.samefile(other)
 
 
 def contradicting(db: Path, lock_timeout: float) -> list[str]:
@@ -74,8 +74,11 @@ def contradicting(db: Path, lock_timeout: float) -> list[str]:
     from ..audit.run import found_by
 
     with open_read(db, lock_timeout) as warehouse:
-        found = found_by(warehouse, "R12c")
-    return [f"{one.uri}:{one.line}: {one.message}: {one.evidence}" for one in found]
+        findings = found_by(warehouse, "R12c")
+    return [
+        f"{finding.uri}:{finding.line}: {finding.message}: {finding.evidence}"
+        for finding in findings
+    ]
 
 
 def _as_warehouse(path: Path, formats: Path | None) -> Iterator[Path]:

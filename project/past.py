@@ -61,7 +61,7 @@ def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> 
     if len(found) == 1:
         commit, committed_at = found[0]
         return Moment(committed_at, commit)
-    named = () if found else tuple(_named(warehouse, root, text))
+    named = () if found else tuple(_revisions(warehouse, root, text))
     if len(named) == 1:
         return named[0]
     nowhere = "no repository of a history has such a commit, and it is no date"
@@ -72,7 +72,7 @@ def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> 
     )
 
 
-def _named(warehouse: Warehouse, root: Path, text: str) -> Iterator[Moment]:
+def _revisions(warehouse: Warehouse, root: Path, text: str) -> Iterator[Moment]:
     """The git revision in each existing repository."""
     query = "SELECT DISTINCT repository FROM raw.histories ORDER BY repository"
     for (label,) in warehouse.rows(query):

@@ -41,7 +41,7 @@ class PathPattern:
                 for (part, open_holes), name in zip(parts, names[start:], strict=False)
             ]
             if all(matches):
-                groups = [one.groupdict() for one in matches if one]
+                groups = [match.groupdict() for match in matches if match]
                 found.append({name: text for group in groups for name, text in group.items()})
         return found[0] if found and all(one == found[0] for one in found) else None
 
@@ -64,8 +64,8 @@ def checked(
     if any(part.count("*") > _MOST_STARS for part in pattern.split("/")):
         raise BenchError(f"the pattern {pattern!r} has too many *", where=where, hint=_EXAMPLE)
     declared = {name: parse_value(name, str(value), where) for name, value in gives.items()}
-    made = PathPattern(pattern, example, tuple(sorted(declared.items())), line)
-    found = made.values(example)
+    path_pattern = PathPattern(pattern, example, tuple(sorted(declared.items())), line)
+    found = path_pattern.values(example)
     if found is None:
         raise BenchError(f"the pattern {pattern!r} does not match its example", where=where,
                          why=f"the example is {example!r}", hint=_EXAMPLE)  # fmt: skip
@@ -74,7 +74,7 @@ def checked(
         listed = ", ".join(f"{name} = {_toml(name, value)}" for name, value in typed.items())
         raise BenchError(f"the pattern {pattern!r} yields other values for its example",
                          where=where, hint=f"gives = {{ {listed} }}")  # fmt: skip
-    return made
+    return path_pattern
 
 
 @cache

@@ -43,7 +43,7 @@ def read_history(
     name, tip = branch_of(repository, branch)
     label = uri_of(repository.folder / "_", db.absolute().parent)[:-1]
     require_folder(db)
-    known = _known(db, lock_timeout, label, name, repository.path)
+    known = _stored_reading(db, lock_timeout, label, name, repository.path)
     wanted = History(
         "", label, name, repository.path, since, authors, parser_version(None) * 100 + VERSION
     )
@@ -58,7 +58,7 @@ def read_history(
     return summary
 
 
-def _known(db: Path, lock_timeout: float, *names: str) -> History | None:
+def _stored_reading(db: Path, lock_timeout: float, *names: str) -> History | None:
     """The stored reading of a repository, branch and path, if any."""
     if not db.exists():
         return None

@@ -157,7 +157,11 @@ def listing(
 
 def state(repository: Repository, commit: str) -> dict[str, str]:
     """The blobs of a commit's documents, by path."""
-    return {one.path: one.blob for one in _tree(repository, commit, Counter()) if one.blob}
+    return {
+        touched.path: touched.blob
+        for touched in _tree(repository, commit, Counter())
+        if touched.blob
+    }
 
 
 @contextmanager

@@ -149,7 +149,7 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
         found = Configuration.model_validate(values)
     except ValidationError as error:
         # They come in the order of the text, but for those of the model itself.
-        first = min(error.errors()[:_MOST_ERRORS], key=lambda one: _line(text, one["loc"]))
+        first = min(error.errors()[:_MOST_ERRORS], key=lambda error: _line(text, error["loc"]))
         raise _refused(file, text, first) from error
     return Settings(
         file=file,
@@ -169,15 +169,19 @@ def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
 
 
 def _patterns(
-    file: Path, text: str, found: Sequence[configuration.PathPattern]
+    file: Path, text: str, path_patterns: Sequence[configuration.PathPattern]
 ) -> tuple[PathPattern, ...]:
     from .path_patterns import checked
 
     starts = [n for n, line in enumerate(text.splitlines(), 1) if _PATHS.match(line)]
-    lines = starts if len(starts) == len(found) else [_line(text, ("paths",))] * len(found)
+    lines = (
+        starts
+        if len(starts) == len(path_patterns)
+        else [_line(text, ("paths",))] * len(path_patterns)
+    )
     return tuple(
         checked(one.pattern, one.example, one.gives, f"{file}:{line}", line)
-        for one, line in zip(found, lines, strict=True)
+        for one, line in zip(path_patterns, lines, strict=True)
     )
 
 
@@ -219,18 +223,18 @@ def aliased(uris: Iterable[str], aliases: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _prices(found: configuration.DevicePrices) -> Prices:
+def _prices(device_prices: configuration.DevicePrices) -> Prices:
     origin = f"as set in {FILE}"
 
     def price(amount: float) -> Price:
-        return Price(amount, found.currency, origin)
+        return Price(amount, device_prices.currency, origin)
 
-    devices = {name: price(amount) for name, amount in found.devices.items()}
-    return Prices(price(found.default) if found.default else None, devices)
+    devices = {name: price(amount) for name, amount in device_prices.devices.items()}
+    return Prices(price(device_prices.default) if device_prices.default else None, devices)
 
 
-def _job(found: configuration.Job) -> JobSettings:
-    return JobSettings(found.comment, found.comment_id, tuple(found.fail_on))
+def _job(job: configuration.Job) -> JobSettings:
+    return JobSettings(job.comment, job.comment_id, tuple(job.fail_on))
 
 
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
@@ -326,5 +330,5 @@ def _line(text: str, place: Sequence[int | str]) -> int:
 
 def _place(file: Path, error: TOMLDecodeError) -> str:
     # Python has the line only in the message, and "end of document" for a truncated file.
-    found = re.search(r"at line (\d+)", str(error))
-    return f"{file}:{found[1]}" if found else f"{file}, at the end"
+    match = re.search(r"at line (\d+)", str(error))
+    return f"{file}:{match[1]}" if match else f"{file}, at the end"

@@ -56,8 +56,8 @@ class Names:
         stem = re.sub(r"\.(?:md|log|txt|csv)\Z", "", _stem(uri))  # a record: 001_1.3b.md.json
         if stem.isdecimal():
             return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_.-")
-        found = re.match(r"(0\d{1,3})[_-]", stem)
-        return found[1] if found else ""
+        match = re.match(r"(0\d{1,3})[_-]", stem)
+        return match[1] if match else ""
 
     def short(self, uri: str) -> str:
         """The short name of a source; the uri if nothing shorter is unique."""

@@ -58,7 +58,9 @@ def columns(part: str) -> dict[str, Column]:
 
     shape = shapes()[TABLES[part]]
     return {
-        field.name: Column(field.name, field.type, field.name in shape.required, _fits(field.type))
+        field.name: Column(
+            field.name, field.type, field.name in shape.required, _fits_kind(field.type)
+        )
         for field in shape.schema
         if field.name not in _OWN and not (part == "cells" and field.name == "row_number")
     }
@@ -119,11 +121,11 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _fits(kind: pa.DataType) -> Callable[[object], bool]:
+def _fits_kind(kind: pa.DataType) -> Callable[[object], bool]:
     import pyarrow as pa
 
     if pa.types.is_list(kind):
-        inner = _fits(kind.value_type)
+        inner = _fits_kind(kind.value_type)
         return lambda value: isinstance(value, list) and all(map(inner, value))
     if pa.types.is_map(kind):
         return lambda value: (

@@ -106,7 +106,7 @@ def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
     labels: dict[object, set[object]] = {}
     for row in rows:
         labels.setdefault(row.get("size"), set()).add(row.get("model"))
-    if all(len(one) == 1 for one in labels.values()):
+    if all(len(label) == 1 for label in labels.values()):
         return rows
     return [{**row, "size": row.get("model") or row.get("size")} for row in rows]
 
@@ -205,7 +205,7 @@ def settings_apart(settings: Sequence[str | None]) -> tuple[list[str], str]:
 def _settings(text: str | None) -> list[str]:
     """Single settings; redacted ones come last, as they are the least informative."""
     items = [one for one in (text or "").split(", ") if one]
-    return sorted(items, key=lambda one: one.endswith(f"={REDACTED}"))
+    return sorted(items, key=lambda item: item.endswith(f"={REDACTED}"))
 
 
 def _shortened(items: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..project.short import Names
 from ..schema.errors import BenchError
-from .templating import OwnTemplate, ours, rendered
+from .templating import OwnTemplate, package_templates, rendered
 
 TIME_S, WALL_S = 10, 60  # of processor, and by the clock on a busy machine
 MOST_S, WITHIN_S = 60, 600  # of processor, for all templates within so long by the clock
@@ -41,7 +41,7 @@ def render(
     """The page as markdown; raises BenchError for a template that fails, or exceeds a limit."""
     if _spent() > MOST_S:
         together = f"with those before it, in {WITHIN_S // 60} minutes"
-        raise _beyond(report, f"{MOST_S} s of processor time {together}")
+        raise _exceeded(report, f"{MOST_S} s of processor time {together}")
     given = pickle.dumps((TIME_S, report, names, context, own))
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
     answer: dict[str, Any] = {}
@@ -63,11 +63,11 @@ def _answer(report: str, given: bytes, environment: Mapping[str, str]) -> dict[s
                 stderr=subprocess.PIPE, env=environment, timeout=WALL_S, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            raise _beyond(report, f"{WALL_S} s") from error
+            raise _exceeded(report, f"{WALL_S} s") from error
         if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-            raise _beyond(report, f"{TIME_S} s of processor time")
+            raise _exceeded(report, f"{TIME_S} s of processor time")
         if done.returncode == -signal.SIGXFSZ:
-            raise _beyond(report, f"{OUTPUT >> 20} MiB of text")
+            raise _exceeded(report, f"{OUTPUT >> 20} MiB of text")
         output.seek(0)
         text = output.read(OUTPUT)
     if done.returncode:
@@ -84,7 +84,7 @@ def _spent() -> float:
     return sum(seconds for _, seconds in _taken)
 
 
-def _beyond(report: str, limit: str) -> BenchError:
+def _exceeded(report: str, limit: str) -> BenchError:
     return BenchError(
         f"the template of {report!r} takes too much", why=f"it may take {limit}",
         hint="mend the template, or leave --templates out",
@@ -104,7 +104,7 @@ def _confine(seconds: int) -> None:
 
 def _main() -> None:
     seconds, report, names, context, own = pickle.load(sys.stdin.buffer)
-    ours()
+    package_templates()
     with suppress(BenchError):
         rendered("", names, {}, {".md.j2": OwnTemplate(_FIRST, "")})
     _confine(seconds)

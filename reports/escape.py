@@ -49,9 +49,9 @@ def markdown_cell(text: str | None) -> str:
     line = LINE_BREAK.sub(" ", _writable(text))
     if line.lstrip().startswith("[") and "]:" in line:  # in a list it would define a link
         line = line.replace("[", "\\[", 1)
-    cell = PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line))
+    cell = PIPE.sub(lambda match: match["kept"] or r"\|", _inline(line))
     # A last backslash could escape the pipe that closes the cell; two of them show as one.
-    return LAST_BACKSLASHES.sub(lambda found: "&#92;" * ((len(found[0]) + 1) // 2), cell)
+    return LAST_BACKSLASHES.sub(lambda match: "&#92;" * ((len(match[0]) + 1) // 2), cell)
 
 
 def verbatim_cell(text: str | None) -> str:
@@ -60,7 +60,7 @@ def verbatim_cell(text: str | None) -> str:
     For tables with cells padded by a blank, which no backslash escapes.
     """
     line = LINE_BREAK.sub(" ", _writable(text))
-    return PIPE.sub(lambda found: found["kept"] or r"\|", _inline(line, VERBATIM))
+    return PIPE.sub(lambda match: match["kept"] or r"\|", _inline(line, VERBATIM))
 
 
 def markdown_text(text: str | None) -> str:
@@ -102,15 +102,15 @@ def _inline(text: str, pattern: re.Pattern[str] = INLINE) -> str:
     Backticks that close nothing are plain: next to another text they would open or end its code.
     """
     parts, at = [], 0
-    while found := pattern.search(text, at):
-        parts.append(text[at : found.start()])
-        at = found.end()
-        if found["ticks"]:
-            close = re.compile(f"(?<!`){found['ticks']}(?!`)").search(text, at)
+    while match := pattern.search(text, at):
+        parts.append(text[at : match.start()])
+        at = match.end()
+        if match["ticks"]:
+            close = re.compile(f"(?<!`){match['ticks']}(?!`)").search(text, at)
             at = close.end() if close else at
-            parts.append(text[found.start() : at] if close else "\\`" * len(found["ticks"]))
+            parts.append(text[match.start() : at] if close else "\\`" * len(match["ticks"]))
         else:
-            parts.append(found["kept"] or f"\\{found[0]}")
+            parts.append(match["kept"] or f"\\{match[0]}")
     return "".join((*parts, text[at:]))
 
 

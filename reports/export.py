@@ -43,7 +43,6 @@ TABLES = (
     "regimes",
     "warnings",
 )
-FORMATS = ("parquet", "csv", "json")
 _CHUNK = 10_000
 
 

@@ -34,7 +34,7 @@ def forget(
     """Hide (or show again) each name; all of them, or none if one is unknown."""
     require_warehouse(db)
     with open_write(db, lock_timeout) as warehouse:
-        found = _hidden(warehouse, names) if undo else [_named(warehouse, name) for name in names]
+        found = _hidden(warehouse, names) if undo else [_target(warehouse, name) for name in names]
         for scope in ("uri", "run"):
             named = [identifier for kind, identifier in found if kind == scope]
             hide(warehouse, scope, named, hidden=not undo)
@@ -67,7 +67,7 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
     return uris
 
 
-def _named(warehouse: Warehouse, name: str) -> tuple[str, str]:
+def _target(warehouse: Warehouse, name: str) -> tuple[str, str]:
     try:
         return "uri", source_named(warehouse, name, whole=True)
     except BenchError as no_source:
@@ -83,7 +83,7 @@ def _hidden(warehouse: Warehouse, names: Sequence[str]) -> list[tuple[str, str]]
     """The identifiers of the names among all rows, which must be hidden."""
     hidden = set(warehouse.rows(_HIDDEN))
     with _all_shown(warehouse):
-        found = [_named(warehouse, name) for name in names]
+        found = [_target(warehouse, name) for name in names]
     for name, item in zip(names, found, strict=True):
         if item not in hidden:
             known = ", ".join(identifier for _, identifier in sorted(hidden)) or "nothing"

@@ -22,27 +22,27 @@ _TICKS = 6
 _DAY = 86_400.0
 
 
-def history_picture(names: Names, made: Decision) -> Figure:
+def history_picture(names: Names, decision: Decision) -> Figure:
     """The chart of a decision of `decide.history`: the number with the most changes, row by row.
 
     Raises BenchError without a number to draw.
     """
-    events = [one for one in made.rows if one["new_value"] is not None]
-    counts = Counter(one["name"] for one in events)
+    events = [row for row in decision.rows if row["new_value"] is not None]
+    counts = Counter(event["name"] for event in events)
     if not counts:
         raise BenchError("nothing to draw", why="none of these rows has a number")
     order = [*HEADS, *counts]  # of numbers with equally many changes the most requested
-    name = max(counts, key=lambda one: (counts[one], -order.index(one)))
+    name = max(counts, key=lambda name: (counts[name], -order.index(name)))
     by_row: dict[str, list[Row]] = {}
-    for one in made.rows:
-        if one["name"] == name:
-            by_row.setdefault(one["row_id"], []).append(one)
+    for row in decision.rows:
+        if row["name"] == name:
+            by_row.setdefault(row["row_id"], []).append(row)
     chosen = sorted(by_row.values(), key=lambda of: (-len(of), of[0]["where"]))[:MOST]
     first = min(one["date"] for of in chosen for one in of)
-    last = made.facts["until"]
+    last = decision.facts["until"]
     curves = [_curve(names, of, first, last) for of in chosen]
     if len(curves) > 1:  # their texts would overlap
-        curves = [replace(one, marks=()) for one in curves]
+        curves = [replace(curve, marks=()) for curve in curves]
     more = len(by_row) - len(chosen)
     label = (
         f"Date of the commit ({counted(more, 'more row')} not drawn)"
@@ -50,12 +50,14 @@ def history_picture(names: Names, made: Decision) -> Figure:
         else "Date of the commit"
     )
     head = HEADS.get(name, name)
-    return draw_curves(curves, _title(head, chosen, made.facts), label, head, _ticks(first, last))
+    return draw_curves(
+        curves, _title(head, chosen, decision.facts), label, head, _ticks(first, last)
+    )
 
 
 def _curve(names: Names, events: Sequence[Row], first: datetime, last: datetime) -> Curve:
     """A step at each change; the line ends where the number was removed."""
-    known = [one for one in events if one["new_value"] is not None]
+    known = [event for event in events if event["new_value"] is not None]
     xs: list[float] = []
     ys: list[float] = []
     for one, after in zip(events, [*events[1:], None], strict=True):

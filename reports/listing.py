@@ -86,7 +86,7 @@ def grouped(
     chosen_parts = ", ".join(parts[name] for name in names)
     # For each model the fastest first, rows without measurements last.
     rates = ("tokens_per_s_per_device DESC", "step_time_s", "tflops DESC")
-    ranks = [f"{medians[name]} {way}" for name, _, way in (one.partition(" ") for one in rates)]
+    ranks = [f"{medians[name]} {way}" for name, _, way in (rate.partition(" ") for rate in rates)]
     order = [f'"{name}"' for name in keys] if by else ['"size"', *ranks, *(f'"{n}"' for n in keys)]
     sql = f"SELECT {chosen_parts} FROM ({LISTED}) GROUP BY {by_keys} ORDER BY "
     return names, warehouse.rows(sql + ", ".join(f"{one} NULLS LAST" for one in order))

@@ -76,4 +76,6 @@ def _nodes(row: Row) -> str:
 
 def _source(names: Names, row: Row) -> str:
     places = (row["base"], row)
-    return ", ".join(f"{markdown_cell(names.short(one['uri']))}:{one['line']}" for one in places)
+    return ", ".join(
+        f"{markdown_cell(names.short(place['uri']))}:{place['line']}" for place in places
+    )

@@ -15,14 +15,14 @@ from .charts.data import Bar
 from .charts.waterfall import draw_waterfall
 
 
-def predict_picture(names: Names, made: Decision) -> Figure:
+def predict_picture(names: Names, decision: Decision) -> Figure:
     """The chart of an answer of `bench predict`; raises BenchError for an answer without rows."""
-    return _agreement(names, made) if made.facts["every"] else _waterfall(names, made)
+    return _agreement(names, decision) if decision.facts["every"] else _waterfall(names, decision)
 
 
-def _waterfall(names: Names, made: Decision) -> Figure:
+def _waterfall(names: Names, decision: Decision) -> Figure:
     """The seconds of a step, term by term; of a token and device if the batch is unknown."""
-    row = made.rows[0]
+    row = decision.rows[0]
     tokens, timed = row["tokens_per_s"], row["step_time_s"]
     # Terms are device-seconds a token.
     scale = timed * row["tokens_per_s_per_device"] if timed else 1e6
@@ -44,10 +44,10 @@ def _waterfall(names: Names, made: Decision) -> Figure:
     return draw_waterfall(parts, total, title, label, text)
 
 
-def _agreement(names: Names, made: Decision) -> Figure:
+def _agreement(names: Names, decision: Decision) -> Figure:
     """Runs of the base's model, or of all models of its system if these are few."""
-    base = made.facts["base"]
-    every = made.facts["predictor"].agreement(system_of(base))
+    base = decision.facts["base"]
+    every = decision.facts["predictor"].agreement(system_of(base))
     own = [one for one in every if one[0]["size"] == base["size"]]
     chosen = own if len(own) > 1 else every
     if not chosen:
@@ -56,9 +56,9 @@ def _agreement(names: Names, made: Decision) -> Figure:
             hint="bench ingest more runs of its system",
         )  # fmt: skip
     pairs = [Pair(row["tokens_per_s_per_device"], *ends) for row, *ends in chosen]
-    pairs.sort(key=lambda one: (one.measured, one.predicted))
-    off = sorted(abs(one.predicted / one.measured - 1) for one in pairs)[len(pairs) // 2]
-    covered = sum(one.covered for one in pairs)
+    pairs.sort(key=lambda pair: (pair.measured, pair.predicted))
+    off = sorted(abs(pair.predicted / pair.measured - 1) for pair in pairs)[len(pairs) // 2]
+    covered = sum(pair.covered for pair in pairs)
     what = f"{base['size']} on " if chosen is own and base["size"] else ""
     title = f"{what}{names.system(base['system'])}: predictions off by {percent(off, 1)} (median),"
     title += f" {covered} of {len(pairs)} within their 90% intervals"

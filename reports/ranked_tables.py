@@ -27,7 +27,7 @@ from .words import step_time, text_of, with_mark
 def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) -> Markdown:
     """Ranked runs: days, their range, the configuration, the speed and the source."""
     shown = _shown(rows)
-    columns = [one for one in _columns(names, plan) if shown.get(one[0], True)]
+    columns = [column for column in _columns(names, plan) if shown.get(column[0], True)]
     return table_of(columns, rows, merged=("DP/TP/PP", "MBS", "Source"))
 
 

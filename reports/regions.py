@@ -78,7 +78,7 @@ class Document:
         A region that has its body and its digest keeps every byte.
         """
         lines = list(self.lines)
-        for region in sorted(bodies, key=lambda one: one.begin, reverse=True):
+        for region in sorted(bodies, key=lambda body: body.begin, reverse=True):
             body = _plain(bodies[region], region.indent)
             if self.is_stale(region, body):
                 lines[region.begin - 1 : region.end] = self._written(region, body)
@@ -119,12 +119,12 @@ def read_document(text: str, name: str) -> Document:
         if number in code:
             continue
         place = f"{name}:{number}"
-        found = _MARKER.match(line.rstrip("\r\n"))
-        if found is None:
+        match = _MARKER.match(line.rstrip("\r\n"))
+        if match is None:
             if begin is None:  # regions have generated content
                 _refuse_nearly(line, place)
             continue
-        word, options = found["word"], _options(found["rest"], place)
+        word, options = match["word"], _options(match["rest"], place)
         if word == "begin" and begin:
             raise BenchError(
                 "a region begins within another",
@@ -132,7 +132,7 @@ def read_document(text: str, name: str) -> Document:
                 where=place, hint="end it with <!-- bench:end -->",
             )  # fmt: skip
         if word == "begin":
-            begin = number, _known(options, place), found["indent"]
+            begin = number, _checked_options(options, place), match["indent"]
         elif word == "end" and begin:
             sealed, first = _digest(options, place), begin[0]
             regions.append(Region(first, number, begin[1], sealed, begin[2], first in html))
@@ -177,22 +177,22 @@ def _options(rest: str, place: str) -> dict[str, str]:
     text, options = closed["options"], dict[str, str]()
     at = 0
     while text[at:].strip():
-        found = _OPTION.match(text, at)
-        if not found or (found.end() < len(text) and not text[found.end()].isspace()):
+        match = _OPTION.match(text, at)
+        if not match or (match.end() < len(text) and not text[match.end()].isspace()):
             raise BenchError(
                 f"an option of a marker cannot be read: {text[at:].strip()!r}", where=place,
                 hint="""NAME=VALUE, and a value with blanks in quotes, as in where='tp = 4'""",
             )  # fmt: skip
-        if found["name"] in options:
-            raise BenchError(f"the option {found['name']!r} stands twice in a marker", where=place,
+        if match["name"] in options:
+            raise BenchError(f"the option {match['name']!r} stands twice in a marker", where=place,
                              hint="leave one out")  # fmt: skip
-        value = found["value"]
-        options[found["name"]] = "" if value is None else _unquoted(value)
-        at = found.end()
+        value = match["value"]
+        options[match["name"]] = "" if value is None else _unquoted(value)
+        at = match.end()
     return options
 
 
-def _known(options: dict[str, str], place: str) -> dict[str, str]:
+def _checked_options(options: dict[str, str], place: str) -> dict[str, str]:
     for name, value in options.items():
         if name not in FLAGS | VALUES:
             raise BenchError(f"unknown option {name!r} in a marker", where=place,
@@ -270,6 +270,3 @@ def _blocks(text: str) -> tuple[set[int], set[int]]:
         elif token.map and token.type == "html_block":
             html.update(range(token.map[0] + 2, token.map[1] + 1))
     return code, html
-
-
-__all__ = ["Document", "Region", "digest", "read_document"]

@@ -90,7 +90,8 @@ def rows(warehouse: Warehouse, where: str | None = None) -> list[Row]:
     select(warehouse, Query(where=where))
     found = warehouse.dicts(_QUERY, [list(MEASURED)])
     return [
-        row | {"left_out": _reasons(row["left_out"]), OTHERS: _named(row[OTHERS])} for row in found
+        row | {"left_out": _reasons(row["left_out"]), OTHERS: _by_name(row[OTHERS])}
+        for row in found
     ]
 
 
@@ -112,8 +113,10 @@ def compare(old: Sequence[Row], new: Sequence[Row]) -> Diff:
         changes += [Change(None, row) for row in right]
         changes += [Change(row, None) for row in left]
     order = ("changed", "added", "removed")
-    changes.sort(key=lambda one: (order.index(one.kind), one.row["uri"], one.row["line"]))
-    counts = {kind: sum(one.kind == kind for one in changes) for kind in order}
+    changes.sort(
+        key=lambda change: (order.index(change.kind), change.row["uri"], change.row["line"])
+    )
+    counts = {kind: sum(change.kind == kind for change in changes) for kind in order}
     return Diff(tuple(changes), unchanged, counts)
 
 
@@ -141,7 +144,7 @@ def _reasons(left_out: str | None) -> str:
     return ", ".join(reason for reason in reasons if reason not in ("", "copy"))
 
 
-def _named(others: Sequence[Mapping[str, Any]] | None) -> dict[str, float]:
+def _by_name(others: Sequence[Mapping[str, Any]] | None) -> dict[str, float]:
     return {one["name"]: one["value"] for one in others or ()}
 
 
@@ -175,7 +178,7 @@ def _digits(row: Row) -> str:
 def _equal(old: Row, new: Row) -> bool:
     return (
         all(old[name] == new[name] for name in (*STATUS, "memory_unit"))
-        and all(alike(old[name], new[name]) for name in MEASURED)
+        and all(nearly_equal(old[name], new[name]) for name in MEASURED)
         and not any(other_changes(old, new))
     )
 
@@ -184,11 +187,11 @@ def other_changes(old: Row, new: Row) -> Iterator[tuple[str, float | None, float
     """The other numbers that differ: name, old and new value."""
     before, after = old.get(OTHERS) or {}, new.get(OTHERS) or {}
     for name in {**before, **after}:
-        if not alike(before.get(name), after.get(name)):
+        if not nearly_equal(before.get(name), after.get(name)):
             yield name, before.get(name), after.get(name)
 
 
-def alike(a: float | None, b: float | None) -> bool:
+def nearly_equal(a: float | None, b: float | None) -> bool:
     if a is None or b is None:
         return a is b
     return math.isclose(a, b, rel_tol=ALIKE)

@@ -18,7 +18,7 @@ from .rowdiff import (
     Change,
     Diff,
     Row,
-    alike,
+    nearly_equal,
     other_changes,
 )
 from .words import label_of
@@ -98,7 +98,7 @@ def _share(change: Change, name: str) -> float | None:
 
 
 def _ratio(old: float | None, new: float | None) -> float | None:
-    if not old or new is None or alike(old, new):
+    if not old or new is None or nearly_equal(old, new):
         return None
     share = new / old - 1
     return share if math.isfinite(share) else None

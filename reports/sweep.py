@@ -160,8 +160,10 @@ def _joined(group: Sequence[Sweep]) -> Sweep:
         tuple(row for sweep in group for row in sweep.without_result),
         [fact for fact in group[0].context if _stated_as(fact) in shared],
         tuple(
-            replace(one, context=[fact for fact in one.context if _stated_as(fact) not in shared])
-            for one in group
+            replace(
+                sweep, context=[fact for fact in sweep.context if _stated_as(fact) not in shared]
+            )
+            for sweep in group
         ),
     )
 

@@ -130,7 +130,7 @@ def _place(error: BaseException) -> str:
 
 
 @functools.cache
-def ours() -> dict[str, OwnTemplate]:
+def package_templates() -> dict[str, OwnTemplate]:
     """The templates of the package."""
     folder = files(__package__ or "bench.reports") / "templates"
     return {file.name: OwnTemplate(file.read_text("utf-8"), file.name) for file in folder.iterdir()}
@@ -145,7 +145,7 @@ def _our_environment() -> jinja2.Environment:
 
 def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
     def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
-        found = own.get(name) or ours().get(name)
+        found = own.get(name) or package_templates().get(name)
         return (found.text, found.file, lambda: True) if found else None
 
     environment = SandboxedEnvironment(

@@ -17,17 +17,17 @@ from .computed.trend import HEADS, labels
 MOST = 7  # lines
 
 
-def trend_picture(names: Names, made: Decision) -> Figure:
+def trend_picture(names: Names, decision: Decision) -> Figure:
     """The chart of a decision of `decide.trend`; for several configurations in percent of each
     one's first value, as their values are far apart."""
-    facts = made.facts
+    facts = decision.facts
     chosen = _with_most_places(facts["series"])
     # The places of all lines in one order, merged.
     order = _merged([facts["series"][n]["series"].places for n in chosen])
     head, several = HEADS.get(facts["column"], facts["metric"]), len(chosen) > 1
     called = labels(names, facts)
     curves = [
-        _curve(called[n], facts["series"][n]["series"], made, n, order, several) for n in chosen
+        _curve(called[n], facts["series"][n]["series"], decision, n, order, several) for n in chosen
     ]
     y_label = f"{head}, percent of the first {facts['by']}" if several else head
     ticks = [(float(at), text) for text, at in order.items()]
@@ -35,12 +35,12 @@ def trend_picture(names: Names, made: Decision) -> Figure:
     x_label = facts["by"].capitalize() + (
         f" ({counted(left, 'more configuration')} not drawn)" if left else ""
     )
-    return draw_curves(curves, title(made), x_label, y_label, ticks, "%" if several else "")
+    return draw_curves(curves, title(decision), x_label, y_label, ticks, "%" if several else "")
 
 
-def title(made: Decision) -> str:
+def title(decision: Decision) -> str:
     """A summary of the chart, in one sentence."""
-    facts = made.facts
+    facts = decision.facts
     head, count = HEADS.get(facts["column"], facts["metric"]), len(facts["newest"])
     sizes = sorted({str(row["size"] or row["model"] or "") for row in facts["newest"]} - {""})
     of = f"{sizes[0]}: " if len(sizes) == 1 else ""
@@ -79,10 +79,10 @@ def _merged(lists: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def _curve(
-    name: str, one: Any, made: Decision, number: int, order: Mapping[str, int], relative: bool
+    name: str, one: Any, decision: Decision, number: int, order: Mapping[str, int], relative: bool
 ) -> Curve:  # Any: a Series of decide.trend
     scale = 100 / math.exp(one.medians[0]) if relative else 1.0
-    rows = [row for row in made.rows if row["number"] == number]
+    rows = [row for row in decision.rows if row["number"] == number]
     marks = tuple(
         (
             float(order[row["from"]]),

@@ -153,19 +153,21 @@ def text_of(value: object) -> str:
 
 
 def _empty_row(row: Row) -> str:
-    first = ", ".join(markdown_text(one) for one in _named(row["cells"]))
+    first = ", ".join(markdown_text(one) for one in _row_name(row["cells"]))
     split = topology_short(row)
     batch = f" MBS {row['mbs']}" if row["mbs"] is not None else ""
     warn = " ⚠" if row["left_out"] else ""
     return f"{first}{f', {split}' if split else ''}{batch} line {row['line']}{warn}"
 
 
-def _named(cells: Sequence[Row]) -> list[str]:
+def _row_name(cells: Sequence[Row]) -> list[str]:
     """The first cell of a row, and the next one if that is a name too: of a method."""
     second = [
-        one["raw"] for one in cells[1:2] if not one["name"] and re.search("[^\\W\\d]", one["raw"])
+        cell["raw"]
+        for cell in cells[1:2]
+        if not cell["name"] and re.search("[^\\W\\d]", cell["raw"])
     ]
-    return [*(one["raw"] for one in cells[:1]), *second]
+    return [*(cell["raw"] for cell in cells[:1]), *second]
 
 
 def with_mark(text: str, row: Row, *names: str) -> str:

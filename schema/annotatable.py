@@ -55,9 +55,9 @@ def _example(column: Field) -> str:
 def _whole(column: Field, text: str) -> str | None:
     """A positive whole number, 1_024 and 1,024 alike; a stage of ZeRO is 0 to 3."""
     bare = re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text)
-    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,12})?)([MBT]?)", bare)
-    value = Decimal(found[1]).scaleb(_SUFFIXES[found[2]]) if found else Decimal(-1)
-    if value != int(value) or (found and found[2] and column.name != "params_stated"):
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d{1,12})?)([MBT]?)", bare)
+    value = Decimal(match[1]).scaleb(_SUFFIXES[match[2]]) if match else Decimal(-1)
+    if value != int(value) or (match and match[2] and column.name != "params_stated"):
         return None
     least, most = column.range or (1, 2**63 - 1 if column.type == "BIGINT" else 2**31 - 1)
     return str(int(value)) if least <= value <= most else None
@@ -65,10 +65,10 @@ def _whole(column: Field, text: str) -> str | None:
 
 def _number(column: Field, text: str) -> str | None:
     """A positive number; parameters are in 1e9, with or without the letter for their size."""
-    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)\s*([MBT]?)", text)
-    if not found:
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,12})?)\s*([MBT]?)", text)
+    if not match:
         return None
-    value = Decimal(found[1]).scaleb(_SUFFIXES[found[2] or "B"] - 9)
+    value = Decimal(match[1]).scaleb(_SUFFIXES[match[2] or "B"] - 9)
     return f"{value.normalize():f}" if value > 0 else None
 
 

@@ -125,30 +125,35 @@ def annotated_runs(
     return rows
 
 
-def _rows(one: Annotation, runs: Sequence[_Run]) -> Iterator[tuple[Any, ...]]:
-    about = repr(one.match)
+def _rows(annotation: Annotation, runs: Sequence[_Run]) -> Iterator[tuple[Any, ...]]:
+    about = repr(annotation.match)
     for run in runs:
-        if one.field == BOUNDARY:
-            value = _boundary(one, run.line, run.day)
+        if annotation.field == BOUNDARY:
+            value = _boundary(annotation, run.line, run.day)
         else:
-            value = one.value if run.line in (one.match.lines or (run.line,)) else None
+            value = (
+                annotation.value if run.line in (annotation.match.lines or (run.line,)) else None
+            )
         if value is not None:
-            yield (run.run_id, one.field, value, one.file, one.line, one.reason, one.author,
-                   one.date, one.origin, one.known_since, one.withdrawn, about)  # fmt: skip
+            yield (
+                run.run_id, annotation.field, value, annotation.file, annotation.line,
+                annotation.reason, annotation.author, annotation.date, annotation.origin,
+                annotation.known_since, annotation.withdrawn, about,
+            )  # fmt: skip
 
 
-def _boundary(one: Annotation, line: int, day: str | None) -> str | None:
+def _boundary(annotation: Annotation, line: int, day: str | None) -> str | None:
     """`since|at|place|text`: the side of the change that a run is on; None if unknown."""
-    if one.match.lines:
-        at = one.match.lines[0]
+    if annotation.match.lines:
+        at = annotation.match.lines[0]
         side, place = ("since" if line > at else "before"), f"l.{at}"
     else:
-        known = day_of(day, one.date) if one.date else None
-        if known is None or one.date is None:
+        known = day_of(day, annotation.date) if annotation.date else None
+        if known is None or annotation.date is None:
             return None
-        at, place = one.date.toordinal(), one.date.isoformat()
-        side = "since" if known >= one.date else "before"
-    return f"{side}|{at}|{place}|{one.value}"
+        at, place = annotation.date.toordinal(), annotation.date.isoformat()
+        side = "since" if known >= annotation.date else "before"
+    return f"{side}|{at}|{place}|{annotation.value}"
 
 
 def day_of(text: str | None, like: date) -> date | None:

@@ -49,7 +49,7 @@ def rank_annotations(warehouse: Warehouse, annotations: Sequence[Annotation]) ->
 
     Runs that arrive later are annotated then: this is called after each ingest.
     """
-    stated = [one for one in annotations if one.field != FINDING]
+    stated = [annotation for annotation in annotations if annotation.field != FINDING]
     if not stated and not warehouse.rows(_ANY):
         return Ranked("")
     columns, rows = _with(
@@ -88,7 +88,7 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
                WHERE u.outcome IN ('contradicts', 'outvoted')
                    AND ($all OR r.uri IN (SELECT unnest($uris::VARCHAR[])))
                GROUP BY ALL ORDER BY ALL"""
-    found = warehouse.rows(query, {"all": uris is None, "uris": list(uris or ())})
+    rows = warehouse.rows(query, {"all": uris is None, "uris": list(uris or ())})
     return [
         f"{uri}:{line}: {file if origin == SET else f'{file}:{at}'} "
         f"states {name} = {value}, but "
@@ -96,7 +96,7 @@ def contradictions(warehouse: Warehouse, uris: Sequence[str] | None = None) -> l
         + f" states {counting}: {counting} is used"
         + ("; take one of them back: withdrawn, withdrawn_because" * _is_to_choose(outcome, origin))
         + (f" ({runs} runs)" if runs > 1 else "")
-        for uri, line, name, value, counting, outcome, file, at, origin, runs in found
+        for uri, line, name, value, counting, outcome, file, at, origin, runs in rows
     ]
 
 

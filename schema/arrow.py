@@ -88,7 +88,13 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 def _without_null_columns(table: pa.Table) -> pa.Table:
     """A table without the columns that are NULL in every row."""
-    return table.select([one for one in table.column_names if table[one].null_count < len(table)])
+    return table.select(
+        [
+            column_name
+            for column_name in table.column_names
+            if table[column_name].null_count < len(table)
+        ]
+    )
 
 
 def _table(name: str, rows: list[Row], invalid: Rows) -> pa.Table:

@@ -184,7 +184,9 @@ def _column_notes() -> dict[tuple[str, str], str]:
         for column in columns.values()
     }
     # A later description of a field may be better than the one at its origin.
-    notes |= {(one.table, one.name): one.meaning for one in fields().values() if one.table}
+    notes |= {
+        (field.table, field.name): field.meaning for field in fields().values() if field.table
+    }
     for _, text in sql_files("views"):
         notes |= {(of, column): note for of, column, note in _COLUMN_NOTE.findall(text)}
     return notes

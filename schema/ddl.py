@@ -38,22 +38,22 @@ class TableColumn:
 @cache
 def tables() -> dict[str, dict[str, TableColumn]]:
     """Every table of schema `raw` by name, with its columns by name in their order."""
-    made: dict[str, dict[str, TableColumn]] = {}
+    groups: dict[str, dict[str, TableColumn]] = {}
     for _, text in sql_files("tables"):
-        for found in _STATEMENT.finditer(text):
-            if found["dropped"]:
-                del made[found["dropped"]]
-            elif found["created"]:
-                made[found["created"]] = _columns(found["columns"])
+        for match in _STATEMENT.finditer(text):
+            if match["dropped"]:
+                del groups[match["dropped"]]
+            elif match["created"]:
+                groups[match["created"]] = _columns(match["columns"])
             else:
-                made[found["altered"]] |= _columns(found["column"])
-    return made
+                groups[match["altered"]] |= _columns(match["column"])
+    return groups
 
 
 def _columns(text: str) -> dict[str, TableColumn]:
     return {
-        found["name"]: TableColumn(
-            found["name"], found["type"], bool(found["required"]), found["meaning"]
+        match["name"]: TableColumn(
+            match["name"], match["type"], bool(match["required"]), match["meaning"]
         )
-        for found in _COLUMN.finditer(text)
+        for match in _COLUMN.finditer(text)
     }

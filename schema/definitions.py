@@ -236,9 +236,9 @@ def _ordered(sql: str) -> str:
     parts: list[list[str]] = [[""]]  # for each open parenthesis its items
     is_list = [False]
     at = 0
-    for found in _STEP.finditer(sql):
-        parts[-1][-1] += sql[at : found.start()]
-        at, sign = found.end(), found.group()
+    for match in _STEP.finditer(sql):
+        parts[-1][-1] += sql[at : match.start()]
+        at, sign = match.end(), match.group()
         if sign.endswith("("):
             parts[-1][-1] += sign
             parts.append([""])
@@ -250,7 +250,7 @@ def _ordered(sql: str) -> str:
             parts[-1].append("")
         else:
             parts[-1][-1] += sign
-    return ",".join(",".join(one) for one in parts) + sql[at:]
+    return ",".join(",".join(part) for part in parts) + sql[at:]
 
 
 def _state(path: Path) -> str:

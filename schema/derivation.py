@@ -108,11 +108,11 @@ def _input(text: str) -> Input:
 def _source(text: str) -> Source:
     if text in ("printed", "stated"):
         return Source("", text)
-    found = _SOURCE.fullmatch(text.strip())
-    if found is None:
+    match = _SOURCE.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"no input of a derivation: {text!r}")
-    scale = float(found["scale"]) if found["scale"] else None
-    return Source(found["name"], found["kind"] or "", scale, found["note"] or "")
+    scale = float(match["scale"]) if match["scale"] else None
+    return Source(match["name"], match["kind"] or "", scale, match["note"] or "")
 
 
 def _known(one: Input) -> str:

@@ -51,8 +51,8 @@ def load(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
     Raises BenchError without either.
     """
-    found = importlib.util.find_spec(f"duckdb_extension_{name}")
-    folder = Path(found.origin).parent if found and found.origin else Path()
+    module_spec = importlib.util.find_spec(f"duckdb_extension_{name}")
+    folder = Path(module_spec.origin).parent if module_spec and module_spec.origin else Path()
     file = folder / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
     try:
         con.execute(f"LOAD '{quoted(str(file))}'" if file.is_file() else f"LOAD {name}")

@@ -50,8 +50,8 @@ def newest(warehouse: Warehouse, repository: str, branch: str, path: str) -> His
         FROM raw.histories h LEFT JOIN raw.commits c USING (history_id)
         WHERE h.repository = ? AND h.branch = ? AND h.path = ?
         ORDER BY h.begun_at DESC, h.history_id, c.number DESC LIMIT 1"""
-    found = warehouse.rows(query, [repository, branch, path])
-    return History(*found[0]) if found else None
+    rows = warehouse.rows(query, [repository, branch, path])
+    return History(*rows[0]) if rows else None
 
 
 def tips(warehouse: Warehouse, history_id: str, until: int | None = None) -> dict[str, Tip]:
@@ -61,9 +61,9 @@ def tips(warehouse: Warehouse, history_id: str, until: int | None = None) -> dic
         QUALIFY row_number() OVER (PARTITION BY document_id ORDER BY number DESC) = 1
             AND kind <> 'removed'
         ORDER BY uri"""
-    found = warehouse.rows(query, [history_id, until])
+    rows = warehouse.rows(query, [history_id, until])
     return {uri: Tip(document, uri, blob, tuple(ids), tuple(lines))
-            for document, uri, blob, ids, lines in found}  # fmt: skip
+            for document, uri, blob, ids, lines in rows}  # fmt: skip
 
 
 def gone(
@@ -75,7 +75,7 @@ def gone(
         QUALIFY row_number() OVER (PARTITION BY row_id ORDER BY number DESC) = 1
             AND kind = 'removed'
         ORDER BY document_id, number, row_id"""
-    found: dict[str, list[dict[str, Any]]] = {one: [] for one in documents}
+    found: dict[str, list[dict[str, Any]]] = {document: [] for document in documents}
     for row in warehouse.dicts(query, [history_id, list(documents)]):
         found[row["document_id"]].append(row)
     return found

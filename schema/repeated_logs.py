@@ -141,8 +141,10 @@ def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
 
 def _in_line(some: list[PurePosixPath], others: list[PurePosixPath]) -> bool:
     return any(
-        one == other or one in other.parents or other in one.parents
-        for one in some
+        pure_posix_path == other
+        or pure_posix_path in other.parents
+        or other in pure_posix_path.parents
+        for pure_posix_path in some
         for other in others
     )
 
@@ -170,14 +172,14 @@ def of_one_job(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
 
 def _job_of(uri: str) -> str | None:
     """The common part of the names of all ranks' files of a job."""
-    if found := _ATTEMPT.fullmatch(uri):
-        return found["job"]
-    if found := _STDPROC.fullmatch(uri):
+    if match := _ATTEMPT.fullmatch(uri):
+        return match["job"]
+    if match := _STDPROC.fullmatch(uri):
         # `%m/%/1000r/`: a folder for every thousand ranks, below the one of mpiexec.
-        thousand = f"{int(found['rank']) // 1000}/"
-        split = re.search(rf"(?:^|/)\d+/{thousand}$", found["folder"])
-        folder = found["folder"].removesuffix(thousand) if split else found["folder"]
-        return folder + found["mpiexec"]
+        thousand = f"{int(match['rank']) // 1000}/"
+        split = re.search(rf"(?:^|/)\d+/{thousand}$", match["folder"])
+        folder = match["folder"].removesuffix(thousand) if split else match["folder"]
+        return folder + match["mpiexec"]
     return None
 
 

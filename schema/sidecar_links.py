@@ -60,9 +60,9 @@ def links(companions: Sequence[Companion], logs: Sequence[Log]) -> list[Link]:
     for log in logs:
         for folder in {path.parent for path in log.paths}:
             folders[folder].logs.append(log)
-    for one in companions:
-        for home in {_home(path, folders) for path in one.paths}:
-            folders[home].companions.append(one)
+    for companion in companions:
+        for home in {_home(path, folders) for path in companion.paths}:
+            folders[home].companions.append(companion)
     found: dict[tuple[str, str | None], str] = {}
     for _, bundle in sorted(folders.items()):
         for source, run, why in _of_folder(bundle):
@@ -90,19 +90,23 @@ def _home(path: PurePosixPath, folders: dict[PurePosixPath, _Folder]) -> PurePos
 
 def _of_folder(folder: _Folder) -> Iterator[Link]:
     evidence = _evidence(folder)
-    kinds = Counter(one.format for one in folder.companions)
-    for one in folder.companions:
-        own = evidence[one.source_id]
-        if not own and len(folder.logs) == 1 and kinds[one.format] == 1:
+    kinds = Counter(companion.format for companion in folder.companions)
+    for companion in folder.companions:
+        own = evidence[companion.source_id]
+        if not own and len(folder.logs) == 1 and kinds[companion.format] == 1:
             own = {folder.logs[0].source_id: (folder.logs[0], ALONE)}
         if not own:
-            yield one.source_id, None, _why_not(folder, kinds[one.format])
+            yield companion.source_id, None, _why_not(folder, kinds[companion.format])
         for log, why in own.values():
             if log.layouts > 1:
-                yield one.source_id, None, "the runs of the log lay out their ranks differently"
+                yield (
+                    companion.source_id,
+                    None,
+                    "the runs of the log lay out their ranks differently",
+                )
                 continue
             for run in log.runs:
-                yield one.source_id, run, why
+                yield companion.source_id, run, why
 
 
 def _evidence(folder: _Folder) -> dict[str, dict[str, tuple[Log, str]]]:
@@ -118,18 +122,21 @@ def _evidence(folder: _Folder) -> dict[str, dict[str, tuple[Log, str]]]:
     for log in folder.logs:
         for path in log.paths:
             names[path.name].append(log)
-    outputs = {one.source_id: _named(one, names) for one in folder.companions}
-    for one in folder.companions:
-        for name in one.files:
-            by["the job script names it", name] += outputs[one.source_id]
-    return {one.source_id: _sure(one, by, outputs[one.source_id]) for one in folder.companions}
+    outputs = {companion.source_id: _named(companion, names) for companion in folder.companions}
+    for companion in folder.companions:
+        for name in companion.files:
+            by["the job script names it", name] += outputs[companion.source_id]
+    return {
+        companion.source_id: _sure(companion, by, outputs[companion.source_id])
+        for companion in folder.companions
+    }
 
 
 def _sure(
-    one: Companion, by: Mapping[tuple[str, str], Sequence[Log]], outputs: Sequence[Log]
+    companion: Companion, by: Mapping[tuple[str, str], Sequence[Log]], outputs: Sequence[Log]
 ) -> dict[str, tuple[Log, str]]:
     found: dict[str, tuple[Log, str]] = {}
-    for path in one.paths:
+    for path in companion.paths:
         keys = [("job id", number) for number in sorted(numbers_of(path.name))]
         keys += [("name", _stem(path.name))]
         if path.suffix:
@@ -142,18 +149,18 @@ def _sure(
     return found
 
 
-def _named(one: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
+def _named(companion: Companion, names: Mapping[str, Sequence[Log]]) -> list[Log]:
     """The logs that a script names as its output; %j and similar match any number."""
-    found: list[Log] = []
-    for output in one.outputs:
+    logs: list[Log] = []
+    for output in companion.outputs:
         last = output.rsplit("/", 1)[-1]
         if "%" not in last:
-            found += names.get(last, ())
+            logs += names.get(last, ())
         elif pattern := _pattern(last):
             fits, literals = re.compile(pattern[0]).fullmatch, pattern[1]
             quick = (name for name in names if is_quick(literals, name))
-            found += (log for name in quick if fits(name) for log in names[name])
-    return found
+            logs += (log for name in quick if fits(name) for log in names[name])
+    return logs
 
 
 def _pattern(output: str) -> tuple[str, list[str]] | None:

@@ -126,7 +126,7 @@ def _companions(warehouse: Warehouse) -> list[Companion]:
                WHERE s.kind = 'companion' GROUP BY ALL ORDER BY s.source_id"""
     return [
         Companion(source, _paths(uris), kind,
-                  tuple(one.replace("%x", name or "%x") for one in outputs or ()),
+                  tuple(output.replace("%x", name or "%x") for output in outputs or ()),
                   _names(options or ()))
         for source, uris, kind, outputs, options, name in warehouse.rows(query)
     ]  # fmt: skip

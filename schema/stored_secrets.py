@@ -60,8 +60,8 @@ def _of_table(
 ) -> Iterator[tuple[str, int | None, str]]:
     """Load, line and column of each text with a secret."""
     line = next((name for name in _LINES if name in columns), "NULL::BIGINT")
-    name = next((one for one in _NAMES if one in columns), "NULL::VARCHAR")
-    listed = ", ".join(f"{one}::VARCHAR" for one in texts)
+    name = next((name for name in _NAMES if name in columns), "NULL::VARCHAR")
+    listed = ", ".join(f"{text}::VARCHAR" for text in texts)
     # Each text once: steps and timers print the same ones thousands of times.
     query = f"""SELECT load_id, min({line}), {name}, {listed} FROM raw.{table}
                 GROUP BY load_id, {name}, {listed} ORDER BY ALL"""

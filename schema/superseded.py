@@ -30,15 +30,15 @@ def find_superseded(warehouse: Warehouse) -> list[Superseded]:
     ]
 
 
-def superseded_is_stored(warehouse: Warehouse, found: list[Superseded]) -> bool:
+def superseded_is_stored(warehouse: Warehouse, supersededs: list[Superseded]) -> bool:
     """Whether the stored set is this one."""
-    return found == warehouse.rows(_STORED)
+    return supersededs == warehouse.rows(_STORED)
 
 
-def store_superseded(warehouse: Warehouse, found: list[Superseded]) -> bool:
+def store_superseded(warehouse: Warehouse, supersededs: list[Superseded]) -> bool:
     """Store superseded steps, and the statistics without them; False if they are stored."""
     known = {run: (first, again) for run, first, again in warehouse.rows(_STORED)}
-    wanted = {run: (first, again) for run, first, again in found}
+    wanted = {run: (first, again) for run, first, again in supersededs}
     changed = sorted(
         run for run in known.keys() | wanted.keys() if known.get(run) != wanted.get(run)
     )

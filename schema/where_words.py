@@ -44,21 +44,21 @@ def tokenize(expr: str, columns: Mapping[str, str]) -> list[Token]:
     tokens: list[Token] = []
     at = 0
     while at < len(expr):
-        found = _WORD.match(expr, at)
-        if found is None or found.lastgroup != "blank":
-            tokens.append(_token(expr, at, found, known))
-        at = found.end() if found is not None and found.end() > at else tokens[-1].end
+        match = _WORD.match(expr, at)
+        if match is None or match.lastgroup != "blank":
+            tokens.append(_token(expr, at, match, known))
+        at = match.end() if match is not None and match.end() > at else tokens[-1].end
     if len(tokens) > MAX_WORDS:
         what = f"the condition has more than {MAX_WORDS} words"
         raise BenchError(what, hint="shorten it, or use sql")
     return [*tokens, Token("end", "", len(expr), len(expr))]
 
 
-def _token(expr: str, at: int, found: re.Match[str] | None, known: Mapping[str, str]) -> Token:
-    if found is None:  # a mark outside of the grammar
+def _token(expr: str, at: int, match: re.Match[str] | None, known: Mapping[str, str]) -> Token:
+    if match is None:  # a mark outside of the grammar
         raise refused(expr, f"{expr[at]!r} is not part of this grammar", at)
-    raw, end = found[0], found.end()
-    match found.lastgroup:
+    raw, end = match[0], match.end()
+    match match.lastgroup:
         case "odd":
             raise refused(expr, f"{raw!r} is not part of this grammar", at)
         case "comment":  # it could hide parts of the condition

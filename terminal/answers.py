@@ -106,6 +106,3 @@ def _figure(value: object) -> object:
     from .layouts import Exact
 
     return Exact(value) if isinstance(value, str) and _FIGURE.fullmatch(value) else value
-
-
-__all__ = ["as_text", "fitted", "write"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..launch.cases import Expansion
     from ..launch.estimate import Estimate
     from ..launch.plan import Plan
-    from ..launch.planned_runs import PlannedRun, Where
+    from ..launch.planned_runs import PlannedRun, PlanPaths
     from ..launch.program import Program
 
 
@@ -30,7 +30,7 @@ class Prepared:
     plan: Plan
     expansion: Expansion
     program: Program
-    where: Where
+    where: PlanPaths
     every: Sequence[PlannedRun]
     todo: Sequence[PlannedRun]
     past: Estimate

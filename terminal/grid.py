@@ -17,7 +17,6 @@ FEWEST = 4  # minimum of columns; with fewer, rows become records
 READABLE = 20  # minimum width of wrapped text
 LONGEST = 34  # words up to this length, such as FILE:LINE, are not split
 SPLIT = 24  # and up to this one where rows would become records otherwise
-_NAMED = re.compile(r"[^_]+_*|_+")  # the parts of a column's name
 _BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where longer words may be split
 
 

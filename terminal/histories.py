@@ -54,6 +54,3 @@ def _report(summary: HistorySummary, path: Path) -> None:
          f" rows: {changes or 'none changed'}")  # fmt: skip
     if not summary.documents:
         warn(f"{path}: no document with a benchmark table in this history")
-
-
-__all__ = ["read_histories"]

@@ -22,7 +22,7 @@ from .tables import emit
 if TYPE_CHECKING:
     from ..launch.cases import Expansion
     from ..launch.plan import Plan
-    from ..launch.planned_runs import Where
+    from ..launch.planned_runs import PlanPaths
     from ..launch.program import Program
 
 FOLDER = Path("launches")
@@ -55,7 +55,7 @@ class Request:
 def launch(request: Request) -> int:
     """Execute the pending runs of a plan, or list them; returns the exit code."""
     from ..launch.cases import expand
-    from ..launch.planned_runs import Where
+    from ..launch.planned_runs import PlanPaths
     from ..launch.program import program
     from ..launch.reading import with_shell
     from ..launch.sweep import exclusive
@@ -66,7 +66,7 @@ def launch(request: Request) -> int:
     expansion = expand(plan, runs.trainer, [name for name in plan.env if name not in written.env])
     root = (request.output or FOLDER / str(plan.name)).absolute()
     db = find_db(request.source.db)
-    where = Where(root, Path.cwd(), db, request.source.lock_timeout, read_settings().formats)
+    where = PlanPaths(root, Path.cwd(), db, request.source.lock_timeout, read_settings().formats)
     if request.dry_run:
         return show(_prepared(request, plan, expansion, runs, where))
     with exclusive(root):  # listed under the lock: another launch may be executing runs
@@ -74,7 +74,7 @@ def launch(request: Request) -> int:
 
 
 def _prepared(
-    request: Request, plan: Plan, expansion: Expansion, runs: Program, where: Where
+    request: Request, plan: Plan, expansion: Expansion, runs: Program, where: PlanPaths
 ) -> Prepared:
     from ..launch.estimate import estimate
     from ..launch.planned_runs import pending_runs, planned_runs

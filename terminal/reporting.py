@@ -238,6 +238,3 @@ def _table(warehouse: Warehouse, table: TableRef, form: Format | None, output: P
         )
     text = made.markdown if form is Format.MD else render(made.headings, made.rows, form)
     emit(text, output, name=f"table.{form}")
-
-
-__all__ = ["report", "runs", "split"]

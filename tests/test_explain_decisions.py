@@ -15,7 +15,7 @@ from bench.decide.query import Query, TableRef
 from bench.explain.context import ExplainContext, explain_context
 from bench.explain.decisions import COMMANDS, DecisionContext, decisions, on_answer
 from bench.explain.number import parse_number
-from bench.explain.tree import Node, leaves
+from bench.explain.tree import Node
 from bench.ingest.pipeline import ingest_into
 from bench.reports.computed import presented
 from bench.schema.opening import in_memory
@@ -110,7 +110,7 @@ def test_the_trees_of_rows_give_their_values(here: ExplainContext, name: str) ->
                 if node is None:
                     continue
                 assert node.value == pytest.approx(row[column])
-                assert [leaf for leaf in leaves(node) if not rests(leaf)] == []
+                assert [n for n in node.walk() if not n.inputs and not rests(n)] == []
                 if (made := evaluated(node)) is not None:
                     assert made == pytest.approx(node.value, rel=1e-6), node
                     checked += 1

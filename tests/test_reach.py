@@ -18,7 +18,6 @@ from bench.foresight.intervals import _UNSCORED, Widths
 from bench.foresight.posterior import Posterior, fit
 from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, setting
-from bench.foresight.sizes import KINDS
 from bench.foresight.terms import MEMORY, PACE
 from tests.deciding import published, table
 from tests.program import quick
@@ -125,7 +124,11 @@ def test_a_setting_that_was_measured_is_not_beyond(tmp_path: Path) -> None:
 
 
 def test_all_that_can_be_asked_for_without_a_size_can_be_beyond(fitted: Posterior) -> None:
-    assert {*KINDS, "zero_stage"} == WORDS.keys() and {"CP", "VPP", "EP"} <= SIZES.keys()
+    assert {"recompute", "dtype", "zero_stage"} == WORDS.keys() and {
+        "CP",
+        "VPP",
+        "EP",
+    } <= SIZES.keys()
     one = fitted.settings[0]
     for change in ({"cp": 2.0}, {"vpp": 2.0}, {"ep": 2.0}, {"words": {**one.words, "dtype": "x"}}):
         assert reach(fitted.settings, replace(one, **change)).kinds == (Beyond.RANGE,)

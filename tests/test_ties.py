@@ -138,10 +138,10 @@ def test_what_could_be_seen_is_seen_among_all_pairs() -> None:
     many = corrected([effect([100.0], [100.0 + step], known) for step in (0, 9, 10, 11, 15, 16)])
     unseen = [one for one in many if one.verdict.startswith("not significant:")]
     for one in unseen:
-        assert one.seen is not None and abs(1 / one.speedup - 1) < one.seen
+        assert one.detectable is not None and abs(1 / one.speedup - 1) < one.detectable
     alone = effect([100.0], [100.0], known)
-    assert alone.seen is not None and unseen[0].seen is not None
-    assert unseen[0].seen > 5 * alone.seen
+    assert alone.detectable is not None and unseen[0].detectable is not None
+    assert unseen[0].detectable > 5 * alone.detectable
 
 
 @pytest.mark.slow

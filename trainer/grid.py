@@ -46,9 +46,9 @@ class Grid:
                 raise GridError(f"{field.name.upper()} is {size}: every size is at least 1")
 
     def __str__(self) -> str:
-        return "-".join(f"{name}({size})" for name, size in self._named(5))
+        return "-".join(f"{name}({size})" for name, size in self._sizes_by_name(5))
 
-    def _named(self, count: int) -> list[tuple[str, int]]:
+    def _sizes_by_name(self, count: int) -> list[tuple[str, int]]:
         """Sizes by name, without unused optional ones."""
         sizes = [(field.name.upper(), getattr(self, field.name)) for field in fields(self)]
         return sizes[:3] + [size for size in sizes[3:count] if size[1] > 1]
@@ -76,7 +76,7 @@ class Grid:
     def fill(self, world: int) -> None:
         """Refuse another number of processes than the grid's."""
         if world != self.world:
-            product = " x ".join(f"{name} {size}" for name, size in self._named(4))
+            product = " x ".join(f"{name} {size}" for name, size in self._sizes_by_name(4))
             raise GridError(f"the world has {world} processes, but {product} = {self.world}")
 
     def place(self, rank: int) -> Place:

@@ -123,7 +123,7 @@ class Ranks:
             }
             if failed:
                 for rank, code in failed.items():
-                    self._tell(rank, code)
+                    self._report_failure(rank, code)
                 self.end()
                 # Prefer signals: peers of a killed rank fail with a lost connection.
                 code = min(failed.values())
@@ -133,7 +133,7 @@ class Ranks:
         self.end()
         return 0 if self.stop_signal is None else 128 + self.stop_signal
 
-    def _tell(self, rank: int, code: int) -> None:
+    def _report_failure(self, rank: int, code: int) -> None:
         pid = self.processes[rank].pid
         print(
             f"rank {rank} failed (exitcode: {code}) local_rank: {rank} (pid: {pid})",

@@ -62,11 +62,6 @@ def keywords() -> Mapping[str, tuple[Rule, ...]]:
     return {keyword: tuple(found) for keyword, found in by_keyword.items()}
 
 
-def present(low: str) -> tuple[str, ...]:
-    """The keywords in a text in small letters."""
-    return tuple([keyword for keyword in keywords() if keyword in low])
-
-
 def redact_tokens(text: str, words: str, among: Iterable[str], instead: str) -> str:
     """A text with known tokens replaced; `words` are its long words in small letters.
 

@@ -76,7 +76,7 @@ def statuses(
     query = files(__package__ or "bench.watch").joinpath("status.sql").read_text("utf-8")
     parameters = {"uris": list(watched), "lately": LATELY, "nan_within": NAN_WITHIN}
 
-    def stands(row: dict[str, Any], away: Collection[str] = ()) -> RunStatus:
+    def status_of(row: dict[str, Any], away: Collection[str] = ()) -> RunStatus:
         path = watched[row["uri"]]
         is_last_part = row["run_id"] not in away and not has_successor(path)
         age_s, running = (
@@ -86,11 +86,11 @@ def statuses(
         return _standing(row, age_s, budget, hang_after, running=running)
 
     rows = warehouse.dicts(query, parameters)
-    found = [stands(row) for row in rows]
+    found = [status_of(row) for row in rows]
     if not any(one.hangs for one in found):
         return found
     away = {run for (run,) in warehouse.rows("SELECT continues FROM continuations")}
-    return [stands(row, away) for row in rows]
+    return [status_of(row, away) for row in rows]
 
 
 def _changed(path: Path, now: float) -> float:

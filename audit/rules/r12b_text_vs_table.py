@@ -27,12 +27,12 @@ def check(data: AuditInput) -> Iterator[Finding]:
     cut: dict[str, list[tuple[int, str, Row]]] = {}
     for uri, line, raw, detail in data.warehouse.rows(_QUERY):
         stated: Mapping[str, str] = json.loads(detail) if isinstance(detail, str) else detail
-        if uri not in documents or not (rows := _meant(documents[uri], stated)):
+        if uri not in documents or not (rows := _rows_named(documents[uri], stated)):
             continue
         rows.sort(key=lambda row: abs(row.line - line))
-        if any(_fits(row, stated, cut_off=False) for row in rows):
+        if any(_agrees(row, stated, cut_off=False) for row in rows):
             continue
-        if found := [row for row in rows if _fits(row, stated, cut_off=True)]:
+        if found := [row for row in rows if _agrees(row, stated, cut_off=True)]:
             cut.setdefault(uri, []).append((line, raw, found[0]))
         else:
             yield _wrong(uri, line, raw, stated, rows[0])
@@ -46,7 +46,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
         )
 
 
-def _meant(document: Document, stated: Mapping[str, str]) -> list[Row]:
+def _rows_named(document: Document, stated: Mapping[str, str]) -> list[Row]:
     """The rows with all the settings that the text names, two or more."""
     wanted = {name: int(stated[name]) for name in _SETTINGS if stated.get(name, "").isdigit()}
     if len(wanted) < 2:
@@ -61,7 +61,7 @@ def _meant(document: Document, stated: Mapping[str, str]) -> list[Row]:
     ]
 
 
-def _fits(row: Row, stated: Mapping[str, str], *, cut_off: bool) -> bool:
+def _agrees(row: Row, stated: Mapping[str, str], *, cut_off: bool) -> bool:
     for name in _UNITS:
         text, printed = stated[name], row.printed[name]
         step = 2 * half_digit(text)

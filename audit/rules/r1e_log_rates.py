@@ -73,7 +73,7 @@ def _relation(log: Log, quotient: str, name: str, value: Value, is_one: bool) ->
     if len(found) < 3:
         return
     for step, one in found:
-        if abs(one / middle - 1) > 2 * _allowed(step, name) and not _means(step, log):
+        if abs(one / middle - 1) > 2 * _allowed(step, name) and not _is_first(step, log):
             yield RULE.finding(
                 "line",
                 (Place(log.uri, step.line, "", log.run_id),),
@@ -89,7 +89,7 @@ def _allowed(step: Step, name: str) -> float:
     return _OFF + 2 * _coarse(rate.get(name, step.tflops))
 
 
-def _means(step: Step, log: Log) -> bool:
+def _is_first(step: Step, log: Log) -> bool:
     """The first line of a run may include its start in one of the two."""
     return step is log.steps[0]
 
@@ -117,7 +117,7 @@ def _consumed(log: Log) -> Iterator[Finding]:
     """Samples consumed between two lines against iterations x GBS."""
     pairs = list(_counted(log))
     odd = [pair for pair in pairs if pair.used != pair.wanted]
-    once = list(_once(odd))
+    once = list(_first_wrong(odd))
     if odd and 4 * len(once) <= len(pairs):
         for wrong in once:
             yield RULE.finding(
@@ -159,7 +159,7 @@ def _counted(log: Log) -> Iterator[_Pair]:
             yield _Pair(first.line, second.line, first.consumed, used, wanted)
 
 
-def _once(odd: Sequence[_Pair]) -> Iterator[_Pair]:
+def _first_wrong(odd: Sequence[_Pair]) -> Iterator[_Pair]:
     """Each wrong counter once: it is off against the line before it and the one after."""
     by_first = {pair.first: pair for pair in odd}
     echoes: set[int] = set()

@@ -158,7 +158,7 @@ def _named(table: Table, rows: Sequence[Row], row: Row, middle: float) -> Findin
 def _other(
     name: str, rows: Sequence[Row], middle: float, row: Row, dense: Sequence[float]
 ) -> Finding:
-    like = [known for known in _known(middle) if known]
+    like = [known for known in _devices_with(middle) if known]
     return RULE.finding(
         "other",
         tuple(r.at(name) for r in rows),
@@ -172,7 +172,7 @@ def _other(
 
 def _unknown_device(name: str, rows: Sequence[Row], middle: float) -> Iterator[Finding]:
     if name == "peak_share" and _agree(rows, name):
-        like = _known(middle)
+        like = _devices_with(middle)
         yield RULE.finding(
             "unknown_device",
             tuple(row.at(name) for row in rows),
@@ -181,7 +181,7 @@ def _unknown_device(name: str, rows: Sequence[Row], middle: float) -> Iterator[F
         )
 
 
-def _known(peak: float) -> list[str]:
+def _devices_with(peak: float) -> list[str]:
     """The devices and number formats with that dense peak."""
     return [
         f"{device.name} in {dtype}"

@@ -60,7 +60,7 @@ def _judge(document: Document, rows: Sequence[Row], middle: float | None) -> Ite
             low_raw=_raw(first),
             second=second,
             high_raw=_raw(second),
-            why=_why(odd, middle),
+            why=_reason(odd, middle),
             fix=_suggestion(document, odd, middle) if odd else "",
         )
 
@@ -94,7 +94,7 @@ def _disordered(row: Row, other: Row) -> bool:
     )
 
 
-def _why(odd: Row | None, middle: float | None) -> str:
+def _reason(odd: Row | None, middle: float | None) -> str:
     found = ratio(odd) if odd else None
     if not found or not middle or not odd:
         return ""

@@ -27,7 +27,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
     doubted = data.doubted()
     for document in data.documents:
         for table in document.tables:
-            alike = _alike(table.rows)
+            alike = _similar_rows(table.rows)
             units = _units(table.rows)
             for row in table.rows:
                 have = gigabytes(row)
@@ -70,7 +70,7 @@ def _units(rows: Sequence[Row]) -> tuple[str, float] | None:
     return (unit, median(values)) if 2 * number > sum(count.values()) and values else None
 
 
-def _alike(rows: Sequence[Row]) -> Like:
+def _similar_rows(rows: Sequence[Row]) -> Like:
     like: Like = {}
     for row in rows:
         if one := ratio(row):

@@ -43,7 +43,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
                 ]
                 yield from _conflicts(table, clear, middle, numbered)
         yield from _across(document, doubted)
-        yield from _again(document, doubted, lines.get(document.uri, []))
+        yield from _measured_again(document, doubted, lines.get(document.uri, []))
 
 
 def _conflicts(
@@ -147,7 +147,7 @@ def _across(document: Document, doubted: set[tuple[str, int]]) -> Iterator[Findi
                 )
 
 
-def _again(
+def _measured_again(
     document: Document, doubted: set[tuple[str, int]], boundaries: Sequence[int]
 ) -> Iterator[Finding]:
     """Configurations measured again in another table, with similar results: one note."""

@@ -49,7 +49,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
     for table in data.tables:
         odd = [row for row in table.rows if row.invalid or _ODD & set(row.flags)]
         columns = columns_of(table.headings) if odd else []
-        alike = _alike(table, odd, raws)
+        alike = _unknown_notation(table, odd, raws)
         if alike:
             yield _unread(table, alike, raws)
         for row in odd if not alike else [row for row in odd if row not in alike]:
@@ -65,7 +65,7 @@ def _raws(data: AuditInput) -> dict[str, list[str]]:
     return dict(data.warehouse.rows(query))
 
 
-def _alike(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list[Row]:
+def _unknown_notation(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> list[Row]:
     """The rows of a column with mostly invalid cells: a notation that we cannot parse."""
     by_column: dict[str, list[Row]] = {}
     for row in odd:
@@ -131,12 +131,16 @@ def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | No
             if name in RESULTS
         )
         taken = raws[move.taken] if move.taken is not None else ""
-        return pattern + _far(move, table, others), bool(taken.strip(" -–—")), found.index(move)
+        return (
+            pattern + _outliers(move, table, others),
+            bool(taken.strip(" -–—")),
+            found.index(move),
+        )
 
     return min(found, key=unlike)
 
 
-def _far(move: Move, table: Table, others: Sequence[Row]) -> float:
+def _outliers(move: Move, table: Table, others: Sequence[Row]) -> float:
     """The number of values far from those of their columns."""
     printed = move.printed(columns_of(table.headings))
     far = 0

@@ -32,7 +32,9 @@ class Pair:
 def draw_agreement(pairs: Sequence[Pair], title: str, unit: str) -> Figure:
     """A mark per run on equal log axes; hollow if the interval misses the measured value."""
     with styled():
-        values = [end for one in pairs for end in (one.measured, one.predicted, one.low, one.high)]
+        values = [
+            end for pair in pairs for end in (pair.measured, pair.predicted, pair.low, pair.high)
+        ]
         low, high = log_limits(values, 0.05, 1.1)
         ticks = log_ticks(low, high, 8)
         texts = list(map(tick_text, ticks))
@@ -52,13 +54,13 @@ def draw_agreement(pairs: Sequence[Pair], title: str, unit: str) -> Figure:
         panel.write_heading(title, y_label, "predicted as measured")
         panel.write_x_label(f"Measured {unit} (hollow: outside of the interval)", BELOW - 14)
         axes.plot([low, high], [low, high], color=MUTED, linewidth=points(1.4), linestyle=DASHES)
-        for one in pairs:
-            color = INSIDE if one.covered else OUTSIDE
-            axes.plot([one.measured] * 2, [one.low, one.high], color=color, alpha=0.5,
+        for pair in pairs:
+            color = INSIDE if pair.covered else OUTSIDE
+            axes.plot([pair.measured] * 2, [pair.low, pair.high], color=color, alpha=0.5,
                       linewidth=points(1.2), zorder=2)  # fmt: skip
             axes.plot(
-                [one.measured], [one.predicted], linestyle="", marker="o", markersize=points(6),
-                color=color, markerfacecolor=color if one.covered else "white",
+                [pair.measured], [pair.predicted], linestyle="", marker="o", markersize=points(6),
+                color=color, markerfacecolor=color if pair.covered else "white",
                 markeredgewidth=points(1.3), zorder=3,
             )  # fmt: skip
         return panel.figure

@@ -32,12 +32,12 @@ class Series:
 
     def best(self) -> list[Point]:
         """The best point of each x, in order of x: the vertices of the line."""
-        found: dict[float, Point] = {}
+        points: dict[float, Point] = {}
         for point in self.points:
-            kept = found.get(point.x)
+            kept = points.get(point.x)
             if kept is None or (point.y < kept.y if self.lowest else point.y > kept.y):
-                found[point.x] = point
-        return [found[x] for x in sorted(found)]
+                points[point.x] = point
+        return [points[x] for x in sorted(points)]
 
     def path(self) -> list[Point]:
         """The points that a line joins; none if a line would mislead."""

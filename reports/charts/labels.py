@@ -124,7 +124,9 @@ def _is_free(label: EndLabel, others: Sequence[EndLabel], obstacles: Obstacles) 
     """Whether a name is near its line and, with its leader, covers nothing but its own marker."""
     if label.box.x1 > WIDTH - EDGE + 2 or abs(label.middle - label.anchor[1]) > FARTHEST:
         return False
-    if not obstacles.free(label.box) or any(label.box.overlaps(one.box) for one in others):
+    if not obstacles.free(label.box) or any(
+        label.box.overlaps(end_label.box) for end_label in others
+    ):
         return False
     own, leader = around(label.anchor, 5).bounds, label.leader
     return not leader or not any(b.bounds != own and crosses(leader, b) for b in obstacles.boxes)

@@ -252,13 +252,13 @@ def swarm(fixed: Iterable[Spot], loose: Sequence[Spot], gap: float, reach: float
     steps = [0.0]
     for n in range(1, int(reach / gap * 2) + 1):
         steps += [n * gap / 2, -n * gap / 2]
-    found: dict[int, Spot] = {}
+    spots: dict[int, Spot] = {}
     for i in sorted(range(len(loose)), key=lambda i: (-loose[i][1], i)):
         x, y = loose[i]
         free = (x + step for step in steps if _free((x + step, y), placed, gap))
-        found[i] = (next(free, x), y)
-        placed.append(found[i])
-    return [found[i] for i in range(len(loose))]
+        spots[i] = (next(free, x), y)
+        placed.append(spots[i])
+    return [spots[i] for i in range(len(loose))]
 
 
 def _free(spot: Spot, placed: Iterable[Spot], gap: float) -> bool:

@@ -49,7 +49,7 @@ def minor_ticks(low: float, high: float) -> list[float]:
 def linear_ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers at equal steps."""
     ticks = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    return _within(ticks, low, high)
+    return _ticks_between(ticks, low, high)
 
 
 def value_ticks(values: Sequence[float], places: Sequence[float], size: float) -> list[float]:
@@ -69,10 +69,10 @@ def value_ticks(values: Sequence[float], places: Sequence[float], size: float) -
 def _multiples(subs: Sequence[float], low: float, high: float) -> list[float]:
     # More decades than `numticks` would be thinned by matplotlib's own rule.
     ticks = LogLocator(10, subs, numticks=10_000).tick_values(low, high)
-    return _within(ticks, low, high)
+    return _ticks_between(ticks, low, high)
 
 
-def _within(ticks: Sequence[float], low: float, high: float) -> list[float]:
+def _ticks_between(ticks: Sequence[float], low: float, high: float) -> list[float]:
     rounded = [float(f"{tick:.6g}") for tick in ticks]
     slack = (high - low) * 1e-9
     return [tick for tick in rounded if low - slack <= tick <= high + slack]
