@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..decide.query import Query
 from ..terminal import options as o
+from ..terminal.messages import info
 from ..terminal.source import Source
+from ..terminal.tables import Format
 
 
 class By(StrEnum):
@@ -41,6 +44,45 @@ def best(
     output: o.Output = None,
 ) -> None:
     """Rank configurations by throughput, with ties and cost trade-offs."""
-    from ..terminal import deciding
+    query = replace(query, by=by.value)
+    if suggest:
+        _suggest(source, query, format, output)
+    else:
+        _rank(source, query, format, output)
 
-    deciding.best(source, replace(query, by=by.value), suggest, format, output)
+
+def _rank(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
+    from ..reports.computed import answered, names_of
+    from ..terminal.answers import fitted, write
+    from ..terminal.deciding import drawn, show_first
+
+    with source.opened(query.table) as warehouse:
+        answer, names = answered(warehouse, "best", query), names_of(warehouse)
+    write(fitted(answer, query), form, output, "best.md", lambda: drawn(names, answer))
+    info(
+        f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; "
+        f"next: {show_first(answer, source)}"
+    )
+
+
+def _suggest(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
+    """Write the neighbors of the best configuration; as TOML, a plan of runs."""
+    from ..decide.answers import neighbours_of_best
+    from ..decide.neighbours import as_plan
+    from ..reports.computed import names_of, presented
+    from ..terminal.answers import fitted, write
+    from ..terminal.tables import emit
+
+    with source.opened(query.table) as warehouse:
+        made = neighbours_of_best(warehouse, query)
+        names = names_of(warehouse)
+    answer = presented(made, names)
+    if output is not None and output.suffix == ".toml":
+        # The plan's comments: its summary and the settings that its runs lack.
+        comments = [answer.summary[0], *(answer.summary[-1:] if made.facts["unplanned"] else ())]
+        emit(as_plan(answer.rows, comments), output)
+    else:
+        write(fitted(answer, query), form, output, "neighbours.md")
+    info(
+        f"{len(answer.rows)} to run, {len(answer.left_out)} impossible; -o plan.toml writes a plan"
+    )

@@ -19,10 +19,10 @@ from ..schema.own_process import calculate_alone
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
+from ..terminal.sizes import SIZES, checked_sizes
 from ..terminal.source import Source
 from ..terminal.tables import emit
 from ..vocabulary.format import counted
-from .predict import SIZES
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -76,7 +76,6 @@ def explain(
     from ..explain.output import as_json, as_tree
     from ..explain.prediction import WORD, explain_prediction
     from ..project.short import Names
-    from ..terminal.foreseeing import checked_sizes
     from ..vocabulary.release import VERSION
 
     what, source = _in_order(what, source)

@@ -9,9 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from ..decide.query import Query
+from ..schema.own_process import calculate_alone
 from ..terminal import options as o
+from ..terminal.messages import Waiting, info
+from ..terminal.sizes import SIZES, checked_sizes
 from ..terminal.source import Source
-from .predict import SIZES, By
+from .predict import By
 
 
 @o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES})
@@ -36,8 +39,22 @@ def plan(
     output: o.Output = None,
 ) -> None:
     """Propose the runs worth most; -o plan.toml writes a plan for bench launch."""
-    from ..terminal import foreseeing
+    calculate_alone()
+    from ..decide.neighbours import as_plan
+    from ..foresight.planning import Limits, proposed
+    from ..reports.computed import names_of, presented
+    from ..terminal.answers import fitted, write
+    from ..terminal.tables import emit
 
     query = replace(query, by=by.value)
-    limits = (devices, device_hours, run_steps, money)
-    foreseeing.plan(source, query, sizes, count, limits, format, output)
+    limits = Limits(devices, device_hours, run_steps, money)
+    with source.opened(query.table) as warehouse, Waiting("weighing the runs to propose"):
+        found = proposed(warehouse, query, checked_sizes(sizes), count, limits)
+        names = names_of(warehouse)
+    answer = presented(found, names)
+    if output is not None and output.suffix == ".toml":
+        rows = [{**row, "iterations": run_steps} for row in answer.rows]
+        emit(as_plan(rows, answer.summary, "proposals"), output)
+    else:
+        write(fitted(answer, query), format, output, "plan.md")
+    info(f"{len(answer.rows)} to run; -o plan.toml writes a plan for bench launch")

@@ -10,30 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from ..decide.query import Query
+from ..schema.own_process import calculate_alone
 from ..terminal import options as o
+from ..terminal.messages import Waiting, info
+from ..terminal.sizes import SIZES, checked_sizes
 from ..terminal.source import Source
+from ..vocabulary.format import counted
 
-_MANY = {
-    "nodes": "Nodes.", "dp": "Data-parallel size. Default: what the others leave.",
-    "tp": "Tensor-parallel size.", "pp": "Pipeline-parallel size.",
-    "cp": "Context-parallel size.", "vpp": "Virtual stages of a pipeline rank.",
-    "mbs": "Micro-batch size in sequences.", "gbs": "Global batch size in sequences.",
-    "seq_len": "Sequence length in tokens.", "layers": "Transformer layers.",
-    "hidden": "Hidden size.", "heads": "Attention heads.",
-}  # fmt: skip
-
-
-def _option(name: str, about: str, kind: Any, **more: Any) -> tuple[Any, object]:
-    flag = f"--{name.replace('_', '-')}"
-    return Annotated[kind | None, typer.Option(flag, help=about, show_default=False, **more)], None
-
-
-SIZES: o.Options = {
-    **{name: _option(name, about, int, min=1) for name, about in _MANY.items()},
-    "zero_stage": _option("zero_stage", "ZeRO stage.", int, min=0, max=3),
-    "recompute": _option("recompute", "none, selective or full.", str),
-    "dtype": _option("dtype", "fp32, fp16, bf16, fp8 or fp4.", str),
-}
+_SHOWN = 20  # rows of a ranking shown to people
+_PICTURES = (".svg", ".png")
 
 
 class By(StrEnum):
@@ -59,7 +44,22 @@ def predict(
     output: o.Output = None,
 ) -> None:
     """Predict speed, memory, days and costs of a configuration not run; -o FILE.svg draws it."""
-    from ..terminal import foreseeing
+    calculate_alone()  # matrices of some hundred runs: threads would only wait for each other
+    from ..foresight.answers import predicted
+    from ..reports.computed import names_of, presented
+    from ..terminal.answers import fitted, write
 
     query = replace(query, by=by.value)
-    foreseeing.predict(source, query, sizes, every, format, output)
+    with source.opened(query.table) as warehouse, Waiting("predicting"):
+        found = predicted(warehouse, query, checked_sizes(sizes), every)
+        names = names_of(warehouse)
+    if output is not None and output.suffix.lower() in _PICTURES:
+        from ..reports.chart import write as write_chart
+        from ..reports.predict_chart import predict_picture
+
+        write_chart(predict_picture(names, found), output, named=True)
+        info(f"wrote {output}")
+        return
+    write(fitted(presented(found, names, _SHOWN), query), format, output, "predict.md")
+    many = f"{counted(len(found.rows), 'row')}, {len(found.left_out)} left out as out of memory"
+    info(f"{many}; next: bench plan --next 5" if every else "--all ranks all splits")

@@ -20,6 +20,7 @@ UNIT_OF_TOYS, TOY = 1_000_000_000, 0.01  # of models below so many parameters, i
 A_SECOND = 1.0  # of a step: days at any other time follow
 SECONDS_A_DAY = 86_400
 IN_SETTINGS = "bench.toml"
+_FEW = 3  # budgets of sources that a derivation lists
 UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens compares equal work"
 
 
@@ -149,7 +150,11 @@ class Budget:
     @property
     def _origin_text(self) -> str:
         if self.is_unit:
-            return f"a unit, not a budget: {self.lacking}"
+            stated = ", ".join(
+                f"{one.amount} in {one.uri}:{one.line}" for one in self.others[:_FEW]
+            )
+            more = ", ..." if len(self.others) > _FEW else ""
+            return f"a unit, not a budget: {self.lacking}{f': {stated}{more}' if stated else ''}"
         if self.origin == "stated":
             return "stated by the line"
         return f"as {'set in' if self.origin == IN_SETTINGS else 'requested with'} {self.origin}"

@@ -12,7 +12,7 @@ from ..schema.catalogue import metrics, values
 from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
 from ..vocabulary.format import number as as_number
 from ..vocabulary.pieces import half_digit
-from .columns import derive
+from .columns import derive, names
 from .context import ExplainContext
 from .number import PrintedNumber
 from .page import on_pages, suggested
@@ -33,6 +33,7 @@ _MORE = (
     *(("days", days_at) for days_at in _DAYS),
     *(("device_days", f"{days_at} * coalesce(devices, world_size)") for days_at in _DAYS),
 )
+Row = Mapping[str, Any]
 _VALUES = """SELECT * FROM (
         SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected
     ) WHERE value IS NOT NULL"""
@@ -63,19 +64,31 @@ def _computed(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]
     found: dict[str, list[str]] = dict(context.warehouse.rows(query))
     if not found:
         return
-    order = ("days", "device_days", *values())
-    for run in context.runs("list_contains(?::VARCHAR[], run_id)", list(found)):
-        where = context.where(run.uri, run.row["line"])
-        for name in sorted(found[run.run_id], key=order.index):
-            # Pages of its model have its budget, pages of several models that of all.
-            for budget in dict.fromkeys((context.budget_of(run.row), context.budget)):
-                if not _prints(number, _texts(run.row, budget, name), run.row.get(name)):
-                    continue
-                tree = derive(run, budget, name)
-                # Stated values were found as cells or lines already.
-                if tree.how is not None:
-                    yield Match(f"{where}.{name}", "computed", tree)
-                break
+    printing = [
+        (run, name, budget)
+        for run in context.runs("list_contains(?::VARCHAR[], run_id)", list(found))
+        for name in found[run.run_id]
+        if (budget := _printed_with(context, number, run.row, name))
+    ]
+    # What pages lead with first, of all runs: days, then what a run's summary has.
+    order = names()
+    for run, name, budget in sorted(printing, key=lambda one: order.index(one[1])):
+        tree = derive(run, budget, name)
+        # Stated values were found as cells or lines already.
+        if tree.how is not None:
+            where = context.where(run.uri, run.row["line"])
+            yield Match(f"{where}.{name}", "computed", tree)
+
+
+def _printed_with(
+    context: ExplainContext, number: PrintedNumber, row: Row, name: str
+) -> Budget | None:
+    """The budget with which a page prints the number as this value of a run."""
+    # Pages of its model have its budget, pages of several models that of all.
+    for budget in dict.fromkeys((context.budget_of(row), context.budget)):
+        if _prints(number, _texts(row, budget, name), row.get(name)):
+            return budget
+    return None
 
 
 def _write_values(context: ExplainContext) -> None:
@@ -86,13 +99,13 @@ def _write_values(context: ExplainContext) -> None:
         columns |= dict.fromkeys(ends, metric.column)
     pairs = [*((name, column) for column, name in columns.items()), *_MORE]
     sums = ", ".join(f"({column})::DOUBLE" for _, column in pairs)
-    names = ", ".join(f"'{name}'" for name, _ in pairs)
+    quoted = ", ".join(f"'{name}'" for name, _ in pairs)
     written = "CREATE OR REPLACE TEMP TABLE explained AS"
     for budget in context.budgets:
         of = sums
         for name, value in budget.parameters.items():
             of = of.replace(f"${name}", f"{'NULL' if value is None else repr(value)}::DOUBLE")
-        context.warehouse.rows(f"{written} {_VALUES.format(names=names, values=of)}")
+        context.warehouse.rows(f"{written} {_VALUES.format(names=quoted, values=of)}")
         written = "INSERT INTO explained"
 
 
@@ -224,7 +237,6 @@ def _series(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             yield Match(context.where(uri, line), f"{name} of a logged interval", node)
 
 
-Row = Mapping[str, Any]
 _WRITERS: Mapping[str, Callable[[Any], str]] = {
     "number": as_number,
     "3 digits": lambda value: significant(value, 3),

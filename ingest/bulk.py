@@ -55,7 +55,7 @@ def feed(
     """
     number = reader.line + 1
     pieces = Pieces(stream, block, first=reader.line == 0)
-    for one in _looked_at(pieces, shapes_of(tuple(reader.formats))):
+    for one in _scanned_blocks(pieces, shapes_of(tuple(reader.formats))):
         number = _feed_block(reader, number, one)
         rest = one.piece.rest
         if one.piece.goes_on:
@@ -69,27 +69,27 @@ def feed(
             sink(reader.take_rows())
 
 
-def _looked_at(pieces: Pieces, shapes: Shapes) -> Iterator[_Block]:
+def _scanned_blocks(pieces: Pieces, shapes: Shapes) -> Iterator[_Block]:
     """The blocks in order; the next ones are scanned meanwhile."""
     first, second = pieces.next(), pieces.next()
     if first is None:
         return
     if second is None and not pieces.waits:
         # Threads for one block would cost more than they save.
-        yield _look(first, shapes)
+        yield _scan_block(first, shapes)
         return
     coming: deque[Future[_Block]] = deque()
     with ThreadPoolExecutor(AHEAD) as threads:
-        coming.append(threads.submit(_look, first, shapes))
+        coming.append(threads.submit(_scan_block, first, shapes))
         if second is not None:
-            coming.append(threads.submit(_look, second, shapes))
+            coming.append(threads.submit(_scan_block, second, shapes))
         while coming:
             yield coming.popleft().result()
             while len(coming) < AHEAD and (piece := pieces.next()):
-                coming.append(threads.submit(_look, piece, shapes))
+                coming.append(threads.submit(_scan_block, piece, shapes))
 
 
-def _look(piece: Piece, shapes: Shapes) -> _Block:
+def _scan_block(piece: Piece, shapes: Shapes) -> _Block:
     if piece.whole is None:
         return _Block(piece)
     data = with_plain_ends(piece.whole)
@@ -130,26 +130,26 @@ class _Feed:
         self._taken: dict[int, list[Taken]] = {}
         series = scan.steps
         places = np.concatenate([np.zeros(0, np.int64), *(steps.places for steps in series)])
-        of = np.repeat(np.arange(len(series)), [len(steps.places) for steps in series])
+        series_of = np.repeat(np.arange(len(series)), [len(steps.places) for steps in series])
         rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(len(s.places)) for s in series)])
         iterations = np.concatenate([np.zeros(0, np.int64), *(s.iterations for s in series)])
         order = np.argsort(places)
-        self._places, self._of, self._rows = places[order], of[order], rows[order]
-        self._iterations = iterations[order]
+        self._places, self._rows = places[order], rows[order]
+        self._series_of_step, self._iterations = series_of[order], iterations[order]
         self._timed = np.zeros(len(scan.lines), bool)
         for timers in scan.timers:
             self._timed[timers.places] = True
         # Lines that are read one by one wherever they are between steps.
-        alone = scan.each & ~scan.neutral
+        alone = scan.needs_reader & ~scan.neutral
         alone[self._places] = False
-        self._alone = alone
-        self._between = scan.each & scan.neutral
-        self._stated = np.flatnonzero(scan.each)
+        self._read_alone = alone
+        self._neutral = scan.needs_reader & scan.neutral
+        self._stated_lines = np.flatnonzero(scan.needs_reader)
 
     def feed(self) -> None:
         """Every line, in order."""
         place, end = 0, len(self._scan.lines)
-        alone = self._alone
+        alone = self._read_alone
         for cut in (*self._cuts(), end):
             # A list of unread lines needs their texts, which a shape does not have.
             while place < cut and self._reader.lists_unread:
@@ -172,9 +172,9 @@ class _Feed:
         A step done again, or the copy of another rank, is a matter of judgement.
         """
         goes_on = np.diff(self._iterations, prepend=-1) > 0
-        goes_on &= np.diff(self._of, prepend=-1) == 0
+        goes_on &= np.diff(self._series_of_step, prepend=-1) == 0
         others = self._places[~goes_on]
-        cuts: list[int] = np.union1d(np.flatnonzero(self._alone), others).tolist()
+        cuts: list[int] = np.union1d(np.flatnonzero(self._read_alone), others).tolist()
         return cuts
 
     def _feed_line(self, place: int) -> None:
@@ -190,7 +190,7 @@ class _Feed:
             if isinstance(shape.layout, ArgumentLayout):
                 name, value = shape.layout.read(self._scan.lines[place])
                 arguments.append(Argument(shape.layout.dialect, self._first + place, name, value))
-            elif shape.each:
+            elif shape.needs_reader:
                 break
             else:
                 passed[shape] += 1
@@ -223,7 +223,7 @@ class _Feed:
 
     def _goes_on(self, low: int, high: int) -> bool:
         first, texts = int(self._iterations[low]), self._texts(low, min(high, low + COPIES_WITHIN))
-        series = self._scan.steps[self._of[low]].series
+        series = self._scan.steps[self._series_of_step[low]].series
         return self._reader.goes_on(series.dialect, first, texts)
 
     def _texts(self, low: int, high: int) -> Callable[[], list[str]]:
@@ -232,8 +232,8 @@ class _Feed:
         return lambda: [peel(self._scan.lines[place])[1].strip() for place in places]
 
     def _one_by_one(self, start: int, end: int) -> None:
-        low, high = np.searchsorted(self._stated, (start, end)).tolist()
-        for place in self._stated[low:high].tolist():
+        low, high = np.searchsorted(self._stated_lines, (start, end)).tolist()
+        for place in self._stated_lines[low:high].tolist():
             self._skip(start, place)
             self._feed_line(place)
             start = place + 1
@@ -243,14 +243,14 @@ class _Feed:
         """Lines without values: they are counted."""
         if start >= end:
             return
-        codes = self._scan.codes[start:end][~self._scan.each[start:end]]
+        codes = self._scan.codes[start:end][~self._scan.needs_reader[start:end]]
         counts = np.bincount(codes).tolist()
         kinds = zip(self._scan.shapes, counts, strict=False)
         self._reader.skip(self._first + end - 1, [(kind, n) for kind, n in kinds if n])
 
     def _take(self, start: int, low: int, high: int) -> None:
         """A block of steps; the reader reads the step after it, which updates the run's state."""
-        end, number = int(self._places[high]), int(self._of[low])
+        end, number = int(self._places[high]), int(self._series_of_step[low])
         self._skip(start, end)
         self._take_between(start, end, low, high)
         steps = self._scan.steps[number]
@@ -271,9 +271,9 @@ class _Feed:
     def _take_between(self, start: int, end: int, low: int, high: int) -> None:
         """The lines between the steps, each with the step that it was printed after."""
         timed = self._timed
-        stated = np.searchsorted(self._stated, (start, end)).tolist()
-        between = self._stated[slice(*stated)]
-        between = between[self._between[between] & ~timed[between]]
+        stated = np.searchsorted(self._stated_lines, (start, end)).tolist()
+        between = self._stated_lines[slice(*stated)]
+        between = between[self._neutral[between] & ~timed[between]]
         behind = np.searchsorted(self._places[low:high], between)
         newest = [self._reader.iteration, *self._iterations[low:high].tolist()]
         for place, step in zip(between.tolist(), behind.tolist(), strict=True):

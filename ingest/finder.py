@@ -9,21 +9,39 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from .dialect import Dialect
 from .masks import is_digit_blind, mask_digits, may_read
 from .record import Record
 from .segments import Segments
 
-SIZE = 3
+TRIGRAM = 3  # letters of the parts that hints are indexed by
 NUMBER = re.compile(r"\d+")
-COUNTED = frozenset(("iteration", "samples"))  # a step has its number, or what it has consumed
+STEP_KEYS = frozenset(("iteration", "samples"))  # a step has its number, or what it has consumed
 SHORT = 150  # longer lines are searched hint by hint, which costs less there
 LONG = 2000  # the formats of longer lines are not remembered
 MOST_KNOWN = 4096
 # Lines of many processes may be glued together; more records on a line are reported, not read.
 MOST_RECORDS = 1024
 MOST_LETTERS = 16 << 20  # searched in all pieces of a line
+_UNKNOWN: Final = object()
+
+
+class MaskReaders(dict[tuple[str | None, str], Dialect | None]):
+    """By open block and mask: the one format that reads such lines, None if no format does."""
+
+    def keep(self, key: tuple[str | None, str], reader: Dialect | None) -> None:
+        """Remember the reader of a mask; a full memory begins anew."""
+        if len(self) >= MOST_KNOWN:
+            self.clear()
+        self[key] = reader
+
+
+@functools.lru_cache(maxsize=4)
+def mask_readers_of(formats: tuple[Dialect, ...]) -> MaskReaders:
+    """The readers of masks by these formats, which all logs of a process learn and share."""
+    return MaskReaders()
 
 
 class Finder:
@@ -33,10 +51,10 @@ class Finder:
     next lines of the mask are given to it at once, and no other format is tried.
     """
 
-    def __init__(self, formats: Sequence[Dialect]) -> None:
+    def __init__(self, formats: Sequence[Dialect], readers: MaskReaders | None = None) -> None:
         self._formats = formats
         self._candidates = candidates_of(tuple(formats))
-        self._only = _only_of(tuple(formats))
+        self._readers = mask_readers_of(tuple(formats)) if readers is None else readers
         self._unusable = False
         self.left_over = 0
 
@@ -49,8 +67,8 @@ class Finder:
         if len(text) > LONG:
             return self._search(text, self._candidates.of(text), block)
         key = block(), mask_digits(text)
-        only = self._only.get(key, self)
-        if only is None:  # known, and read by no format; unknown is `self`
+        only = self._readers.get(key, _UNKNOWN)
+        if only is None:  # no format reads such a line
             return ()
         if isinstance(only, Dialect):
             record = only.read(text)
@@ -87,24 +105,24 @@ class Finder:
                 parts = parts or bool(rests)
         self.left_over = len(found) if waiting else 0
         if key is not None and self._same_for_all(key[1], candidates, found, parts):
-            self._keep(key, found[0] if found else None)
+            self._readers.keep(key, found[0] if found else None)
 
     def _same_for_all(
         self, mask: str, candidates: list[int], found: list[Dialect], parts: bool
     ) -> bool:
         """Whether all lines of a mask are read like this one, of which `parts` were searched."""
-        if len(found) > 1 or self.left_over or self._unusable or self._candidates.counted(mask):
+        if (
+            len(found) > 1
+            or self.left_over
+            or self._unusable
+            or self._candidates.may_have_digit_hints(mask)
+        ):
             return False
         # A record that opens a block, in a run, decides which formats may read the rest of a line.
         opens = any(dialect.reads == "block" for dialect in found)
         tried = [self._formats[order] for order in candidates]
         blind = all(is_digit_blind(one) or not (parts or may_read(one, mask)) for one in tried)
         return blind and not opens
-
-    def _keep(self, key: tuple[str | None, str], only: Dialect | None) -> None:
-        if len(self._only) >= MOST_KNOWN:
-            self._only.clear()
-        self._only[key] = only
 
     def _first(
         self, text: str, candidates: Iterable[int], block: str | None
@@ -125,7 +143,9 @@ class Candidates:
 
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._hints = [(hint, order) for order, d in enumerate(dialects) for hint in d.hints]
-        self._counted = [(h, mask_digits(h), order) for h, order in self._hints if NUMBER.search(h)]
+        self._hints_with_digits = [
+            (h, mask_digits(h), order) for h, order in self._hints if NUMBER.search(h)
+        ]
         # By mask: the formats of its lines, and the hints with digits that may be on them.
         self._known: dict[str, tuple[list[int], list[tuple[str, int]]]] = {}
         parts = [(hint, order, _parts(hint)) for hint, order in self._hints]
@@ -151,13 +171,13 @@ class Candidates:
         if known is None:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            counted = [(h, order) for h, masked, order in self._counted if masked in mask]
+            counted = [(h, order) for h, masked, order in self._hints_with_digits if masked in mask]
             known = self._known[mask] = self._among(mask), counted
         found, counted = known
         others = [order for hint, order in counted if hint in text]
         return sorted({*found, *others}) if others else found
 
-    def counted(self, mask: str) -> bool:
+    def may_have_digit_hints(self, mask: str) -> bool:
         """Whether a line of a known mask may have a hint with digits."""
         return bool(self._known.get(mask, ((), True))[1])
 
@@ -189,14 +209,8 @@ def words_of(dialect: Dialect) -> list[frozenset[str]]:
 
 
 def _parts(text: str) -> set[str]:
-    return {text[start : start + SIZE] for start in range(len(text) - SIZE + 1)}
-
-
-@functools.lru_cache(maxsize=4)
-def _only_of(formats: tuple[Dialect, ...]) -> dict[tuple[str | None, str], Dialect | None]:
-    """By open block and mask: the one format that reads such lines, if any; logs share them."""
-    return {}
+    return {text[start : start + TRIGRAM] for start in range(len(text) - TRIGRAM + 1)}
 
 
 def _usable(record: Record) -> bool:
-    return record.reads != "iteration" or not COUNTED.isdisjoint(record.fields)
+    return record.reads != "iteration" or not STEP_KEYS.isdisjoint(record.fields)

@@ -47,7 +47,7 @@ NEUTRAL = frozenset(("memory", "timers", "noise", "env", "command", "event", "ev
 class Shape:
     """The shape of the lines of a mask."""
 
-    each: bool = False  # they have values, and are read one by one
+    needs_reader: bool = False  # they have values, and are read one by one
     neutral: bool = False  # that leaves the steps around them as they are
     layout: StepLayout | TimerLayout | ArgumentLayout | None = None  # values at known places
     known: bool = False  # they carry nothing
@@ -56,7 +56,7 @@ class Shape:
     formats: frozenset[str] = frozenset()  # that read them, without values
 
 
-BY_LINE = Shape(each=True)
+BY_LINE = Shape(needs_reader=True)
 
 
 class Shapes:
@@ -136,13 +136,17 @@ class Shapes:
         # The pattern of a prefix needs its year, which a mask has lost: both cases have to agree.
         shapes = {self._of_year(text) for text in _with_years(mask)}
         shape = shapes.pop() if len(shapes) == 1 else BY_LINE
-        return BY_LINE if not shape.each and any(word in mask for word in WRAPPED) else shape
+        return (
+            BY_LINE if not shape.needs_reader and any(word in mask for word in WRAPPED) else shape
+        )
 
     def _of_year(self, mask: str) -> Shape:
         _, text = peel(mask)
         tried = (self._formats[order] for order in self._candidates.of(text))
         sighted = [one for one in tried if self._in_force(one) and not is_digit_blind(one)]
-        if self._candidates.counted(text) or any(may_read(one, text) for one in sighted):
+        if self._candidates.may_have_digit_hints(text) or any(
+            may_read(one, text) for one in sighted
+        ):
             return BY_LINE
         found = list(self._finder.records(text, lambda: self._opened))
         dialects = [dialect for dialect, _ in found]
@@ -157,7 +161,7 @@ class Shapes:
         if all(dialect.reads == "noise" for dialect in dialects):
             return Shape(formats=frozenset(dialect.name for dialect in dialects))
         layout = layout_of(dialect, mask) if whole else None
-        return Shape(each=True, neutral=all(map(_is_neutral, dialects)), layout=layout)
+        return Shape(needs_reader=True, neutral=all(map(_is_neutral, dialects)), layout=layout)
 
 
 def _is_neutral(dialect: Dialect) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..schema.commits import repeated
 from ..schema.ledger import Ledger, Stamp, read_ledger
@@ -23,7 +23,7 @@ from ..schema.place import home_of, is_there
 from ..schema.warehouse import Warehouse
 from .content import is_untouched
 from .folders import uri_of
-from .inputs import inputs, is_named_input
+from .inputs import Input, inputs, is_named_input
 from .summary import FormatCount as FormatCount
 from .summary import Outcome, Progress
 from .summary import Summary as Summary
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..schema.incremental import Stored
     from ..schema.store import Load
     from .cluster import Cluster
+    from .planner import Resume
 
 ATTEMPTS = 20  # for a file that other processes store or write: several may follow one log
 # Few commits, since each opens the warehouse; but rows wait for one in memory.
@@ -65,30 +66,10 @@ def ingest(
     stay, and the same call continues after them.
     """
 
-    def known() -> Ledger:
-        if not is_there(db):
-            require_folder(db)
-            return Ledger()
-        with open_read(db, lock_timeout) as warehouse:
-            return read_ledger(warehouse)
-
-    def resume(load_ids: Sequence[str]) -> dict[str, Stored]:
-        from ..schema.incremental import read_stored
-
-        with open_read(db, lock_timeout) as warehouse:
-            return read_stored(warehouse, load_ids)
-
-    @repeated
-    def commit(loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
-        from ..schema.store import store
-
-        with open_write(db, lock_timeout) as warehouse:
-            return store(warehouse, loads, stamps)
-
-    root = home_of(db)
     run = _Ingest(
-        root, known, commit, resume, progress, formats, stdin_name, live, processes, cluster
-    )
+        root=home_of(db), store=_FileStore(db, lock_timeout), progress=progress, formats=formats,
+        stdin_name=stdin_name, live=live, processes=processes, cluster=cluster,
+    )  # fmt: skip
     return run.all_of(paths)
 
 
@@ -101,14 +82,7 @@ def ingest_into(
 ) -> Summary:
     """The same into a warehouse in memory; uris are relative to `root`."""
 
-    def commit(loads: Sequence[Load], _: _Stamps) -> Collection[str]:
-        from ..schema.store import store
-
-        return store(warehouse, loads)
-
-    run = _Ingest(
-        root, lambda: read_ledger(warehouse), commit, formats=formats, processes=processes
-    )
+    run = _Ingest(root=root, store=_MemoryStore(warehouse), formats=formats, processes=processes)
     return run.all_of(paths)
 
 
@@ -119,14 +93,72 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(slots=True)
+class _LedgerStore(Protocol):
+    """Where loads and their ledger are stored."""
+
+    def read_ledger(self) -> Ledger:
+        """What is stored of each file."""
+        ...
+
+    def commit(self, loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
+        """Store loads; returns the uris of those that another process has overtaken."""
+        ...
+
+    @property
+    def read_checkpoints(self) -> Resume | None:
+        """Reads where the readers of these loads stopped; None: no log is continued."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FileStore:
+    """The file of a warehouse, locked only while it is read or a batch is committed."""
+
+    db: Path
+    lock_timeout: float
+
+    def read_ledger(self) -> Ledger:
+        if not is_there(self.db):
+            require_folder(self.db)
+            return Ledger()
+        with open_read(self.db, self.lock_timeout) as warehouse:
+            return read_ledger(warehouse)
+
+    def read_checkpoints(self, load_ids: Sequence[str]) -> dict[str, Stored]:
+        from ..schema.incremental import read_stored
+
+        with open_read(self.db, self.lock_timeout) as warehouse:
+            return read_stored(warehouse, load_ids)
+
+    @repeated
+    def commit(self, loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
+        from ..schema.store import store
+
+        with open_write(self.db, self.lock_timeout) as warehouse:
+            return store(warehouse, loads, stamps)
+
+
+@dataclass(frozen=True, slots=True)
+class _MemoryStore:
+    """A warehouse in memory."""
+
+    warehouse: Warehouse
+    read_checkpoints: Resume | None = None
+
+    def read_ledger(self) -> Ledger:
+        return read_ledger(self.warehouse)
+
+    def commit(self, loads: Sequence[Load], stamps: _Stamps) -> Collection[str]:
+        from ..schema.store import store
+
+        return store(self.warehouse, loads)
+
+
+@dataclass(slots=True, kw_only=True)
 class _Ingest:
-    """One ingest: `known` reads the ledger; `commit` gives the uris of overtaken loads."""
+    """One ingest of files below `root` into a store."""
 
     root: Path
-    known: Callable[[], Ledger]
-    commit: Callable[[Sequence[Load], _Stamps], Collection[str]]
-    resume: Callable[[Sequence[str]], dict[str, Stored]] | None = None
+    store: _LedgerStore
     progress: Progress | None = None
     formats: Path | None = None
     stdin_name: str | None = None
@@ -173,21 +205,31 @@ class _Ingest:
 
     def _outcomes(self, paths: Iterable[Path]) -> Generator[Outcome, None, None]:
         """The outcomes of the files in order, by the current ledger."""
-        ledger, version = self.known(), parser_version(self.formats)
-        found = inputs(paths, self.root, self._unreadable, self.stdin_name)
-        for item in found:
+        ledger = self.store.read_ledger()
+        files = inputs(paths, self.root, self._unreadable, self.stdin_name)
+        changed = yield from self._until_changed(files, ledger)
+        if changed is None:
+            return
+        # Slow to import, and not needed where nothing has changed.
+        from .planner import Planner
+
+        checkpoints = self.store.read_checkpoints
+        planner = Planner(self.root, ledger, self.formats, self.live, checkpoints)
+        rest = chain((changed,), files)
+        yield from planner.outcomes(rest, self.processes, self.progress, self.cluster)
+
+    def _until_changed(
+        self, files: Iterable[Input], ledger: Ledger
+    ) -> Generator[Outcome, None, Input | None]:
+        """The outcomes of the files before the first that may have changed, which it returns."""
+        version = parser_version(self.formats)
+        for item in files:
             if self.live or not is_untouched(item, ledger, version):
-                break
+                return item
             if self.progress:
                 self.progress(item.uri)
             yield Outcome(item, "known")
-        else:
-            return
-        from .planner import Planner
-
-        planner = Planner(self.root, ledger, self.formats, self.live, self.resume)
-        files = chain((item,), found)
-        yield from planner.outcomes(files, self.processes, self.progress, self.cluster)
+        return None
 
     def _commit(self, batch: Sequence[Outcome], counted: Collection[str]) -> list[Outcome]:
         """Stores the loads of a batch, and counts its files; returns the overtaken ones."""
@@ -198,7 +240,7 @@ class _Ingest:
             if outcome.sha256 and outcome.stamp and (outcome.load or outcome.status == "known")
         }
         # Stamps alone are not worth a write: the file is just hashed again next time.
-        stale = self.commit(loads, stamps) if loads else ()
+        stale = self.store.commit(loads, stamps) if loads else ()
         overtaken: list[Outcome] = []
         for outcome in batch:
             if outcome.load and outcome.item.uri in stale:

@@ -53,7 +53,7 @@ class Scan:
         self._kinds = [shapes.known[code] for code in codes.tolist()]
         self.codes: Whole = codes[self._which]
         # By line, so that slices find what is between two places.
-        self.each = self._marked(lambda shape: shape.each)
+        self.needs_reader = self._marked(lambda shape: shape.needs_reader)
         self.neutral = self._marked(lambda shape: shape.neutral)
         self.steps, self.timers = self._read(masks)
 

@@ -90,14 +90,14 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
         content.check(sha256)
         return ReadFile("record" if rows.by_table.get("runs") else None, rows)
     if content.packing():
-        return _log(task, sink)
+        return _read_log(task, sink)
     if head.startswith(UTF_16):
         return _in_utf_16(task)
     if is_event_file(task.uri):
         from .tensorboard import read_events
 
         rows, coverage = read_events(content.path, task.source_id)
-        return _read("log" if rows.by_table.get("runs") else None, rows, coverage, task)
+        return _with_source_row("log" if rows.by_table.get("runs") else None, rows, coverage, task)
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     read = _read_text(task, head, sink)
@@ -116,7 +116,7 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
     if suffix in _SEPARATED:
         return _separated(task, _SEPARATED[suffix])
     if suffix in _LOGS:  # programs print tables with pipes into their logs
-        log = _log(task, sink)
+        log = _read_log(task, sink)
         if log.kind:
             return log
     if size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
@@ -125,7 +125,7 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
             return document
     if suffix in _LOGS:
         return log
-    return _log(task, sink)
+    return _read_log(task, sink)
 
 
 def _in_utf_16(task: Task) -> ReadFile:
@@ -135,11 +135,11 @@ def _in_utf_16(task: Task) -> ReadFile:
         return ReadFile(None, Rows())
     if suffix in _SEPARATED:
         return _separated(task, _SEPARATED[suffix])
-    log = _log(task, None, recoded) if suffix in _LOGS else None
+    log = _read_log(task, None, recoded) if suffix in _LOGS else None
     if log is not None and log.kind:
         return log
     document = _document(task)
-    return document if document.kind or log is not None else _log(task, None, recoded)
+    return document if document.kind or log is not None else _read_log(task, None, recoded)
 
 
 def _looks_like_text(head: bytes) -> bool:
@@ -154,7 +154,7 @@ def _document(task: Task) -> ReadFile:
     text, errors = task.content.text()
     rows, coverage = read_markdown(text, task.source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
-    return _read(kind, rows, coverage, task, errors)
+    return _with_source_row(kind, rows, coverage, task, errors)
 
 
 def _jobs(task: Task) -> ReadFile:
@@ -164,7 +164,7 @@ def _jobs(task: Task) -> ReadFile:
     form, jobs = read_jobs(text)
     lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
     coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
-    return _read("jobs" if jobs else None, rows_of_jobs(jobs), coverage, task, errors)
+    return _with_source_row("jobs" if jobs else None, rows_of_jobs(jobs), coverage, task, errors)
 
 
 def _sidecar(task: Task) -> ReadFile:
@@ -183,10 +183,10 @@ def _separated(task: Task, form: str) -> ReadFile:
 
     text, errors = task.content.text()
     rows, coverage = read_separated(text, task.source_id, form)
-    return _read(form if coverage.tables else None, rows, coverage, task, errors)
+    return _with_source_row(form if coverage.tables else None, rows, coverage, task, errors)
 
 
-def _log(
+def _read_log(
     task: Task, sink: Sink | None, recode: Callable[[BinaryIO], BinaryIO] | None = None
 ) -> ReadFile:
     from .bulk import feed
@@ -260,15 +260,17 @@ def _growing(task: Task, sink: Sink) -> ReadFile:
 def _finished(task: Task, reader: LogReader) -> ReadFile:
     """The result at the end of a log."""
     read = reader.finish()
-    name = _most(read.formats, reader.formats)
+    name = _dominant_format(read.formats, reader.formats)
     coverage = Coverage(
         "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
         lines_measuring=read.lines_measuring,
     )  # fmt: skip
-    return _read("log" if read.runs else None, read.rows, coverage, task, read.encoding_errors)
+    return _with_source_row(
+        "log" if read.runs else None, read.rows, coverage, task, read.encoding_errors
+    )
 
 
-def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
+def _dominant_format(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
     """The format of most lines: of a framework's steps, else of an engine's, else of any record."""
     declared = {dialect.name: dialect for dialect in known if dialect.name in formats}
     steps = [n for n, d in declared.items() if d.reads in ("iteration", "part")]
@@ -277,7 +279,7 @@ def _most(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
     return max(sorted(own or steps or others), key=formats.__getitem__, default=None)
 
 
-def _read(
+def _with_source_row(
     kind: str | None, rows: Rows, coverage: Coverage, task: Task, encoding_errors: int = 0
 ) -> ReadFile:
     """A file with its row of `sources`, which only recognized files have."""

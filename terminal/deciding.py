@@ -1,4 +1,4 @@
-"""`bench best`, `bench days` and computed reports."""
+"""Computed reports: `bench days`, `bench failures`, `bench report NAME`."""
 
 from __future__ import annotations
 
@@ -12,30 +12,12 @@ from ..vocabulary.format import counted
 from .answers import fitted, write
 from .messages import info
 from .source import Source
-from .tables import Format, emit
+from .tables import Format
 
 if TYPE_CHECKING:
     from ..decide.query import Query
     from ..project.short import Names
     from ..reports.answer import Answer
-
-
-def best(
-    source: Source, query: Query, suggest: bool, form: Format | None, output: Path | None
-) -> None:
-    """Rank configurations, or suggest neighbors of the best."""
-    if suggest:
-        suggestions(source, query, form, output)
-        return
-    from ..reports.computed import answered, names_of
-
-    with source.opened(query.table) as warehouse:
-        answer, names = answered(warehouse, "best", query), names_of(warehouse)
-    write(fitted(answer, query), form, output, "best.md", lambda: drawn(names, answer))
-    info(
-        f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; "
-        f"next: {show_first(answer, source)}"
-    )
 
 
 def report(
@@ -77,24 +59,3 @@ def show_first(answer: Answer, source: Source) -> str:
     # A place may count further ones: check_tcmalloc:12 +2
     name = row["run"] if several else re.sub(r" \+\d+$", "", where)
     return shlex.join(("bench", "show", name, *map(str, source.paths)))
-
-
-def suggestions(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
-    """Write the neighbors of the best configuration; as TOML, a plan of runs."""
-    from ..decide.answers import neighbours_of_best
-    from ..decide.neighbours import as_plan
-    from ..reports.computed import names_of, presented
-
-    with source.opened(query.table) as warehouse:
-        made = neighbours_of_best(warehouse, query)
-        names = names_of(warehouse)
-    answer = presented(made, names)
-    if output is not None and output.suffix == ".toml":
-        # The plan's comments: its summary and the settings that its runs lack.
-        comments = [answer.summary[0], *(answer.summary[-1:] if made.facts["unplanned"] else ())]
-        emit(as_plan(answer.rows, comments), output)
-    else:
-        write(fitted(answer, query), form, output, "neighbours.md")
-    info(
-        f"{len(answer.rows)} to run, {len(answer.left_out)} impossible; -o plan.toml writes a plan"
-    )

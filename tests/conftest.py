@@ -13,7 +13,7 @@ from hypothesis import settings
 from bench.ci import api
 from bench.schema.own_process import calculate_alone
 from tests.cpu_times import CpuTimes
-from tests.deciding import Stored
+from tests.deciding import Stored, five_jobs
 from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
 from tests.site_browser import browsed_site, chromium, opens, single
@@ -33,7 +33,7 @@ settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 # Fixtures that more than one file of tests asks for.
-__all__ = ["browsed_site", "chromium", "opens", "single"]
+__all__ = ["browsed_site", "chromium", "five_jobs", "opens", "single"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whole programs that `make test-fast` runs nevertheless: each command once and again.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.ingest.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.schema.warehouse import Warehouse
@@ -54,3 +56,14 @@ def answer(folder: Path, *args: str) -> list[dict[str, Any]]:
 def lines(rows: Sequence[dict[str, Any]]) -> list[int]:
     """The lines of the rows that were not left out."""
     return [int(row["where"].rsplit(":", 1)[1]) for row in rows if not row["left_out"]]
+
+
+@pytest.fixture
+def five_jobs(folder: Path) -> str:
+    """A document of five jobs of two micro batches, the second slower."""
+    rows = [
+        *jobs((10.01, 10.05, 9.97, 10.02, 10.00), 1),
+        *jobs((10.60, 10.50, 10.55, 10.61, 10.58), 2),
+    ]
+    table(folder / "a.md", rows)
+    return "a.md"

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bench.ci.comment import marker
+from tests.checkouts import ROWS, git
 from tests.hub import TOKEN, Hub
 from tests.making import table
 from tests.program import Outcome, quick
-from tests.test_rowdiff import ROWS, git
 
 MARK = marker("bench")
 

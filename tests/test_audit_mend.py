@@ -9,7 +9,7 @@ import pytest
 from bench.audit.finding import Finding
 from bench.audit.formula_fixes import as_in_cell
 from bench.audit.interval import Printed
-from tests.test_audit_rates import found_in
+from tests.auditing import found_in
 
 SHAPE = "# GPT 6.7B: 32 layers, hidden size 4096, 32 heads, sequence length 2048, A100-80GB"
 HEAD = "GPUs | GBS | Sec/it | Samples/s | TFLOPs"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.auditing import audited
 from tests.program import quick
-from tests.test_audit_tables import audited
 
 HEADS = (
     "| Nodes | DP | TP | PP | MBS | NHEADS | GBS | Mem | Sec/it | TFLOPs |\n" + "|--" * 10 + "|\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.audit.finding import Finding
-from tests.test_audit_rates import found_in
+from tests.auditing import found_in
 
 RATES = (452.5, 447.0, 442.2, 434.3)
 

@@ -10,11 +10,8 @@ from random import Random
 import pytest
 
 from bench.audit.finding import Finding
-from bench.audit.run import audit
-from bench.ingest.pipeline import ingest_into
-from bench.schema.opening import in_memory
+from tests.auditing import audited, found_in
 from tests.program import quick
-from tests.test_audit_tables import audited
 
 HEAD = (
     "Model | SeqLen | # GPUs | GPU | MFU | HFU | Model TFLOP | MicroBatchSize | GradAccum "
@@ -22,12 +19,6 @@ HEAD = (
 )
 MODELS = {"7b": (6.66e9, 32, 4096), "13b": (12.85e9, 40, 5120), "70b": (64.9e9, 80, 8192)}
 PEAK = 989.4e12
-
-
-def found_in(folder: Path) -> list[Finding]:
-    with in_memory() as warehouse:
-        ingest_into(warehouse, [folder], folder)
-        return audit(warehouse)
 
 
 def rates(rng: Random) -> list[list[str]]:

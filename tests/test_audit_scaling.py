@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.auditing import found_in
 from tests.program import quick
-from tests.test_audit_rates import found_in
 
 ROWS = {
     # The batch above is that of the smallest run: the others had more.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_audit_tables import audited
+from tests.auditing import audited
 
 HEAD = "| GPUs | {} | TP | GBS | Step time (s) |\n|--|--|--|--|--|\n"
 FINE = ((8, 8, 1), (16, 16, 1), (32, 16, 2), (64, 32, 2))

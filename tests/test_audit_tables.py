@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.auditing import audited
 from tests.program import quick
 
 HEAD = (
     "| Nodes | DP | TP | PP | MBS | GBS | Mem (GB) | Sec/it | TFLOPs | {} |\n" + "|--" * 10 + "|\n"
 )
-
-
-def audited(file: Path) -> list[dict[str, Any]]:
-    """What `bench audit` says of one file."""
-    done = quick(file.parent, "audit", file.name, "--format", "json")
-    found: list[dict[str, Any]] = json.loads(done.out)
-    return found
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_audit_tables import audited
+from tests.auditing import audited
 
 HEAD = (
     "| Model | #-GPUs | GBS | Sequence Length | EP | Tokens/sec/GPU | Model TFLOP/sec/GPU |\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from bench.decide.budget import UNIT, budget
 from bench.decide.query import Query
 from bench.schema.errors import BenchError
 from bench.vocabulary.sizes import Length, parse_length
-from tests.program import quick
+from tests.deciding import JOB, answer, table
+from tests.program import quick, told
 
 
 def said(uri: str, tokens: float, **detail: str) -> dict[str, Any]:
@@ -132,3 +134,28 @@ def test_budgets_are_listed_by_size(tmp_path: Path) -> None:
         (tmp_path / f"of_{size}.md").write_text(text)
     said = quick(tmp_path, "days", ".", "--format", "md").out
     assert "budget: 7B 300B tokens" in said and "13B 1T tokens" in said.split("7B 300B")[1], said
+
+
+def test_goodput_as_a_percentage(five_jobs: str, folder: Path) -> None:
+    share, percent = (answer(folder, "days", five_jobs, "--goodput", one) for one in ("0.9", "90%"))
+    assert share == percent and share[0]["goodput"] == 0.9
+    told(quick(folder, "days", five_jobs, "--goodput", "90"), 2, "use e.g. 0.9 or 90%")
+
+
+def test_two_budgets_are_refused(five_jobs: str, folder: Path) -> None:
+    for command in ("days", "best"):
+        done = quick(folder, command, five_jobs, "--tokens", "1B", "--steps", "5")
+        told(done, 2, "--tokens and --steps are two budgets")
+
+
+def test_years_stand_in_the_days_of_their_column(folder: Path) -> None:
+    table(folder / "a.md", [JOB.format(mbs=1, time="10.0", date="")])
+    said = quick(folder, "days", "a.md", "--tokens", "9T").out
+    [(days, low)] = re.findall(r"\| +([\d,]+) \| ([\d,]+)-[\d,]+ \|", said)
+    assert float(low.replace(",", "")) <= float(days.replace(",", "")) > 900
+
+
+def test_a_ramp_up_longer_than_the_training_is_refused(five_jobs: str, folder: Path) -> None:
+    asked = ("days", five_jobs, "--tokens", "1B", "--ramp-up", "32,32,1000000")
+    why = "1,000,000 samples x 2048 tokens = 2.05B tokens, of 1B"
+    told(quick(folder, *asked), 2, "the ramp-up is longer than the training", why)

@@ -1,8 +1,19 @@
-"""The words of charts: curves have the shortest names that tell them apart."""
+"""The words of charts: names of curves, labels, titles, axes, and marks next to their counts."""
 
 from pathlib import Path
 
+import numpy
+from matplotlib.text import Text
+
+from bench.commands.chart import title
+from bench.decide.query import Query
+from bench.project.short import Names
+from bench.reports.answer import Answer
+from bench.reports.charts.data import Bar, Point, Series, checked_series
+from bench.reports.charts.lines import REACH, Plan, draw
+from bench.reports.charts.rows import draw_effects
 from bench.reports.charts.text import wrapped
+from bench.reports.pair_charts import efficiency
 from tests.logs import header
 from tests.making import iteration
 from tests.program import quick
@@ -24,3 +35,42 @@ def test_curves_of_one_log_are_named_by_lines(folder: Path) -> None:
     assert "line 1" in one
     # As comments beside the paths that draw them.
     assert "<!-- b -->" in two and "<!-- a_long_name_of_a_log:1 -->" in two
+
+
+def test_labels_of_effects_are_whole() -> None:
+    label = (
+        "48 nodes, TP8, PP12, MBS 1, GBS 2048, NCCL_DEBUG=INFO, LD_PRELOAD=libtcmalloc_minimal.so"
+    )
+    drawn = draw_effects([Bar(label, 1.2)], [True], "", "")
+    parts = [one for one in drawn.findobj(Text) if (one.get_gid() or "").startswith("row-label")]
+    assert "".join("".join(one.get_text().split()) for one in parts) == label.replace(" ", "")
+
+
+def test_the_title_without_a_column_speaks_of_settings() -> None:
+    assert title("effects", Query(), "") == "Effects of settings"
+    assert title("effects", Query(by="mbs"), "") == "Effect of mbs"
+
+
+def test_the_axis_says_what_was_printed() -> None:
+    alike = (
+        "mbs", "gbs", "batch", "device_batch", "seq_len", "dtype", "size", "tp", "pp", "recompute",
+        "settings",
+    )  # fmt: skip
+    row = {
+        "group": 1, "efficiency": 1.0, "efficiency_low": None, "efficiency_high": None,
+        "measure": "tflops", "scaling": "weak", "system": "a", **dict.fromkeys(alike),
+    }  # fmt: skip
+    rows = [{**row, "nodes": n, "device_count": 8 * n} for n in (1, 2)]
+    answer = Answer((), (), (), tuple(rows))
+    drawn = efficiency(Names(["a"]), answer).draw("")
+    assert any("TFLOP/s a node" in one.get_text() for one in drawn.findobj(Text))
+
+
+def test_a_marker_stays_beside_its_count_on_a_log_axis() -> None:
+    alike = tuple(Point(8.0, 10.0 + at / 1000) for at in range(30))
+    drawn = draw(checked_series([Series("a", alike, lowest=True)]), Plan("", "", "", log_y=True))
+    [axes] = drawn.axes
+    marked = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
+    spots = numpy.concatenate([numpy.asarray(line.get_xydata()) for line in marked])
+    xs = axes.transData.transform(spots)[:, 0]
+    assert len(xs) > 1 and xs.max() - xs.min() <= 2 * REACH + 1

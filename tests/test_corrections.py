@@ -14,9 +14,9 @@ from bench.records.reading import rows_of_record
 from bench.schema.errors import BenchError
 from bench.schema.moment import show_as_known_at
 from bench.schema.opening import open_read
+from tests.facts_files import SIGNED, fact
 from tests.making import table
 from tests.program import quick
-from tests.test_facts import SIGNED, fact
 
 ROW = "2 | 1.3B | 8 | 1 | 1 | 1 | 512 | 23 | 44.4"
 SINCE = SIGNED + "known_since = 2026-01-31\n"

@@ -80,6 +80,14 @@ def test_paths_need_no_warehouse(root: Path, folder: Path) -> None:
     assert "a unit, not a budget: no source states a budget" in done.out
 
 
+def test_days_of_pages_come_before_other_numbers_that_print_so(swept: Path) -> None:
+    first, second, *others = [one["where"] for one in said(swept, "25.4")["matches"]]
+    assert (first, second) == ("004:44.days", "004:45.days")
+    assert "002:160.aggregate_pflops" in others
+    [days] = said(swept, first)["matches"]
+    assert "379.6B tokens in data/tables/001_1.3b_benchmarking.md:9" in str(days["tree"]["inputs"])
+
+
 def test_a_budget_that_is_asked_for(swept: Path) -> None:
     [match] = said(swept, "004:44.days", "--tokens", "100B")["matches"]
     assert match["tree"]["value"] == pytest.approx(100e9 / (512 * 2048 / 23) / 86_400)

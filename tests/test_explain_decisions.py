@@ -21,7 +21,7 @@ from bench.reports.computed import presented
 from bench.schema.opening import in_memory
 from bench.terminal.answers import as_text
 from bench.terminal.tables import Format
-from tests.deciding import table
+from tests.deciding import JOB, table
 from tests.program import quick, told
 from tests.test_explain import matches
 
@@ -174,3 +174,18 @@ def test_the_order_of_a_ranking(data: Path, folder: Path) -> None:
         done = quick(folder, *asked)
         assert done.code == 0 and f"ordered by {column}" in done.out, done.text
         assert re.search(r"rank = 1\b", done.out), done.text
+
+
+def test_a_number_of_a_comparison_is_told_of_its_base_too(five_jobs: str, folder: Path) -> None:
+    for line in (8, 13):
+        done = quick(folder, "explain", f"a:{line}.p_value", five_jobs, "--by", "mbs")
+        assert done.code == 0 and "p_value = 0.0079" in done.out
+    done = quick(folder, "explain", "a:8.p_value", five_jobs)
+    told(done, 2, "it is a number of bench compare", "--by COLUMN")
+
+
+def test_sides_may_be_absolute_paths(five_jobs: str, folder: Path) -> None:
+    table(folder / "b.md", [JOB.format(mbs=1, time="12.0", date="")])
+    sides = f"{folder / 'b.md'} / {folder / 'a.md'}"
+    done = quick(folder, "explain", sides, "a.md", "b.md")
+    assert done.code == 0 and "speedup = 0.8" in done.out

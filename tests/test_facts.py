@@ -11,13 +11,8 @@ import jsonschema
 import pytest
 
 from bench.project.facts_file import FIELDS, json_schema, read_facts
+from tests.facts_files import SIGNED, fact
 from tests.program import Outcome, quick, told
-
-SIGNED = 'reason = "measured twice"\nauthor = "A. Author"\ndate = 2026-02-16\n'
-
-
-def fact(match: str, field: str, value: str, more: str = SIGNED) -> str:
-    return f'[[fact]]\nmatch = {{ {match} }}\nfield = "{field}"\nvalue = {value}\n{more}\n'
 
 
 @pytest.fixture

@@ -111,3 +111,12 @@ def test_pairs_in_groups(stored: Stored, folder: Path, group: str) -> None:
     assert len(found) == (7 if group == "nodes" else 1)
     assert max(row["speedup_most"] for row in found) == pytest.approx(31.2 / 17.6)
     assert "One row for each" in quick(folder, *asked).out
+
+
+def test_a_gate_says_which_pairs_are_inconclusive(folder: Path) -> None:
+    once = [job(mbs, t) for mbs, t in ((1, 10), (2, 10.5))]
+    twice = [job(1, time).replace("| 16 | 1 |", "| 8 | 2 |") for time in (9.0, 9.6)]
+    table(folder / "a.md", [*once, *twice])
+    asked = ("compare", "a.md", "--by", "mbs", "--threshold", "step_time:3%")
+    [row] = [one for one in answer(folder, *asked) if not one["left_out"]]
+    assert (row["worse"], row["inconclusive"]) == (False, True)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bench.ci.comment import COMMENT_LIMIT, cut, marker
+from tests.checkouts import git
 from tests.hub import Hub
 from tests.making import table
 from tests.program import quick
 from tests.reviewing import MARK, a_request, run, write_anew
-from tests.test_rowdiff import git
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bench.ci.comment import cut, marker
+from tests.checkouts import ROWS, git
 from tests.hub import TOKEN, Hub
 from tests.making import table
 from tests.program import quick
 from tests.reviewing import MARK, a_request, run
-from tests.test_rowdiff import ROWS, git
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bench.ci.comment import COMMENT_LIMIT, marker
+from tests.checkouts import git
 from tests.hub import TOKEN, Hub
 from tests.making import table
 from tests.program import Outcome, quick
 from tests.reviewing import a_branch, write_anew
-from tests.test_rowdiff import git
 
 yaml = pytest.importorskip("yaml", reason="NOT TESTED: no PyYAML, which comes with pre-commit")
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,9 +13,9 @@ from bench.project.checkout import check_out, commit_of
 from bench.project.git import git as asked
 from bench.project.history import added, committed
 from bench.schema.errors import BenchError
+from tests.checkouts import GIT, ROWS, git
 from tests.making import table
 from tests.program import quick
-from tests.test_rowdiff import GIT, ROWS, git
 
 SETTINGS = """
 [core]

@@ -18,9 +18,9 @@ import pytest
 from bench.ingest import inputs
 from bench.ingest.inputs import fetched, remote_url
 from bench.schema.errors import BenchError
+from tests.checkouts import ROWS
 from tests.making import count, log, table
 from tests.program import quick
-from tests.test_rowdiff import ROWS
 
 UNCHANGED: Callable[[bytes], bytes] = bytes
 

@@ -22,7 +22,7 @@ SACCT = "test -e gone && echo '7|CANCELLED|0:15|1' || echo '7|RUNNING|0:0|1'"
 SCANCEL = "touch gone"
 
 
-def words(folder: Path, **does: str) -> dict[str, str]:
+def install_fake_commands(folder: Path, **does: str) -> dict[str, str]:
     """Programs by these names that do so in the folder, and the PATH on which they are first."""
     place = folder / "bin"
     place.mkdir(exist_ok=True)
@@ -46,6 +46,7 @@ def stopped(folder: Path, launched: subprocess.Popen[str]) -> tuple[str, dict[st
     until = time.monotonic() + 60
     while not (folder / "began").exists() and time.monotonic() < until:
         time.sleep(0.05)
+    assert (folder / "began").exists(), "never submitted"
     os.killpg(launched.pid, signal.SIGINT)
     _, said = launched.communicate(timeout=120)
     assert launched.returncode == 128 + signal.SIGINT, said
@@ -58,7 +59,7 @@ ONE = "command = 'true {dp}'\n[settings]\ndp = 1\n"
 
 def test_a_job_under_submission_is_cancelled_and_not_lost(tmp_path: Path) -> None:
     """A terminal sends Ctrl-C to all of its foreground group, an sbatch under way included."""
-    path = words(tmp_path, sbatch=SBATCH, sacct=SACCT, scancel=SCANCEL)
+    path = install_fake_commands(tmp_path, sbatch=SBATCH, sacct=SACCT, scancel=SCANCEL)
     _, told = stopped(tmp_path, started(tmp_path, path, ONE))
     assert (told["status"], told["job_id"]) == ("cancelled", "7")
     assert (tmp_path / "gone").exists()
@@ -67,7 +68,7 @@ def test_a_job_under_submission_is_cancelled_and_not_lost(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_job_that_the_scheduler_does_not_cancel_is_not_called_cancelled(tmp_path: Path) -> None:
     refused = "echo 'scancel: error: Access/permission denied' >&2; exit 1"
-    path = words(tmp_path, sbatch=SBATCH, sacct=SACCT, scancel=refused)
+    path = install_fake_commands(tmp_path, sbatch=SBATCH, sacct=SACCT, scancel=refused)
     said, told = stopped(tmp_path, started(tmp_path, path, ONE))
     assert (told["status"], told["job_id"]) == ("running", "7")
     assert "scancel failed: scancel: error: Access/permission denied" in said
@@ -86,7 +87,7 @@ def test_a_job_that_the_scheduler_does_not_cancel_is_not_called_cancelled(tmp_pa
 def test_many_jobs_are_asked_for_together_and_fill_as_many_arrays_as_they_need(
     tmp_path: Path,
 ) -> None:
-    path = words(
+    path = install_fake_commands(
         tmp_path,
         sbatch="echo x >>jobs; grep -c x jobs",
         scontrol="echo 'MaxArraySize            = 2'",
@@ -105,7 +106,7 @@ def test_many_jobs_are_asked_for_together_and_fill_as_many_arrays_as_they_need(
 
 @pytest.mark.slow
 def test_jobs_of_a_launcher_that_was_killed_are_asked_for_together(tmp_path: Path) -> None:
-    path = words(
+    path = install_fake_commands(
         tmp_path, sbatch="echo 7; touch began", scontrol="exit 1", scancel="touch gone",
         sacct='echo "$*" >>asked; test -e over && word=FAILED || word=RUNNING\n'
         'for job in 7_0 7_1; do echo "$job|$word|1:0|1"; done',
@@ -134,7 +135,7 @@ def test_a_scheduler_that_cannot_be_asked_has_not_lost_a_job(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
 
     def say(**does: str) -> JobState | None:
-        words(tmp_path, **does)
+        install_fake_commands(tmp_path, **does)
         return states(Slurm(), ["7"])["7"]
 
     refused = "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.ingest.cast import inverse, inverse_rounded
 from bench.ingest.closing import left_out, quantities
 from bench.ingest.equations import FirstSteps, Sizes
-from tests.test_log_steps import read, rows
+from tests.log_lines import read, rows
 
 SWIFT = (
     "{{'loss': {loss}, 'learning_rate': 1e-05, 'epoch': 0.05, 'global_step/max_steps': '{n}/90'}}"

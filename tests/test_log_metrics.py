@@ -1,6 +1,6 @@
 """Trainers that print a metric a line: the lines below a step belong to it."""
 
-from tests.test_log_steps import read, rows
+from tests.log_lines import read, rows
 
 COMPOSER = """[batch={n}/4800]:
 \t Train time/batch: {n}

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import time
 from datetime import datetime
@@ -11,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.dialect import dialects
-from bench.ingest.lines import printed_at, read_lines
-from bench.ingest.log import LogReader
+from bench.ingest.lines import printed_at
 from bench.ingest.logread import LogRead
 from bench.ingest.pipeline import ingest
 from bench.schema.opening import open_read
-from bench.schema.rows import Row
+from tests.log_lines import line, read, rows
 from tests.program import quick
 
 ENGINE = "[Rank 0] step={n}, skipped=0, lr=[0.00015, 0.00015], mom=[(0.9, 0.95)]"
@@ -24,27 +22,6 @@ SPEED = (
     "epoch=0/micro_step={n}/global_step={n}, RunningAvgSamplesPerSec=99.5, "
     "CurrSamplesPerSec=98.5, MemAllocated=1.5GB, MaxMemAllocated=2.5GB"
 )
-LINE = (
-    " iteration {n:8d}/    1000 | consumed samples: {samples:12d} | "
-    "elapsed time per iteration (ms): {ms:.1f} | learning rate: 1.500E-04 | "
-    "global batch size:     8 | lm loss: 5.760191E+00 | loss scale: 1.0 | "
-    "number of skipped iterations:   0 | number of nan iterations:   0 |"
-)
-
-
-def line(n: int, ms: float = 100.0) -> str:
-    return LINE.format(n=n, samples=8 * n, ms=ms)
-
-
-def read(*lines: str) -> LogRead:
-    reader = LogReader("source", dialects())
-    for one in read_lines(io.BytesIO("\n".join(lines).encode())):
-        reader.feed(one)
-    return reader.finish()
-
-
-def rows(log: LogRead, table: str = "iterations") -> list[Row]:
-    return log.rows.by_table.get(table, [])
 
 
 def numbers(log: LogRead) -> list[tuple[object, ...]]:

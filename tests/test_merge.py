@@ -12,10 +12,10 @@ from bench.project.merging import Other, contradicting, merge_all, parse_other
 from bench.schema.errors import BenchError, Incompatible
 from bench.schema.merge import Merged, merge
 from bench.schema.opening import open_read
+from tests.facts_files import SIGNED, fact
 from tests.making import iteration, log, table
 from tests.program import quick
 from tests.sharing import made, take
-from tests.test_facts import SIGNED, fact
 
 ROW = "4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | {} | 0.86"
 

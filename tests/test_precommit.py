@@ -16,9 +16,9 @@ import pytest
 from packaging.requirements import Requirement
 
 from bench.project.configuration import json_schema
+from tests.checkouts import GIT, ROWS, git
 from tests.making import table
 from tests.program import environment, quick
-from tests.test_rowdiff import GIT, ROWS, git
 
 ROOT = Path(__file__).resolve().parent.parent
 yaml = pytest.importorskip("yaml", reason="NOT TESTED: no PyYAML, which comes with pre-commit")

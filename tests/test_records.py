@@ -12,10 +12,10 @@ import pytest
 
 from bench.records.json_schema import schema
 from bench.records.layout import NAME, content, file_name
+from tests.checkouts import ROWS
 from tests.making import count, log, table
 from tests.program import quick
 from tests.recording import all_json, files
-from tests.test_rowdiff import ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ("runs", "configurations", "measurements", "topology", "env_flags", "run_stats", "left_out")

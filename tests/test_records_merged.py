@@ -7,10 +7,10 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.checkouts import GIT, ROWS, git
 from tests.making import count, log, table
 from tests.program import quick
 from tests.recording import all_json
-from tests.test_rowdiff import GIT, ROWS, git
 
 
 def test_two_sites_merge(folder: Path) -> None:

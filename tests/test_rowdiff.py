@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,23 +13,10 @@ from hypothesis import strategies as st
 
 from bench.reports.rowdiff import KEY, Row, compare
 from bench.reports.rowtable import columns, markdown, plain
+from tests.checkouts import ROWS, git
 from tests.making import log, table
 from tests.program import quick
 from tests.test_own_formats import MINE
-
-ROWS = (
-    "4 | 1.3B | 1 | 4 | 1 | 1 | 1024 | 100.5 | 0.86",
-    "8 | 1.3B | 2 | 4 | 1 | 1 | 1024 | 51.0 | 0.85",
-    "16 | 1.3B | 4 | 4 | 1 | 1 | 1024 | 26.0 | 0.84",
-)
-GIT = {"GIT_AUTHOR_NAME": "x", "GIT_AUTHOR_EMAIL": "x@y", "GIT_COMMITTER_NAME": "x",
-       "GIT_COMMITTER_EMAIL": "x@y", "GIT_CONFIG_GLOBAL": os.devnull}  # fmt: skip
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, env=os.environ | GIT, check=True,
-                          capture_output=True, text=True)  # fmt: skip
-    return done.stdout
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 
 from bench.records.scrub import Scrubber, parse_kinds
 from bench.schema.errors import BenchError
+from tests.checkouts import ROWS
 from tests.making import log, table
 from tests.program import quick
 from tests.recording import all_json, files
-from tests.test_rowdiff import ROWS
 
 
 def test_scrub_replaces_alike_everywhere(folder: Path) -> None:

@@ -14,12 +14,12 @@ import pytest
 from bench.ci import sources
 from bench.ci.comment import untrusted_comment
 from bench.schema.warehouse import Warehouse
+from tests.checkouts import git
 from tests.hub import TOKEN, Hub
 from tests.program import quick
 from tests.reviewing import MARK, a_request, run
 from tests.test_hostile import inline
 from tests.test_precommit import load
-from tests.test_rowdiff import git
 
 LIVE = (
     "<img src=https://e.example/x.png>", "![x](https://e.example/x.png)", "[x](https://e.example)",

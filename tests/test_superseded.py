@@ -12,9 +12,9 @@ import pytest
 from bench.project.merging import Other, contradicting, merge_all
 from bench.schema.moment import show_as_known_at
 from bench.schema.opening import open_read
+from tests.facts_files import fact
 from tests.making import table
 from tests.program import quick
-from tests.test_facts import fact
 
 ROW = "2 | 1.3B | 8 | 1 | 1 | 1 | 512 | 23 | 44.4"
 OUTCOMES = "SELECT value, outcome, stated, author FROM annotations ORDER BY value"

@@ -1,0 +1,36 @@
+"""Lines of logs as the reader of logs reads them, for tests."""
+
+from __future__ import annotations
+
+import io
+
+from bench.ingest.dialect import dialects
+from bench.ingest.lines import read_lines
+from bench.ingest.log import LogReader
+from bench.ingest.logread import LogRead
+from bench.schema.rows import Row
+
+LINE = (
+    " iteration {n:8d}/    1000 | consumed samples: {samples:12d} | "
+    "elapsed time per iteration (ms): {ms:.1f} | learning rate: 1.500E-04 | "
+    "global batch size:     8 | lm loss: 5.760191E+00 | loss scale: 1.0 | "
+    "number of skipped iterations:   0 | number of nan iterations:   0 |"
+)
+
+
+def line(n: int, ms: float = 100.0) -> str:
+    """A step of Megatron."""
+    return LINE.format(n=n, samples=8 * n, ms=ms)
+
+
+def read(*lines: str) -> LogRead:
+    """What is read of a log of these lines."""
+    reader = LogReader("source", dialects())
+    for one in read_lines(io.BytesIO("\n".join(lines).encode())):
+        reader.feed(one)
+    return reader.finish()
+
+
+def rows(log: LogRead, table: str = "iterations") -> list[Row]:
+    """The rows of a table that a log gives."""
+    return log.rows.by_table.get(table, [])
