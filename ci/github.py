@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,8 @@ from . import comment as text_of
 from .api import ApiError
 from .review import Annotation, annotations_of, review, update_comment
 from .sticky import GitHub
+
+_LARGEST_EVENT = 64 << 20  # bytes; GitHub sends at most 25 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def read_job(environment: Mapping[str, str]) -> Job:
     """Read the job from its environment; raises BenchError for a broken event file."""
     path = environment.get("GITHUB_EVENT_PATH")
     try:
-        event = json.loads(Path(path).read_text("utf-8")) if path else {}
+        event = parse_json(read_regular(Path(path), _LARGEST_EVENT)) if path else {}
     except (OSError, ValueError) as error:
         raise BenchError("cannot read the event", why=str(error), where=str(path),
                          hint="GITHUB_EVENT_PATH must be a JSON file") from error  # fmt: skip

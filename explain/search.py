@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
+from math import isfinite
 from typing import Any
 
 from ..decide.budget import Budget
@@ -59,7 +60,8 @@ def _computed(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]
     """Computed values of runs; stated ones are found at their place."""
     context.cached("explained", lambda: _write_values(context))
     # Filtered in SQL: Python would format some thirty values in five ways for each run.
-    near = " OR ".join(f"value BETWEEN {low!r} AND {high!r}" for low, high in number.limits())
+    limits = [pair for pair in number.limits() if all(map(isfinite, pair))]
+    near = " OR ".join(f"value BETWEEN {low!r} AND {high!r}" for low, high in limits) or "false"
     query = f"SELECT run_id, list(DISTINCT name) FROM explained WHERE {near} GROUP BY run_id"
     found: dict[str, list[str]] = dict(context.warehouse.rows(query))
     if not found:

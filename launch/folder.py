@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
+from ..vocabulary.regular import parse_json, read_regular
 from .cases import Case, slug
 from .process_probe import SEEN
 
@@ -58,7 +59,7 @@ class RunFolder:
         """The stored state; None before the first attempt. Raises BenchError if unreadable."""
         file = self.path / STATE
         try:
-            return State(**json.loads(file.read_text(encoding="utf-8")))
+            return State(**parse_json(read_regular(file)))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, TypeError) as error:

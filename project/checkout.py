@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ..schema.errors import BenchError
-from .git import DIFF, git, git_bytes, top_of_checkout
+from .git import DIFF, git, git_process, top_of_checkout
 
 _LINK = "120000"  # git's mode of symbolic links
-_AT_ONCE = 64  # files in memory
+_LONGEST_POINTER = 1 << 16  # bytes of a pointer of Git LFS; it has 130
+_PIECE = 1 << 20
 _POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\n"
 )
@@ -74,17 +75,45 @@ def check_out(top: Path, commit: str, names: Sequence[str], root: Path) -> None:
     listing = git("-C", str(top), "ls-tree", "-r", "-z", "--full-tree", commit)
     files = [entry for entry in map(_entry, filter(None, listing.split("\0")))
              if entry.kind == "blob" and _is_below(entry.name, names)]  # fmt: skip
+    stored = Path(git("-C", str(top), "rev-parse", "--git-common-dir").rstrip("\n"), "lfs/objects")
     # Links last, so that nothing is written through one.
-    for entry, content in sorted(_contents(top, files), key=lambda each: each[0].mode == _LINK):
-        at = root / entry.name
-        at.parent.mkdir(parents=True, exist_ok=True)
-        if at.parent.resolve() != root.resolve() / Path(entry.name).parent:
-            raise BenchError(f"{entry.name} at {commit[:12]} lies behind a link",
-                             why="the tree is broken", hint="try git fsck")  # fmt: skip
+    files.sort(key=lambda entry: entry.mode == _LINK)
+    words = ("-C", str(top), "cat-file", "--batch")
+    with git_process(*words, failed="git cannot read a file") as (stdin, stdout):
+        for entry in files:
+            at = root / entry.name
+            at.parent.mkdir(parents=True, exist_ok=True)
+            if at.parent.resolve() != root.resolve() / Path(entry.name).parent:
+                raise BenchError(f"{entry.name} at {commit[:12]} lies behind a link",
+                                 why="the tree is broken", hint="try git fsck")  # fmt: skip
+            stdin.write(f"{entry.blob}\n".encode())
+            stdin.flush()
+            _write(entry, at, stdout, top / stored)
+
+
+def _write(entry: _Entry, at: Path, stdout: IO[bytes], stored: Path) -> None:
+    """Write a file of git's answer, piece by piece: a megabyte may unpack to a thousand."""
+    head = stdout.readline().split()
+    if len(head) != 3:  # ID missing
+        raise BenchError(f"git does not have {entry.name}", hint="git fetch --refetch")
+    size = int(head[2])
+    if entry.mode == _LINK or size <= _LONGEST_POINTER:
+        content = stdout.read(size)
         if entry.mode == _LINK:
+            if b"\0" in content:
+                raise BenchError(f"git has a broken link, {entry.name}", hint="try git fsck")
             at.symlink_to(os.fsdecode(content))
         else:
-            at.write_bytes(content)
+            at.write_bytes(_from_lfs(stored, content))
+    else:
+        if size > shutil.disk_usage(at.parent).free // 2:
+            raise BenchError(f"{entry.name} takes more than half of the free disk",
+                             hint="TMPDIR=FOLDER of a larger one")  # fmt: skip
+        with at.open("wb") as file:
+            while size and (piece := stdout.read(min(size, _PIECE))):
+                file.write(piece)
+                size -= len(piece)
+    stdout.readline()
 
 
 class _Entry(NamedTuple):
@@ -105,21 +134,6 @@ def _entry(line: str) -> _Entry:
 
 def _is_below(name: str, named: Sequence[str]) -> bool:
     return any(each == "." or name == each or name.startswith(f"{each}/") for each in named)
-
-
-def _contents(top: Path, files: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
-    """Each file with its bytes."""
-    stored = Path(git("-C", str(top), "rev-parse", "--git-common-dir").rstrip("\n"), "lfs/objects")
-    for first in range(0, len(files), _AT_ONCE):
-        some = files[first : first + _AT_ONCE]
-        ids = "".join(f"{entry.blob}\n" for entry in some).encode()
-        output = io.BytesIO(git_bytes("-C", str(top), "cat-file", "--batch", given=ids))
-        for entry in some:
-            head = output.readline().split()
-            if len(head) != 3:  # ID missing
-                raise BenchError(f"git does not have {entry.name}", hint="git fetch --refetch")
-            yield entry, _from_lfs(top / stored, output.read(int(head[2])))
-            output.readline()
 
 
 def _from_lfs(stored: Path, content: bytes) -> bytes:

@@ -43,11 +43,11 @@ def git(*words: str, failed: str = "git failed") -> str:
     return git_bytes(*words, failed=failed).decode("utf-8", "surrogateescape")
 
 
-def git_bytes(*words: str, failed: str = "git failed", given: bytes = b"") -> bytes:
-    """Run git and return its output as bytes; `given` is its standard input."""
+def git_bytes(*words: str, failed: str = "git failed") -> bytes:
+    """Run git and return its output as bytes."""
     try:
         return subprocess.run(
-            _command(words), input=given, env=os.environ | _ENVIRONMENT,
+            _command(words), stdin=subprocess.DEVNULL, env=os.environ | _ENVIRONMENT,
             capture_output=True, check=True,
         ).stdout  # fmt: skip
     except FileNotFoundError as error:

@@ -1,7 +1,8 @@
 """A hundred texts with a secret each, written before anybody looked at the rules that find them.
 
 `<a40>` stands for 40 letters and digits, `h` hexadecimal digits, `u` capitals and digits, `q` those
-of bech32, `b` so many bytes in base64, `<w>` a password, `<uuid>` one of these. Eight were missed at first.
+of bech32, `s` those of addresses and `e` of base64, `b` so many bytes in base64, `<w>` a password,
+`<p>` one that a person chose, `<uuid>` one of these. Eight were missed at first.
 """
 
 # ruff: noqa: E501 (lines as they are printed)
@@ -18,7 +19,8 @@ from functools import partial
 
 _ALNUM = string.ascii_letters + string.digits
 _OF = {"a": _ALNUM, "h": "0123456789abcdef", "u": string.ascii_uppercase + string.digits,
-       "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", "d": string.digits}  # fmt: skip
+       "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", "d": string.digits,
+       "s": _ALNUM + "-_", "e": _ALNUM + "+/"}  # fmt: skip
 
 
 def examples(seed: int = 77, texts: Sequence[str] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -27,7 +29,7 @@ def examples(seed: int = 77, texts: Sequence[str] = ()) -> Iterator[tuple[str, t
     for text in texts or TEXTS:
         secrets: list[str] = []
         put = partial(_made, chance, secrets)
-        yield re.sub(r"<([ahubqd])(\d+)>|<w>|<uuid>", put, text), tuple(secrets)
+        yield re.sub(r"<([ahubqdse])(\d+)>|<[wp]>|<uuid>", put, text), tuple(secrets)
 
 
 def words(number: int, seed: int = 78) -> Iterator[str]:
@@ -43,6 +45,11 @@ def _made(chance: random.Random, secrets: list[str], found: re.Match[str]) -> st
             "".join(chance.choices(_ALNUM, k=5))
             + chance.choice("!%+")
             + "".join(chance.choices(_ALNUM, k=6))
+        )
+    elif found[0] == "<p>":  # as a person would choose it
+        word = chance.choice(("Falcon", "sunrise", "Marmot", "quartz", "Bergamo", "tulip"))
+        made = (
+            f"{word}{chance.choice('!#%^*+~')}{chance.randrange(100, 1000)}{chance.choice('xZk')}"
         )
     elif found[0] == "<uuid>":
         made = str(uuid.UUID(int=chance.getrandbits(128)))

@@ -78,3 +78,10 @@ def test_a_commit_of_no_time(tmp_path: Path, when: str) -> None:
 def test_a_number_out_of_range_is_refused(folder: Path, line: str) -> None:
     done = quick(folder, *line.split())
     assert done.code == 2 and "out of range" in done.err, done.text
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9e308"])
+def test_an_infinite_number_has_no_source(folder: Path, number: str) -> None:
+    (folder / "a.md").write_text(table("1 | 124M | 1 | 1 | 1 | 1 | 512 | 40.5 | 1.36"))
+    done = quick(folder, "explain", number, "a.md")
+    assert done.code and "Traceback" not in done.err and not done.out, done.text

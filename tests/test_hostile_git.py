@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -192,3 +193,41 @@ def test_what_a_large_file_was(tmp_path: Path) -> None:
         root = tmp_path / expected[:4]
         check_out(tmp_path, commit, ["."], root)
         assert (root / "a.log").read_text() == expected
+
+
+def _tree_of(work: Path, *entries: tuple[str, str, str]) -> str:
+    """A commit of a tree with these entries: mode, name, id."""
+    listed = "".join(f"{mode} blob {blob}\t{name}\n" for mode, name, blob in entries)
+    made = subprocess.run(["git", "mktree"], cwd=work, input=listed.encode(), check=True,
+                          capture_output=True)  # fmt: skip
+    return git(work, "commit-tree", made.stdout.decode().strip(), "-m", "made").strip()
+
+
+def _blob(work: Path, content: bytes) -> str:
+    made = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=work, input=content,
+                          check=True, capture_output=True)  # fmt: skip
+    return made.stdout.decode().strip()
+
+
+def test_a_small_pack_of_large_files_takes_little_memory(tmp_path: Path) -> None:
+    """Names of one file of zeros: each takes the disk for a while, none the memory."""
+    git(tmp_path, "init", "-q", "work")
+    work = tmp_path / "work"
+    zeros = _blob(work, bytes(4 << 20))
+    commit = _tree_of(work, *(("100644", f"{n:02}.log", zeros) for n in range(24)))
+    tracemalloc.start()
+    try:
+        check_out(work, commit, ["."], tmp_path / "out")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 12 << 20, most
+    assert {file.stat().st_size for file in (tmp_path / "out").iterdir()} == {4 << 20}
+
+
+def test_a_link_of_a_name_that_is_none(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "work")
+    work = tmp_path / "work"
+    commit = _tree_of(work, ("120000", "a.md", _blob(work, b"a\0b")))
+    with pytest.raises(BenchError, match="broken link"):
+        check_out(work, commit, ["."], tmp_path / "out")

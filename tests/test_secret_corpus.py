@@ -12,12 +12,13 @@ from bench.schema.opening import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
-from tests import secret_list, secret_others, secret_today
+from tests import secret_list, secret_others, secret_today, secret_unseen
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
 EVERY = list(examples())
 TODAY = list(secret_list.examples(texts=secret_today.TEXTS))
+UNSEEN = list(secret_list.examples(texts=secret_unseen.TEXTS))
 DATA = Path(__file__).parent.parent / "data"
 STEP = (
     " iteration {:8d}/     500 | consumed samples: 512 | elapsed time per iteration (ms): 150.0 |"
@@ -71,9 +72,32 @@ def test_no_secret_of_services_of_today_survives(seed: int) -> None:
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
+@pytest.mark.parametrize("seed", [3, 77, 2026])
+def test_no_secret_of_contexts_that_nobody_tuned_to_survives(seed: int) -> None:
+    listed = list(secret_list.examples(seed, secret_unseen.TEXTS))
+    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
+    found += [Example("log", text, text, secrets, True) for text, secrets in listed
+              if "\n" not in text]  # fmt: skip
+    assert len(listed) + len(secret_unseen.LEFT) == 261
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
+def test_no_word_is_redacted_in_part() -> None:
+    """Half of a token may be enough, and hides that there was one."""
+    for text, secrets in UNSEEN:
+        clean = redact_lines(text)
+        for secret in secrets:
+            parts = {secret[at : at + 12] for at in range(len(secret) - 11)}
+            assert not [part for part in parts if part in clean], (text, clean)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "gpu_pw: 250W, pw=1.5, cfg.pw_kernel=1x1",
+        "cd /lus/flare/projects/AuroraGPT/foremans/projects/saforem2/ezpz",
+        "AuthType=auth/munge token_type=bearer",
+        "PWD=/home/me/run12 pwd=exp_12",
         "model FLOPs a token: F7 where the shape is known, else F5",
         "AuthError: token expired after 3600 s",
         "auth: {'type': 'none', 'lr': 0.1}",
@@ -114,13 +138,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, text in enumerate(today):
         failed_so = f"Traceback (most recent call last):\nRuntimeError: {text}"
         (top / f"today{number}.log").write_text("\n".join([*steps, text, failed_so, ""]))
+    unseen = [text for text, _ in UNSEEN if "\n" not in text]
+    (top / "unseen.log").write_text("\n".join([*steps, *unseen, *steps[-1:]]) + "\n")
     (top / "today.yaml").write_text("\n".join(today) + "\n")
     (top / "run.sh").write_text("#!/bin/bash\n" + "\n".join(by_area["script"]) + "\n")
     (top / "environment.txt").write_text("\n".join(by_area["environment"]) + "\n")
     (top / "requirements.txt").write_text("\n".join(by_area["pip"]) + "\n")
     (top / "config.yaml").write_text("\n".join(by_area["wandb"] + by_area["hydra"]) + "\n")
     table = "| Nodes | TP | Sec/it | TFLOPs |\n| - | - | - | - |\n| 8 | 4 | 1.5 | 50.1 |\n"
-    page = [*today, *by_area["markdown"], *by_area["sacct"], *by_area["script"]]
+    page = [*today, *unseen, *by_area["markdown"], *by_area["sacct"], *by_area["script"]]
     (top / "README.md").write_text(f"# Runs\n\n{table}\n" + "\n\n".join(page) + "\n")
     return top
 
@@ -133,7 +159,7 @@ def leaky(folder: Path) -> Path:
 
 
 def survivors(text: str) -> set[str]:
-    listed = [example.secrets for example in EVERY] + [secrets for _, secrets in TODAY]
+    listed = [example.secrets for example in EVERY] + [secrets for _, secrets in TODAY + UNSEEN]
     return {secret for secrets in listed for secret in secrets if secret in text}
 
 
@@ -162,9 +188,12 @@ def test_what_was_redacted_is_told_by_line_and_not_by_value(leaky: Path) -> None
 
 
 def test_the_doctor_shows_none(folder: Path) -> None:
-    shown = quick(folder, "doctor", "train.log", "--all", "--format", "json")
+    shown = quick(folder, "doctor", "train.log", "unseen.log", "--all", "--format", "json")
     assert survivors(shown.out + shown.err) == set()
     drafts = [quick(folder, "doctor", "train.log", "--draft", str(n)).out for n in range(1, 8)]
+    drafts += [
+        quick(folder, "doctor", "unseen.log", "--draft", str(n)).out for n in range(1, 40, 6)
+    ]
     assert survivors("".join(drafts)) == set()
 
 

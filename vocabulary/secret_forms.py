@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from . import secret_words
+from .secret_commands import COMMANDS, REDACTED, TOKENS, UNREAD, WORDS_OF_OTHERS
 from .secret_rules import keywords, redact_tokens
 from .secret_words import SIGNS
 
-REDACTED = "[redacted]"
 _SEEN = REDACTED[:-1]  # the start of a redaction, cut or complete
 Put = str | Callable[[re.Match[str]], str]
 
@@ -81,22 +81,8 @@ def _form(
     return Form(tuple(hints.split()), pattern, put, across)
 
 
-_UNREAD = rf"(?!{re.escape(_SEEN)})"
-_PLAIN = rf"(?P<value>{_UNREAD}[\w.~+/=:%!@#^*-]+)"
+_PLAIN = rf"(?P<value>{UNREAD}[\w.~+/=:%!@#^*-]+)"
 _NAME = r"(?P<name>[\w.-]*?(?i:key|token|secret|password|passwd))"
-# In addition to gitleaks' rules: services around models, and tokens shorter or older than there.
-_TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\.[\w-]{20,}
-    | github_pat_\w{20,} | glpat-[\w-]{16,} | (?:AKIA|ASIA)[0-9A-Z]{16} | sk-[\w-]{16,}
-    | xox[abeoprs]-[\w-]{8,} | nvapi-[\w-]{16,} | AIza[\w-]{30,} | dckr_pat_[\w-]{8,}
-    | eyJ[\w-]{8,4000}\.[\w-]{4,}\.[\w-]* | (?:r8|gsk)_[A-Za-z0-9]{30,} | xai-[A-Za-z0-9]{30,}
-    | tskey-[a-z]+-[\w-]{16,} | rpa_[A-Z0-9]{30,} | \d{8,11}:AA[\w-]{32,34}
-    | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} | sbp_[0-9a-f]{40}
-    | jina_[A-Za-z0-9]{30,} | secret_(?=[A-Za-z]*\d)[A-Za-z0-9]{40,}
-    | ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} | NRAK-[A-Z0-9]{27}
-    | v[1-4]\.(?:public|local)\.[\w-]{20,} | 1//[\w-]{20,}
-    | (?:sk|live|lsv2_[ps][tk]|KGAT|bkua|sq[apu]|CCIPAT_\w{20,24})_[0-9a-f]{32,64}\w{0,12}
-    | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
-    | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
 # Words that announce a secret; between them and it few others, none of a measurement.
 _NOUN = (
     r"(?i:\b(?:pass(?:word|phrase|wd|code)"
@@ -106,21 +92,8 @@ _NOUN = (
 )
 _BETWEEN = (
     r"(?:\s(?:provided|passed|given|supplied|used|set|is|was|for|of|the|user|with|from|value|to"
-    r"|yours|must|be|have|long,|characters|\d{1,3}|['\"`][\w.@-]{1,60}['\"`]"
+    r"|for\s[\w.-]{1,40}(?=:)|yours|must|be|have|long,|characters|\d{1,3}|['\"`][\w.@-]{1,60}['\"`]"
     r"|[\w-]{1,40}[.@][\w.@-]{1,60})){0,10}?"
-)
-_COMMANDS = (
-    r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-u|--user)[\s=]|sshpass\s+-p"
-    r"|(?:docker|podman|az)\s+login\b[^|;\n]{0,200}?\s(?:-p|--password)[\s=]"
-    r"|redis-cli\b[^|;\n]{0,200}?\s-a\s|ssh-keygen\b[^|;\n]{0,200}?\s-N\s"
-    r"|(?:un)?zip\b[^|;\n]{0,200}?\s-P\s|mc\s+alias\s+set\s+\S{1,200}\s+\S{1,200}\s+\S{1,200}\s"
-    r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%|lftp\b[^|;\n]{0,200}?\s-u\s?[\w.@-]{1,60},"
-    r"|(?:https?|xh|etcdctl)\b[^|;\n]{0,200}?\s(?:-a|--auth|--user)[\s=][\w.@-]{1,60}:"
-    r"|(?:mongo\w{0,8}|ncftp\w{0,3}|cqlsh)\b[^|;\n]{0,200}?\s-p\s|(?:sqlcmd|bcp)\b[^|;\n]{0,200}?\s-P\s"
-    r"|ldap\w{3,9}\b[^|;\n]{0,200}?\s-w\s|(?:influx|codecov)\b[^|;\n]{0,200}?\s-t\s"
-    r"|coscmd\b[^|;\n]{0,200}?\s-s\s|(?:kinit|sudo|cryptsetup|su)\b[^|;\n<]{0,200}?<<<"
-    r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,3})"
-    rf"(?P<value>{_UNREAD}(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+)"
 )
 FORMS = (
     _form(
@@ -133,14 +106,14 @@ FORMS = (
     # A list of arguments, and W&B's record of a setting: each also a line below the name.
     _form(
         "--",
-        rf"(?P<is>[\"']--?(?=[A-Za-z]){_NAME}[\"']\s*,\s*[\"'])(?P<value>{_UNREAD}[^\"'\n]+)",
+        rf"(?P<is>[\"']--?(?=[A-Za-z]){_NAME}[\"']\s*,\s*[\"'])(?P<value>{UNREAD}[^\"'\n]+)",
         across=True,
     ),
     _form(
         "value",
         rf"(?P<is>(?<![\w.-]){_NAME}[\"']?:\s{{0,99}}+(?:desc:[^\n]{{0,300}}\s{{1,99}}+)?"
         r"\{?\s{0,99}+[\"']?value[\"']?:\s{0,99}+[\"']?)"
-        rf"(?P<value>{_UNREAD}[^\s\"',}}]+)",
+        rf"(?P<value>{UNREAD}[^\s\"',}}]+)",
         across=True,
     ),
     _form(
@@ -161,8 +134,8 @@ FORMS = (
     _form(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
         " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms- .public. .local. 1//"
-        " sk_ live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
-        _TOKENS,
+        " figd_ ya29. atatt3 age-secret-key sk_ live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
+        TOKENS,
         REDACTED,
     ),
     _form(
@@ -175,60 +148,84 @@ FORMS = (
         r"(?P<is>[?&](?:code|sig|session|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
         _coded,
     ),
-    _form("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{_UNREAD}[^;&\s\"'<>)]+)", _coded),
+    _form("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{UNREAD}[^;&\s\"'<>)]+)", _coded),
     _form(
         "bearer basic authorization",
-        r"(?i)(?P<is>\b(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
-        rf"(?P<value>{_UNREAD}[\w.~+/=-]{{6,}})",
+        r"(?i)(?P<is>(?:\b|(?<=\\[nr]))(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
+        rf"(?P<value>{UNREAD}[\w.~+/=-]{{6,}})",
         _redact_header,
     ),
     _form(
         "login",
         r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet)\s+(?:auth\s+)?login\s+(?:--[\w=./:-]{1,200}\s+){0,9})"
-        r"(?P<value>\w{16,})",
+        r"(?P<value>[\w-]{16,})",
     ),
     _form(
         "login --password-stdin sudo passwd kinit cryptsetup",
-        rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{_UNREAD}[^\s\"'|]{{6,}})"
+        rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{UNREAD}[^\s\"'|]{{6,}})"
         r"(?=[\"']?\s{0,9}\|[^|]{0,90}?"
         r"(?:login|--password-stdin|sudo\s+-S|chpasswd|passwd\s+--stdin|kinit|cryptsetup))",
     ),
     _form(
         "curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias lftp http xh"
-        " etcdctl mongo ncftp cqlsh sqlcmd bcp ldap influx codecov coscmd <<<",
-        _COMMANDS,
+        " etcdctl mongo ncftp cqlsh sqlcmd bcp ldap influx codecov coscmd ipmitool snmp"
+        " enable sqlplus <<<",
+        COMMANDS,
     ),
     _form("/t/", r"(?P<is>//[\w.-]{1,100}(?::\d{1,5})?/t/)(?P<value>(?=[\w-]*\d)[\w-]{12,})"),
     _form(
-        "client(",
-        r"(?P<is>\b(?:[A-Z]\w{0,40})?Client(?:V\d)?\([\"'])(?P<value>[A-Za-z0-9_-]{30,200})(?=[\"'])",
+        "client( experiment( token( login(",
+        r"(?P<is>\b(?:(?:[A-Z]\w{0,40})?Client(?:V\d)?|Experiment|\w{0,40}[Tt]oken|login)\([\"'])"
+        r"(?P<value>[A-Za-z0-9_-]{24,200})(?=[\"'])",
         _redact_opaque,
+    ),
+    # A name and its password: basic_auth=("bob", "..."), HTTPBasicAuth('bob', '...').
+    _form(
+        "auth",
+        r"(?P<is>(?i:auth)\w{0,20}\s?=?\s?\(\s?[\"'][^\"'\n]{1,100}[\"']\s?,\s?[\"'])"
+        rf"(?P<value>{UNREAD}[^\"'\n]+)",
+    ),
+    _form("jdbc:oracle", rf"(?P<is>jdbc:oracle:\w{{1,9}}:[\w.-]{{1,60}}/){_PLAIN}(?=@)"),
+    _form(
+        "password",
+        r"(?i)(?P<is>type=[\"']?password\b[^<>\n]{0,200}?\svalue=[\"']?)"
+        rf"(?P<value>{UNREAD}[^\"'<>\n]+)",
+    ),
+    Form(
+        WORDS_OF_OTHERS,
+        rf"(?P<is>(?i:{'|'.join(WORDS_OF_OTHERS)})\s{{0,3}}[:：=]\s{{0,3}}[\"'`]?)"
+        rf"(?P<value>{UNREAD}[^\s\"'`<>|]+)",
+    ),
+    # Lines of a file of passwords of PostgreSQL.
+    _form(
+        ":5432:",
+        rf"(?P<is>(?<![\w.*-])[\w.*-]{{1,200}}:5432:[\w*-]{{1,60}}:[\w*-]{{1,60}}:){_PLAIN}",
     ),
     # An option of a tool that also takes the name of the key.
     _form("ossutil", r"(?P<is>\bossutil(?:64)?\b[^|;\n]{0,200}?\s-k\s{1,3})" + _PLAIN),
     # In ODBC; alone PWD is a folder.
-    _form("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{_UNREAD}[^;\s]+)"),
+    _form("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{UNREAD}[^;\s]+)"),
     # A name, and its value after it or on the next line: in Kubernetes, JSON and XML.
     _form(
         "value",
         r"(?P<is>(?i:\bname[\"']?\s{0,3}[:>]|\b(?:name|key)=)\s{0,3}[\"']?"
         + _NAME
         + r"(?:[\"']?[\s,]{1,99}|</name>\s{0,99})[\"'<]?(?i:value)[\"']?\s{0,3}[:>=]\s{0,9}[\"']?)"
-        rf"(?P<value>{_UNREAD}[^\s\"'<]+)",
+        rf"(?P<value>{UNREAD}[^\s\"'<]+)",
         across=True,
     ),
     # A value below its name, as in folded YAML.
     Form(
         (": |", ": >"),
         rf"(?P<is>(?m:^)[ \t]{{0,99}}+(?:- )?{_NAME}:[ \t]{{1,9}}[|>][-+]?\s{{1,99}}+)"
-        rf"(?P<value>{_UNREAD}\S+)",
+        rf"(?P<value>{UNREAD}\S+)",
         across=True,
     ),
     # Pydantic's message about a field that it names on the line before.
     _form(
         "input_value",
         rf"(?P<is>(?<![\w.-]){_NAME}\n[^\n]{{0,300}}?\binput_value=[\"']?)"
-        rf"(?P<value>{_UNREAD}[^\s\"',\]]+)",
+        rf"(?P<value>{UNREAD}[^\s\"',\]]+)",
         across=True,
     ),
     # A bind with name and password.
@@ -244,13 +241,13 @@ FORMS = (
     ),
     _form(
         "credential",
-        rf"(?P<is>\b[Cc]redentials?\s{{0,3}}[=:]?\s{{0,3}}\()(?P<value>{_UNREAD}[^()\n]{{3,300}})"
+        rf"(?P<is>\b[Cc]redentials?\s{{0,3}}[=:]?\s{{0,3}}\()(?P<value>{UNREAD}[^()\n]{{3,300}})"
         r"(?=\))",
     ),
     _form(
         "pass key token secret credential",
         rf"(?P<is>{_NOUN}{_BETWEEN}\s{{0,3}}[:=]?\s{{1,3}}[\"'`(*]{{0,3}})"
-        rf"(?P<value>(?=\S{{0,4096}}?[\d{SIGNS}]){_UNREAD}[^\s\"'`<>|]{{8,4096}})",
+        rf"(?P<value>(?=\S{{0,4096}}?[\d{SIGNS}]){UNREAD}[^\s\"'`<>|]{{8,4096}})",
         _redact_opaque,
     ),
 )
@@ -261,6 +258,14 @@ _KEY_LINE = re.compile(
     r"(?m)^(?P<is>[ \t]*)(?=[^\n]{0,80}[a-z])(?=[^\n]{0,80}[A-Z])(?=[^\n]{0,80}\d)"
     r"[A-Za-z0-9+/]{60,76}={0,2}(?P<end>[ \t\r]*)$"
 )
+# The same after what a logger puts in front.
+_KEY_END = re.compile(r"(?m)(?<=[\s|>])[A-Za-z0-9+/]{60,76}={0,2}(?=[ \t\r]*$)")
+
+
+def _redact_key_end(found: re.Match[str]) -> str:
+    """A path may be as long, and have all kinds of letters."""
+    letters = re.sub("[+/=]", "", found.group())
+    return REDACTED if secret_words.is_random(letters) else found.group()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +288,13 @@ class Hinted:
         if is_long := _LONG.search(text):
             text = redact_tokens(text, " ".join(_LONG.findall(low)), self.keywords, REDACTED)
             text = _KEY_LINE.sub(rf"\g<is>{REDACTED}\g<end>", text)
+            text = _KEY_END.sub(_redact_key_end, text)
             text = _BASE64.sub(secret_words.encoded(REDACTED, whole), text)
         for form in self.forms:
             if _hinted(form, low):
                 text = form.pattern.sub(form.put, text)
-        return secret_words.redact_random(text, REDACTED) if is_long else text
+        text = secret_words.redact_random(text, REDACTED) if is_long else text
+        return secret_words.whole_words(text) if is_long and REDACTED in text else text
 
 
 def _hinted(form: Form, low: str) -> bool:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+from .secret_commands import REDACTED
+
 SIGNS = "!#%*+~^"  # of passwords
 # A number with usual affixes, a time, a version, a size: 12.5GB/s, 2026-11-20T10:00, 4x1024.
 _NUMBER = re.compile(
@@ -19,6 +21,11 @@ _RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,400}(?![A-Za-z0-9])")
 _BEFORE = re.compile(r"(?<![\w.+/=-])[A-Za-z][A-Za-z0-9]{0,9}[_-](?:[A-Za-z0-9]{1,10}[_-]){0,2}\Z")
 _LONG = 30  # letters of a random word without a prefix
 _BACK = 36
+_PART = r"[A-Za-z0-9_+/-]{0,400}"
+_PARTIAL = re.compile(
+    rf"(?P<before>(?<![A-Za-z0-9_+/-]){_PART}){re.escape(REDACTED)}"
+    rf"(?:{_PART}{re.escape(REDACTED)}){{0,9}}(?P<after>{_PART}={{0,2}})"
+)
 
 
 def is_opaque(value: str, seen: str) -> bool:
@@ -44,12 +51,25 @@ def redact_random(text: str, instead: str) -> str:
         behind = _BEFORE.search(text, max(0, start - _BACK), start)
         if not behind and (len(word) < _LONG or text[start - 1 : start] in ("/", ".", "_")):
             return word
-        return instead if _is_random(word) and not is_text(word) else word
+        return instead if is_random(word) and not is_text(word) else word
 
     return _RUN.sub(put, text)
 
 
-def _is_random(word: str) -> bool:
+def whole_words(text: str) -> str:
+    """A text in which no word is redacted in part: what is opaque next to a redaction goes too."""
+
+    def put(found: re.Match[str]) -> str:
+        before, after = found["before"], found["after"]
+        return "".join((
+            "" if is_opaque(before.rstrip("+/-"), REDACTED) else before, REDACTED,
+            "" if after.endswith("=") or is_opaque(after.lstrip("+/-"), REDACTED) else after,
+        ))  # fmt: skip
+
+    return _PARTIAL.sub(put, text)
+
+
+def is_random(word: str) -> bool:
     """Names of classes are mixed too, and change between kinds of letters less often."""
     kinds = [letter.isdigit() + 2 * letter.isupper() for letter in word]
     turns = sum(one != other for one, other in pairwise(kinds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from .secret_forms import REDACTED as REDACTED
+from .secret_commands import REDACTED as REDACTED
 from .secret_forms import Hinted, every_form, is_opaque, redact_across
 
 LONGEST_NAME = 200  # letters of a name that is cached
@@ -17,6 +17,7 @@ SECRET = frozenset({
     "secret", "secrets", "password", "passwords", "passwd", "passphrase", "passcode",
     "credential", "credentials", "auth", "oauth", "authorization", "authtoken", "apikey",
     "apitoken", "accesskey", "secretkey", "privatekey", "cookie", "cookies", "jwt", "crumb",
+    "psk", "resourcekey", "storepass", "keypass",
 })  # fmt: skip
 ENDS = ("password", "passwd", "secret", "apikey")  # PGPASSWORD
 # These alone are a secret too, unless the adjacent words are about models, data or text.
@@ -51,17 +52,32 @@ WORDS = re.compile(
 )
 # MLPerf's logs use "key": "run_start".
 EVENT = re.compile(r"[a-z]{2,12}(?:_[a-z]{2,12})?_(?:start|stop|accuracy|loss|stats|clear)\Z")
+MEASURED = re.compile(r"[-+]?\d[\d.,]{0,12}(?:e[-+]?\d{1,3})?\s?[A-Za-z/%]{0,5}\Z")  # of a power
 NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
 
 # The shortest secret of a form, `xoxb-` and 8 letters, has 13. Most values of arguments are shorter
 # words (`1`, `True`, `0.999`).
 PLAIN_VALUE = re.compile(r"[\w.+-]{0,12}\Z")
+IN_PART = re.compile(r"\[redacted\][\w+/=.~-]{12}")  # a value of which a part was found
 CLOSING = "\"',;)}]"
 BLANKS = " \t\r\n\0\\x0"
 # The start of a value with names of its own: `auth: {'token': ...`
 NESTED = re.compile(r"[\[({]+[\"']?[A-Za-z][\w.-]*[\"']?[:=]")
 # Parts of every name of a secret, in small letters.
-STEMS = ("secret", "pass", "cred", "auth", "key", "token", "pwd", "cookie", "crumb", "jwt")
+STEMS = (
+    "secret",
+    "pass",
+    "cred",
+    "auth",
+    "key",
+    "token",
+    "pwd",
+    "pw",
+    "psk",
+    "cookie",
+    "crumb",
+    "jwt",
+)
 NAMED = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]*?(?i:{'|'.join(STEMS)})[\w.-]*+)")
 # Between a name and its value. After a blank, a comma or in a cell of a table only a value that
 # looks like a secret is one: texts mention tokens and keys.
@@ -70,7 +86,7 @@ ASSIGNED = re.compile(
     r"""|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)|(?:%2[27])?%3[ADad](?:%2[27])?"""
 )
 BEHIND = re.compile(
-    r"""["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|(?:\s|\0|\\0|\\x00)+|>(?=[^\s<])"""
+    r"""["'](?:\s+)(?=["'])|["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|(?:\s|\0|\\0|\\x00)+|>(?=[^\s<])"""
 )
 # To the end of the word, with quotes and blanks within them: rather too much than a half. But not
 # the following setting or cell.
@@ -79,7 +95,9 @@ VALUE = re.compile(
     r"""|(?![,;&](?=[A-Za-z_][\w.-]*=)|\|(?=\d\d:|\d+\||\s|\Z)|</\w{1,40}>|%26|\0|\\0|\\x00)\S)+"""
 )
 SETTER = re.compile(
-    r"\b(?:setenv|set\s+-\w+|ENV|ARG|machine\b.*\bpassword|configure set)\s+\Z", re.S
+    r"\b(?:setenv|set\s+-\w+|ENV|ARG|machine\b.*\bpassword|configure set"
+    r"|remote modify\s+(?:--\w+\s+)?\w+)\s+\Z",
+    re.S,
 )
 
 
@@ -93,12 +111,14 @@ def _has_secret_words(name: str) -> bool:
     words = [word.lower() for word in WORD.findall(name.removesuffix(".value"))]
     if words[-2:] == ["key", "data"]:  # of a kubeconfig: a key itself
         return True
-    if words[-1:] in (["error"], ["exception"]):  # followed by a message
+    if words[-1:] in (["error"], ["exception"], ["type"], ["method"]):  # of which there are few
         return False
     found = set(words)
     if found & SECRET or (found & PLURAL and found & OWNERS):
         return True
     if any(word.endswith(ENDS) for word in words):
+        return True
+    if words[1:] and words[-1] == "pw":  # alone a power
         return True
     if not found & DOUBTFUL or found & PLAIN:
         return False
@@ -128,6 +148,8 @@ def _harmless(value: str, name: str) -> bool:
         return True
     words = {word.lower() for word in WORD.findall(name)}
     if words <= WEAK and WORDS.match(value):
+        return True
+    if "pw" in words and MEASURED.match(value):
         return True
     return not words & SECRET and NUMERIC.match(value) is not None
 
@@ -191,7 +213,7 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
     value = found.group()
     bare = value.strip("\"'`") if name != "key" else value.strip(CLOSING)
     option = before.endswith("-") or name.startswith("-")
-    blank = not between.group().strip(BLANKS)
+    blank = not between.group().lstrip("\"'").strip(BLANKS)
     certain = (
         assigned
         or (blank and ((option and value[0] != "-") or SETTER.search(before)))
@@ -199,7 +221,8 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
     )
     if NESTED.match(value):
         return 0, ""
-    if bare.startswith(REDACTED[:-1]) or bare.lower() in ("bearer", "basic"):
+    seen = bare.startswith(REDACTED[:-1]) and not IN_PART.match(bare)
+    if seen or bare.lower() in ("bearer", "basic"):
         return 0, ""
     if _harmless(bare, name) or _harmless(bare.rstrip(CLOSING + "`"), name):
         return 0, ""
