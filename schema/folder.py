@@ -26,6 +26,7 @@ from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
 from .parquet import Written, read, sha256, write
+from .permissions import permissions_of
 
 _MARK, _FORMAT = "bench-warehouse.json", 1
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -268,7 +269,7 @@ class Folder:
 
     def _draft(self, text: bytes) -> Path:
         path = self.path / f".{os.urandom(16).hex()}.new"
-        with path.open("xb") as file:
+        with permissions_of(self.path), path.open("xb") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -293,7 +294,8 @@ class Folder:
                     hint="put the folder itself there, or bench db copy to a new place",
                 )  # fmt: skip
         try:
-            yield
+            with permissions_of(self.path):
+                yield
         except OSError as error:
             raise BenchError(
                 f"cannot write to {self.path}", why=error.strerror or str(error),
