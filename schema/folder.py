@@ -51,6 +51,16 @@ class Folder:
     path: Path
 
     @property
+    def identity(self) -> str:
+        try:
+            found = (self.path / _MARK).stat()
+        except OSError as error:
+            raise BenchError(
+                f"cannot read {self.path}", why=error.strerror or str(error)
+            ) from error
+        return f"{found.st_ino} {found.st_mtime_ns}"
+
+    @property
     def home(self) -> Path:
         return Path(os.path.abspath(self.path)).parent
 
@@ -110,6 +120,8 @@ class Folder:
 
     def changes(self, after: int, until: int | None = None) -> Iterator[Change]:
         latest = self.latest() if until is None else until
+        if latest < after:  # it is not the one that `after` is of
+            after = 0
         # Files before a whole commit may be removed: nobody needs them.
         start = self._newest_whole(latest, after) or after + 1
         for number in range(start, latest + 1):

@@ -38,6 +38,10 @@ class Lake:
     catalog: Catalog
 
     @property
+    def identity(self) -> str:
+        return _created(self.catalog).identity
+
+    @property
     def home(self) -> Path:
         if self.catalog.folder:
             return self.catalog.folder
@@ -212,9 +216,14 @@ class Lake:
 
 
 @lru_cache
+def _created(catalog: Catalog) -> State:
+    """The state of a lake, of which only the newest snapshot changes."""
+    return _state(catalog)
+
+
 def _data(catalog: Catalog) -> str:
-    """The place of the Parquet files of a lake, which never changes."""
-    return _state(catalog).data
+    """The place of the Parquet files of a lake."""
+    return _created(catalog).data
 
 
 def _state(catalog: Catalog) -> State:
