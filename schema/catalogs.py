@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _STATE = """SELECT (SELECT max(snapshot_id) FROM ducklake_snapshot),
-                   (SELECT value FROM ducklake_metadata WHERE key = 'data_path')"""
+                   (SELECT value FROM ducklake_metadata WHERE key = 'data_path'),
+                   (SELECT schema_uuid FROM ducklake_schema WHERE schema_id = 0 LIMIT 1)"""
 _PATIENCE_S = 60.0
 _GUARD = 0x62656E6368  # of PostgreSQL's advisory locks, by database
 _LOST = (
@@ -43,10 +44,11 @@ _reached: set[str] = set()  # catalogs reached by this process
 
 
 class State(NamedTuple):
-    """The newest snapshot of a lake, and the place of its Parquet files."""
+    """The newest snapshot of a lake, the place of its Parquet files, and the id of its schema."""
 
     newest: int
     data: str
+    identity: str
 
 
 class Catalog(Protocol):
@@ -234,11 +236,11 @@ def quoted(text: str) -> str:
 
 def _state(run_query: RunQuery) -> State | None:
     """Raises Incompatible for a catalog with foreign tables or files."""
-    [(newest, data)] = run_query(_STATE)
+    [(newest, data, identity)] = run_query(_STATE)
     if newest is None:
         return None
     require_own(run_query)
-    return State(int(newest), str(data))
+    return State(int(newest), str(data), str(identity))
 
 
 @contextmanager

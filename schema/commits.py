@@ -59,6 +59,10 @@ class Place(Protocol):
         """Whether a warehouse has been created there."""
 
     @property
+    def identity(self) -> str:
+        """A text that another warehouse created at the same place does not have."""
+
+    @property
     def home(self) -> Path:
         """The folder that paths of sources are relative to."""
 

@@ -26,6 +26,7 @@ from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
 from .parquet import Written, read, sha256, write
+from .permissions import permissions_of
 
 _MARK, _FORMAT = "bench-warehouse.json", 1
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -48,6 +49,16 @@ class Folder:
     """The place `folder:DIR`; `commits.Place` describes its methods."""
 
     path: Path
+
+    @property
+    def identity(self) -> str:
+        try:
+            found = (self.path / _MARK).stat()
+        except OSError as error:
+            raise BenchError(
+                f"cannot read {self.path}", why=error.strerror or str(error)
+            ) from error
+        return f"{found.st_ino} {found.st_mtime_ns}"
 
     @property
     def home(self) -> Path:
@@ -109,6 +120,8 @@ class Folder:
 
     def changes(self, after: int, until: int | None = None) -> Iterator[Change]:
         latest = self.latest() if until is None else until
+        if latest < after:  # it is not the one that `after` is of
+            after = 0
         # Files before a whole commit may be removed: nobody needs them.
         start = self._newest_whole(latest, after) or after + 1
         for number in range(start, latest + 1):
@@ -268,7 +281,7 @@ class Folder:
 
     def _draft(self, text: bytes) -> Path:
         path = self.path / f".{os.urandom(16).hex()}.new"
-        with path.open("xb") as file:
+        with permissions_of(self.path), path.open("xb") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -293,7 +306,8 @@ class Folder:
                     hint="put the folder itself there, or bench db copy to a new place",
                 )  # fmt: skip
         try:
-            yield
+            with permissions_of(self.path):
+                yield
         except OSError as error:
             raise BenchError(
                 f"cannot write to {self.path}", why=error.strerror or str(error),

@@ -25,6 +25,7 @@ from .extensions import instance
 from .lake_files import S3, is_marked, mark, notify_unmarked, remove, remove_orphans
 from .migrate import apply_tables, lacks_tables
 from .passwords import refuse_secret
+from .permissions import permissions_of, share
 
 _SLICE = 1 << 20  # rows
 _FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")
@@ -36,6 +37,10 @@ class Lake:
     """The place `ducklake:...`; `commits.Place` describes its methods."""
 
     catalog: Catalog
+
+    @property
+    def identity(self) -> str:
+        return _created(self.catalog).identity
 
     @property
     def home(self) -> Path:
@@ -65,10 +70,12 @@ class Lake:
         if not data.startswith(S3):
             data = str(Path(data).absolute())
             try:
-                Path(data).mkdir(parents=True, exist_ok=True)
+                with permissions_of(Path(data)):
+                    Path(data).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise BenchError(f"cannot make {data}", why=error.strerror or "") from error
-            mark(data, self.catalog.address)
+            with permissions_of(Path(data)):
+                mark(data, self.catalog.address)
         with self.catalog.guarded(), self._attached(read_only=False, data=data) as con:
             apply_tables(con)
 
@@ -169,6 +176,21 @@ class Lake:
         return translated_errors(self.catalog.address.removeprefix("postgres:"))
 
     @contextmanager
+    def _permissions(self, data: str) -> Iterator[None]:
+        """Those of the folder of rows and of the catalog's."""
+        with ExitStack() as stack:
+            if above := self.catalog.folder:
+                stack.enter_context(permissions_of(above))
+                file = Path(self.catalog.address.removeprefix("sqlite:"))
+                stack.callback(share, above, [file])
+            if not data.startswith(S3):
+                folder = Path(data)
+                stack.enter_context(permissions_of(folder))
+                # Of the schema and of each table.
+                stack.callback(lambda: share(folder, (*folder.glob("*/"), *folder.glob("*/*/"))))
+            yield
+
+    @contextmanager
     def _attached(
         self, *, read_only: bool = True, data: str | None = None, version: int | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -184,6 +206,8 @@ class Lake:
         if (data or _data(self.catalog)).startswith(S3):
             extensions.append("httpfs")
         with ExitStack() as stack:
+            if not read_only:
+                stack.enter_context(self._permissions(data or _data(self.catalog)))
             stack.enter_context(self.catalog.opened(new=data is not None))
             con = stack.enter_context(instance(tuple(extensions)))
             stack.enter_context(self._translated_errors())
@@ -194,9 +218,14 @@ class Lake:
 
 
 @lru_cache
+def _created(catalog: Catalog) -> State:
+    """The state of a lake, of which only the newest snapshot changes."""
+    return _state(catalog)
+
+
 def _data(catalog: Catalog) -> str:
-    """The place of the Parquet files of a lake, which never changes."""
-    return _state(catalog).data
+    """The place of the Parquet files of a lake."""
+    return _created(catalog).data
 
 
 def _state(catalog: Catalog) -> State:

@@ -81,12 +81,13 @@ def open_replica(
     """
     place = place_of(path)
     try:
-        home, latest = place.home, place.latest() if prepare else 0
+        home, identity = place.home, place.identity
+        latest = place.latest() if prepare else 0
     except BenchError as error:
         if not isinstance(error, Retry):
             require_place(path)
         raise
-    for file in _files(path):
+    for file in _files(path, identity):
         with suppress(Locked):
             if prepare and file.exists():
                 con = _reading(file, latest)
@@ -106,11 +107,11 @@ def open_replica(
     raise Locked(f"{path} is locked", why=why, hint="wait for one of them")
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """Replicas that a process may use; one set per machine, since locks are local."""
+def _files(path: Path, identity: str) -> Iterator[Path]:
+    """Replicas of a place that a process may use; one set per machine, since locks are local."""
     from platformdirs import user_cache_path
 
-    digest = hashlib.sha256(f"{path}\n{version()}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{path}\n{identity}\n{version()}".encode()).hexdigest()[:16]
     folder = user_cache_path("bench", appauthor=False) / "replicas"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for number in range(_SLOTS):
@@ -187,7 +188,7 @@ def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
         con.execute("INSERT INTO replica.state VALUES (0)")
         number = 0
     for change in place.changes(number):
-        if change.whole and number:
+        if number and (change.whole or change.number <= number):
             raise _Rebuilt
         con.execute("BEGIN")
         try:

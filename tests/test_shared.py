@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,10 +15,11 @@ from bench.reports.forget import forget, purge_sources
 from bench.schema.commits import CommitConflict, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
+from bench.schema.lake import _created
 from bench.schema.opening import open_read, open_write
 from bench.schema.place import is_there, located, place_of
 from bench.schema.warehouse import transaction
-from tests.making import folder
+from tests.making import folder, log
 from tests.program import quick
 from tests.sharing import INSERT, at, killed, made, raced, stored, tailed, take
 
@@ -196,6 +198,20 @@ def test_a_page_as_a_commit_left_it(place: Path, logs: Path, tmp_path: Path) -> 
     assert done.code == 2 and f"commit {number} of {place} is no longer kept" in done.err, done.text
     done = quick(tmp_path, "report", "--db", "x.duckdb", "--known-at", "3")
     assert done.code == 2 and "is a file" in done.err, done.text
+
+
+def test_a_place_that_is_made_anew_is_another(place: Path, logs: Path, tmp_path: Path) -> None:
+    ingest([logs], place)
+    assert shown(place)
+    files = list(Path(str(place).rpartition(":")[2]).parent.glob("[sl][ha]*"))  # shelf, lake.sqlite
+    for one in files:
+        os.renames(one, tmp_path / "before" / one.name)
+    _created.cache_clear()  # as in the next process
+    place_of(place).create(None)
+    assert shown(place) == []
+    (tmp_path / "other.log").write_text(log(4))
+    ingest([tmp_path / "other.log"], place)
+    assert len(shown(place)) == 1
 
 
 def test_a_damaged_replica_is_made_anew(place: Path, logs: Path) -> None:
