@@ -83,8 +83,8 @@ class RowReader:
         named = frozenset(column.name for column in columns if column)
         words = [row.cells for row in rows]
         named |= fields_of_unread(table.header.cells, columns, words)
-        possible, typical = fields_possible(table.header.cells, columns, words, found.explained)
-        context = TableContext(found, self.everywhere, named | typical, own, possible)
+        possible = fields_possible(table.header.cells, columns, words, found.explained)
+        context = TableContext(found, self.everywhere, named, own, possible)
         runs = []
         for row, cells, numbers, row_results in zip(rows, all_cells, own, results_of, strict=True):
             self._warn_of_invalid(row, cells)
