@@ -185,3 +185,49 @@ Logs are not kept.
     check(run, model="30B", devices=8, mbs=8, ep=8)
     (run, _), _ = read(text.replace("qwen3-30b", "qwen3-8b"), tmp_path)
     check(run, model=None)
+
+
+def test_steps_that_each_run_took_are_no_moments(tmp_path: Path) -> None:
+    text = """\
+# Training results
+
+| Config | Steps | MFU (%) | tok/s | Step time | Loss |
+|--|--|--|--|--|--|
+| `7b_tp4_pp2.toml` | 20 | 16.5 | 52,554 | 4.99s | 11.75 |
+| `7b_tp4_pp4.toml` | 10 | 11.0 | 7,641 | 4.29s | 11.75 |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, mfu=0.165, step_time_s=4.99, tp=4, pp=2)
+    check(second, pp=4)
+
+
+def test_a_technique_that_one_row_adds_is_not_of_the_others(tmp_path: Path) -> None:
+    text = """\
+# Training benchmark
+
+MFU as optimizations are incrementally enabled (shuffler, selective recompute).
+
+## Results (2x H100-SXM5-80GB nodes, 16 GPUs)
+
+| Name | TFLOPS | MFU (%) |
+|--|--|--|
+| Baseline | 1092 | 6.38 |
+| +Selective Recompute | 3919 | 22.88 |
+"""
+    (base, second), _ = read(text, tmp_path)
+    check(base, recompute=None, aggregate_pflops=1.092, tflops=None, devices=16)
+    check(second, recompute="selective")
+
+
+def test_a_range_is_measured_and_words_state_a_failure(tmp_path: Path) -> None:
+    text = """\
+# Training with Primus 训练
+
+| Model | GPUs | tokens/s/dev | Result |
+|--|--|--|--|
+| 8B | 8 | 2100-2800 | pass |
+| 70B | 8 | - | OOM in dry run |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, status="ok", tokens_per_s_per_device=None, framework="Primus")
+    check(second, status="oom")
