@@ -231,3 +231,19 @@ def test_a_range_is_measured_and_words_state_a_failure(tmp_path: Path) -> None:
     (first, second), _ = read(text, tmp_path)
     check(first, status="ok", tokens_per_s_per_device=None, framework="Primus")
     check(second, status="oom")
+
+
+def test_a_bare_batch_smaller_than_the_replicas_is_not_the_step_s(tmp_path: Path) -> None:
+    text = """\
+# Training of a 2B
+
+One config: `tp=1`, `bs=1`, `seq 2048`.
+
+| system | GPUs | tok/s/GPU | MFU |
+|--|--|--|--|
+| A100-40GB | 4 | 10,091 | 30.3% |
+| A100-40GB | 1 | 6,406 | 19.2% |
+"""
+    (several, one), _ = read(text, tmp_path)
+    check(several, gbs=None, tp=1)
+    check(one, gbs=1)
