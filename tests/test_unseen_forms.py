@@ -247,3 +247,16 @@ One config: `tp=1`, `bs=1`, `seq 2048`.
     (several, one), _ = read(text, tmp_path)
     check(several, gbs=None, tp=1)
     check(one, gbs=1)
+
+
+def test_a_time_and_a_rate_in_each_cell(tmp_path: Path) -> None:
+    text = """\
+# Llama 3.1 405B NVFP4 pretraining
+
+| Config | Old (`4df8c97`) | New (`6b3b5ba`) | Improvement |
+|--|--|--|--|
+| PP=16, TP=4, VP=8 | ~84s / 1,471 TFLOP/s | **79.1s / 1,568 TFLOP/s** | **+6.6%** |
+"""
+    (old, new), _ = read(text, tmp_path)
+    check(old, step_time_s=84.0, tflops=1471.0, pp=16, tp=4, vpp=8, dtype="fp4")
+    check(new, step_time_s=79.1, tflops=1568.0)
