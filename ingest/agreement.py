@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,11 @@ _EMBEDDINGS = 2 * 262_144
 _MOST, _LEAST = 1.12, 0.5
 _SHAPE = ("layers", "hidden", "heads", "kv_heads", "ffn_hidden")
 _SPLIT = ("tp", "pp", "cp")
+_BARE_BATCH = re.compile(
+    r"(?<![A-Za-z_-])(?<!global )(?<!total )(?<!effective )(?:bsz?|batch(?:[ _-]?size)?)[*_`]{0,3}"
+    r"\s?[=:]?\s?\d",
+    re.I,
+)
 
 # Among the numbers of a row: the devices that its rates of job and device imply, and how far off.
 DEVICES_OF_RATES, ERROR_OF_RATES = "devices by rates", "error of devices by rates"
@@ -54,6 +60,7 @@ def agreeing(
     `own`: the numbers of the row's cells by field; `size` in 1e9 parameters.
     """
     refused = [one for one in _of_other_models(facts, reach, own) if one.fact not in trusted]
+    refused += _of_a_device(facts, own)
     kept = _without(facts, [one.fact for one in refused])
     values = _values(kept, own)
     for relation in _RELATIONS:
@@ -92,6 +99,16 @@ def _of_other_models(
         if replaced:
             refused.append(Refused(fact, f"{replaced[0]} {values[replaced[0]]:g}"))
     return refused
+
+
+def _of_a_device(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
+    """A batch without a qualifier that has less than one sequence for each replica: `bs=1`."""
+    fact, values = facts.get("gbs"), _values(facts, own)
+    if fact is None or not {"gbs", "world"} <= values.keys() or not _BARE_BATCH.search(fact.raw):
+        return []
+    split = math.prod(values.get(name, 1) for name in _SPLIT)
+    few = values["gbs"] * split < values["world"]
+    return [Refused(fact, f"devices {values['world']:g}")] if few else []
 
 
 def _of_its_model(fact: Fact, kept: Mapping[str, Fact]) -> list[Fact]:

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from ..vocabulary.sizes import parse_size
 from .agreement import Refused, agreeing
+from .cast import integer
 from .fact import Fact
 from .families import families_in
 from .reach import resolve, stated
 from .row import FROM_TEXT, RowContext
 from .sections import FoundTable
 from .subjects import named_by, of_table
+from .unread import Possible
 
 _FIRST_ROWS = 40  # of a table that are searched for names
 _COUNTED = frozenset(("nodes", "devices", "ranks"))
@@ -38,17 +40,14 @@ class TableContext:
         everywhere: Sequence[Fact],
         columns: frozenset[str],
         rows: Sequence[Mapping[str, float]],
-        possible: frozenset[str] = frozenset(),
+        possible: Possible | None = None,
     ) -> None:
-        """`columns`: the fields that the table states; `possible`: those that it may state, which
-        the text around it gives only from its own section."""
+        """`columns`: the fields that the table states; `possible`: those that it may state."""
         cells = [row.cells for row in found.table.rows]
-        self._found = found
-        near = [fact for fact in found.facts if fact.field not in possible or self._is_near(fact)]
-        self._facts_found = of_table(_of_one_model(near, cells), cells)
-        self._everywhere = of_table(
-            [fact for fact in everywhere if fact.field not in possible], cells
-        )
+        self._found, self._possible = found, possible or Possible()
+        facts = [fact for fact in found.facts if self._may_be_of_rows(fact)]
+        self._facts_found = of_table(_of_one_model(facts, cells), cells)
+        self._everywhere = of_table(list(filter(self._may_be_of_rows, everywhere)), cells)
         self._names = FROM_TEXT - columns
         if not _COUNTED & columns:
             self._names |= {"nodes", "devices", "dp", "dp_shard"} - columns
@@ -93,6 +92,11 @@ class TableContext:
     def _is_near(self, fact: Fact) -> bool:
         path = self._found.path
         return fact.of_all_rows or (bool(path) and fact.line >= path[-1].line)
+
+    def _may_be_of_rows(self, fact: Fact) -> bool:
+        value = integer(fact.value) if fact.value else None
+        whole = value if isinstance(value, int) else None
+        return self._possible.keeps(fact.field, whole, is_near=self._is_near(fact))
 
     def _of_the_model(self, size: float | None) -> frozenset[Fact]:
         """Facts of fields with a single value, if the text names only the size of the rows."""

@@ -223,7 +223,7 @@ def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> l
     if value == "unclear":
         return [Fact(field, None, text.strip(), line, scope)]
     if field == "dtype":
-        plain = value.lower().replace("-", "")
+        plain = re.sub(r"^(?:nv|mx)", "", value.lower().replace("-", ""))
         value = _DTYPES.get(plain, plain)
     return [
         Fact(

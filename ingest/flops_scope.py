@@ -1,11 +1,13 @@
 """Whether TFLOPs without a stated scope are of the job, by arithmetic; else they are of a device.
 
 A token takes 6 to 12 FLOPs per parameter, and a device does not exceed its peak.
-A row has to print its tokens per second: TFLOPs above the peak alone are an error as well.
+A row has to print its tokens per second or its MFU: TFLOPs above the peak alone are an error as
+well.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +17,7 @@ from .rate_scope import RATE, Known, known_of, plausible
 from .results import Result
 from .row import PublishedRow
 
+_ROUGH = 0.25  # of a peak that the author may have taken from another data sheet
 _METRIC, _OF_JOB = "tflops", "aggregate_pflops"
 
 
@@ -51,7 +54,13 @@ def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:
     printed = values.pop(_METRIC, None)
     known = known_of(read, values)
     tokens = values.get(f"{RATE}_per_device")
-    if not printed or not tokens or known is None or known.devices == 1 or not known.params_b:
+    if not printed or known is None or known.devices == 1:
+        return None
+    if known.peak and (share := values.get("mfu")):
+        of_peak = printed / (share * known.peak)
+        votes = [math.isclose(of_peak, count, rel_tol=_ROUGH) for count in (1, known.devices)]
+        return votes[1] if any(votes) else None
+    if not tokens or not known.params_b:
         return None
     each, job = _fits(printed, known, tokens), _fits(printed / known.devices, known, tokens)
     return job if each != job else None

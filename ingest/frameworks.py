@@ -55,7 +55,7 @@ _MADE_WITH = re.compile(
 def frameworks_heading(text: str, line: int) -> list[Fact]:
     """The frameworks at the beginning of a heading; additions are none (`+ offload`)."""
     words = text.split()
-    while words and words[-1].strip(".:").lower() in _OF_DOCUMENTS:
+    while words and (words[-1].strip(".:").lower() in _OF_DOCUMENTS or not words[-1].isascii()):
         words.pop()
     parts = [part.strip() for part in " ".join(words).split("+")]
     known = [part for part in parts if _FRAMEWORK.fullmatch(part)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from .context import is_aside, sizes_in
 from .fact import Fact
@@ -12,38 +13,37 @@ from .markdown import Heading, TextLine, is_quotation
 from .others import without_others
 
 _TRAINED = re.compile(r"\b(?:pre-?|post-?)?train(?:ed|ing|s)?\b|\bfine-?tun\w+|\bSFT\b", re.I)
+_SIZED = re.compile(r"\d\s?[bBmMtT]")
 _LONGEST = 2000  # characters of a line
 
 
-def lone_size(blocks: Iterable[Heading | TextLine | Table]) -> list[Fact]:
+def lone_size(blocks: Sequence[Heading | TextLine | Table]) -> list[Fact]:
     """The size that a line above the first table states of its training, if no other is named."""
+    above = takewhile(lambda block: not isinstance(block, Table), blocks)
+    stated = (fact for block in above if isinstance(block, TextLine) for fact in _stated(block))
+    first = next(stated, None)
+    if first is None:
+        return []
     sizes: set[float] = set()
-    first: Fact | None = None
-    tables = False
-    for block in blocks:
-        tables |= isinstance(block, Table)
-        for line, text in _texts(block):
-            named = sizes_in(text)
-            sizes |= {size for _, size in named}
-            if named and first is None and not tables and _states(block, text):
-                first = Fact("size", named[0][0], text.strip(), line, "document")
+    for text in (text for block in blocks for text in _texts(block) if _SIZED.search(text)):
+        sizes |= {size for _, size in sizes_in(text)}
         if len(sizes) > 1:
             return []
-    return [first] if first else []
+    return [first]
 
 
-def _texts(block: Heading | TextLine | Table) -> Iterator[tuple[int, str]]:
+def _texts(block: Heading | TextLine | Table) -> Iterator[str]:
     if isinstance(block, Table):
-        cells = {cell for row in (block.header, *block.rows) for cell in row.cells}
-        yield from ((block.header.line, cell) for cell in cells if len(cell) <= _LONGEST)
+        yield from {cell for row in (block.header, *block.rows) for cell in row.cells}
     elif len(block.text) <= _LONGEST:
-        yield block.line, block.text
+        yield block.text
 
 
-def _states(block: Heading | TextLine | Table, text: str) -> bool:
-    """Whether a line of text states what was trained here, and quotes or plans nothing."""
-    if not isinstance(block, TextLine) or block.code or is_quotation(text):
-        return False
-    return bool(
-        _TRAINED.search(text) and not is_aside(text, "lines") and without_others(text)[0] == text
-    )
+def _stated(line: TextLine) -> Iterator[Fact]:
+    """The size that a line states of what was trained here; none of a quotation or a plan."""
+    text = line.text
+    if len(text) > _LONGEST or line.code or is_quotation(text) or not _SIZED.search(text):
+        return
+    own = not is_aside(text, "lines") and without_others(text)[0] == text
+    if _TRAINED.search(text) and own and (named := sizes_in(text)):
+        yield Fact("size", named[0][0], text.strip(), line.line, "document")

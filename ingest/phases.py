@@ -22,7 +22,7 @@ _GENERATION = re.compile(
 )
 _TRAINING = re.compile(
     r"\W*(?:train(?:ing|er|s)?|(?:actor|policy|model|gradient)[ _-](?:train(?:ing)?|updates?)"
-    r"|actor|learner|updates?)"
+    r"|actor|policy|learner|updates?)"
     rf"(?=$|{_EDGE}|\))[\s:/|,_-]*",
     re.I,
 )
@@ -74,5 +74,5 @@ def _renamed(heading: str) -> str:
     if column is None:
         return heading
     if column.name in _TIMES:
-        return f"{_PHASE}: {heading}"
+        return f"{_PHASE}: {heading}" if column_of(heading) else heading
     return rest if column_of(rest) else heading

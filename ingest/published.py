@@ -26,6 +26,7 @@ from .row_kinds import Adapters, served, words_of
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .table_columns import columns_in
+from .techniques import techniques_of_rows
 from .undecided import decided
 from .unfolded import UNNAMED
 from .unread import fields_of_unread, fields_possible
@@ -83,8 +84,9 @@ class RowReader:
         named = frozenset(column.name for column in columns if column)
         words = [row.cells for row in rows]
         named |= fields_of_unread(table.header.cells, columns, words)
-        possible, typical = fields_possible(table.header.cells, columns, words, found.explained)
-        context = TableContext(found, self.everywhere, named | typical, own, possible)
+        named |= techniques_of_rows(words)
+        possible = fields_possible(table.header.cells, columns, words, found.explained)
+        context = TableContext(found, self.everywhere, named, own, possible)
         runs = []
         for row, cells, numbers, row_results in zip(rows, all_cells, own, results_of, strict=True):
             self._warn_of_invalid(row, cells)
@@ -189,7 +191,9 @@ class RowReader:
     ) -> None:
         headed = zip(found.table.header.cells, columns, read.cells, strict=False)
         more = any(_is_measured(*one) for one in headed)
-        status = status_of(read.by_name, columns, measured, self.footnotes, unread, more)
+        status = status_of(
+            read.by_name, columns, measured, self.footnotes, unread, more, read.words
+        )
         flags = flags_of(read.cells, columns, self.footnotes)
         if (counted := read.context.facts.get("nodes")) and names_machines(counted.raw):
             flags = sorted([*flags, "machines"])

@@ -18,6 +18,11 @@ from .grid import Table, TableRow
 
 _LONGEST = 60  # characters of a name
 _FEWEST = 2  # names side by side
+_BOTH = re.compile(
+    r"(?P<time>[~≈]?\s?\d[\d,]{0,12}(?:\.\d{1,6})?)\s?(?P<unit>m?s|sec)\s?/\s"
+    r"(?P<rate>[~≈]?\s?\d[\d,]{0,12}(?:\.\d{1,6})?)\s?(?P<what>TFLOPs?(?:/s)?(?:/GPU)?|tok\w{0,4}/s(?:/GPU)?)",
+    re.I,
+)
 _NUMBER = re.compile(r"[*`_~≈]*\d[\d,]*(?:\.\d+)?\s?[kKM]?[*`_]*")
 _MISSING = re.compile(r"[\s*`_–—/-]*|n/?a|oom|out of memory|x|✗|fail(?:ed|ure|s)?", re.I)
 _COMPARED = re.compile(
@@ -65,6 +70,32 @@ def with_framework_a_row(table: Table, quantity: str, unnamed: str) -> Table:
     )
     head = TableRow(table.header.line, header)
     return replace(table, header=head, alignment=("none",) * len(header), rows=rows, groups=())
+
+
+def with_both_a_row(table: Table) -> Table:
+    """The table with a row for each method whose cells have a time and a rate.
+
+    `84s / 1,471 TFLOP/s`; unchanged if fewer than two columns have both. Other columns compare.
+    """
+    rows = [row for row in table.rows if not row.is_filler]
+    found = {
+        at: cells
+        for at in range(1, len(table.header.cells))
+        if all(cells := [_BOTH.fullmatch(_cell(row, at).strip(" *`_")) for row in rows])
+    }
+    units = {(one["unit"], one["what"]) for cells in found.values() for one in cells if one}
+    if len(found) < _FEWEST or len(units) != 1:
+        return table
+    unit, what = units.pop()
+    header = (table.header.cells[0], "Method", f"Step time ({unit})", what)
+    long = tuple(
+        TableRow(row.line, (_cell(row, 0), table.header.cells[at], one["time"], one["rate"]))
+        for number, row in enumerate(rows)
+        for at, cells in found.items()
+        if (one := cells[number])
+    )
+    head = TableRow(table.header.line, header)
+    return replace(table, header=head, alignment=("none",) * len(header), rows=long, groups=())
 
 
 def is_of_authors(name: str) -> bool:

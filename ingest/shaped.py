@@ -13,6 +13,7 @@ from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .phases import has_both_phases, with_training_alone, without_generation
 from .quantities import quantity_above, quantity_in
+from .rivals import with_both_a_row
 from .spanned import one_run_a_row
 from .training_tables import is_training
 from .unfolded import UNNAMED
@@ -49,7 +50,7 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     turned = with_mean_alone(turned)
     of_phases = has_both_phases(turned.header.cells)
     turned = with_method_a_row(with_training_alone(turned), [lead, *reversed(above)])
-    table = one_run_a_row(turned, quantity)
+    table = one_run_a_row(with_both_a_row(turned), quantity)
     # If nothing else names training, the names of rows may: `Gradient Accumulation`.
     names = " | ".join(row.cells[0] for row in table.rows if row.cells)
     # What generates next to what trains is part of a training.

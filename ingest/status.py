@@ -18,6 +18,7 @@ _MEANS = (
     ("oom", re.compile(r"\boom\b|out of memory", re.I)),
     ("fail", re.compile(r"\b(?:fail\w*|crash\w*)\b", re.I)),
 )
+_SHORT = 60  # characters of a cell that states a failure
 _DASHES = frozenset("-–—")
 _ESTIMATED = re.compile(r"\bestimat", re.I)
 
@@ -65,8 +66,11 @@ def status_of(
     footnotes: Footnotes,
     unread: bool = False,
     measured: bool = False,
+    words: str = "",
 ) -> Status:
     """The status of a row; a failure in the notes does not undo a measured speed.
+
+    `words`: the cells under unknown headings, of which one may state a failure.
 
     `unread`: the table has a result that its heading does not name well enough; `measured`: it has
     numbers under headings of unknown results.
@@ -85,6 +89,11 @@ def status_of(
         if failed := footnotes.failure(mark):
             kind, legend = failed
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
+    for part in words.split("; "):
+        if len(part) <= _SHORT and (kind := failure_of(part)):
+            return Status(kind, part)
+    if _has_range(by_name, columns):
+        return Status("ok", "its result is a range")
     if _is_dashed(by_name, columns) and (failed := footnotes.failure(DASH)):
         kind, legend = failed
         return Status(kind, legend.raw, legend.line)
@@ -118,6 +127,12 @@ def flags_of(
     if any(cell.kind == "words" for cell in cells):
         flags.add("worded")
     return sorted(flags)
+
+
+def _has_range(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
+    """Whether a result of a row is a range, of which no value is stored."""
+    names = (column.name for column in columns if column and column.role == "result")
+    return any(cell.kind == "range" for name in names if (cell := by_name.get(name)))
 
 
 def _is_dashed(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:

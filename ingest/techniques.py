@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _APART = re.compile(r"[;,+&|]|\band\b|\s(?=(?:with|without|w/o?)\s)", re.I)
@@ -38,6 +39,19 @@ def recompute_named(words: str) -> str | None:
     parts = _APART.split(words)
     kinds = {kind for part in parts if (kind := _kind_of(part.strip(" *_`"), listed))}
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def techniques_of_rows(rows: Sequence[Sequence[str]]) -> frozenset[str]:
+    """`recompute`, if a row adds it by name: the text around is then about that row."""
+    added = (
+        part
+        for cells in rows
+        for cell in cells
+        if cell.lstrip(" *`_").startswith("+")
+        for part in _APART.split(_LINK.sub(r"\1", cell))
+    )
+    kinds = {_kind_of(part.strip(" *_`"), True) for part in added}
+    return frozenset(("recompute",)) if kinds & {"full", "selective"} else frozenset()
 
 
 def _kind_of(part: str, listed: bool) -> str | None:

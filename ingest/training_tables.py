@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from ..vocabulary.headings import Column, columns_of, is_benchmark
 from ..vocabulary.parallelism import sizes_in
@@ -112,7 +113,8 @@ def is_training(
         return False
     moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
     losses = any(_QUALITY.search(heading) for heading in headings)
-    if moments and (moments[0] or (any(moments) and losses and not sized)):
+    at = moments.index(True) if any(moments) else -1
+    if at == 0 or (at > 0 and losses and not sized and _counts_up(rows, at)):
         return False
     of_checkpoints = any(map(_CHECKPOINTS.search, (*headings, *near[1:2])))
     saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
@@ -133,6 +135,17 @@ def is_training(
         or (in_cells and bool(results & _RATES))
         or _is_measured(columns, results, len(headings), named, about)
     )
+
+
+def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether most cells of a column are larger numbers than those above: moments of a run.
+
+    `Steps` may be how many each run took.
+    """
+    cells = [row[at].replace(",", "").strip(" *`") for row in rows if at < len(row)]
+    numbers = [int(cell) for cell in cells if cell.isdecimal()]
+    up = sum(before < after for before, after in pairwise(numbers))
+    return 2 * up >= len(cells) - 1
 
 
 def _is_reinforced(texts: Sequence[str]) -> bool:
@@ -180,4 +193,7 @@ def _is_measured(
     ]
     shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
     known = bool(adjacent or len(rates) > 1) and about == "training"
-    return bool(rates) and (shares or known or (width > 1 and named == "training"))
+    # A server prints neither of these for its steps.
+    steps = {"step_time", "tflops"} <= rates or {"step_time", "mfu"} <= rates
+    stepped = steps and about is None
+    return bool(rates) and (shares or known or stepped or (width > 1 and named == "training"))

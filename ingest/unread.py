@@ -7,7 +7,8 @@ some of these.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..vocabulary.headings import Column, column_of, unread_results
 from .variables import variable_of
@@ -95,40 +96,74 @@ def fields_of_unread(
     return frozenset(found)
 
 
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """What columns of whole numbers under unknown headings may be.
+
+    `by_range`: the fields by range alone; `typical`: those of which the numbers are typical and
+    differ; `constant`: by field, the one number of a typical column in which they do not.
+    """
+
+    by_range: frozenset[str] = frozenset()
+    typical: frozenset[str] = frozenset()
+    constant: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    def keeps(self, name: str, value: int | None, *, is_near: bool) -> bool:
+        """Whether a fact of the text around the table may be one of its rows.
+
+        The text may be about other rows than those of an unknown column of the same field.
+        """
+        if name in self.typical or (not is_near and name in self.by_range):
+            return False
+        return name not in self.constant or self.constant[name] == {value}
+
+
 def fields_possible(
     headings: Sequence[str],
     columns: Sequence[Column | None],
     rows: Sequence[Sequence[str]],
     explained: Container[str] = (),
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The fields that columns of whole numbers under unknown headings may be: by range, and those
-    of which the numbers are typical and differ.
+) -> Possible:
+    """The fields that columns of whole numbers under unknown headings may be.
 
     Excluded are names of rows (`Run`, `#`), numbers that count the rows, headings whose words name
     a field, and those that the text explains as something else.
     """
-    found: set[str] = set()
+    by_range: set[str] = set()
     typical: set[str] = set()
+    constant: dict[str, frozenset[int]] = {}
     for at, heading in enumerate(headings):
         if (at < len(columns) and columns[at]) or _is_named(heading) or heading in explained:
             continue
         if any(_fields_in(heading)):  # its words say which
             continue
-        filled = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
-        if not filled or not all(map(_WHOLE.fullmatch, filled)):
-            continue
-        numbers = [int(cell.replace(",", "")) for cell in filled]
-        if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-            continue
+        numbers = _whole_numbers(rows, at)
         in_range = {
             name
             for name, (least, most) in _RANGES.items()
-            if all(least <= number <= most for number in numbers)
+            if numbers and all(least <= number <= most for number in numbers)
         }
-        found |= in_range
+        by_range |= in_range
+        usual = {name for name in in_range if all(_is_typical(name, n) for n in numbers)}
         if len(rows) == 1 or len(set(numbers)) > 1:
-            typical |= {name for name in in_range if all(_is_typical(name, n) for n in numbers)}
-    return frozenset(found), frozenset(typical)
+            typical |= usual
+        else:
+            constant |= {
+                name: constant.get(name, frozenset()) | {number}
+                for name in usual
+                for number in numbers[:1]
+            }
+    return Possible(frozenset(by_range), frozenset(typical), constant)
+
+
+def _whole_numbers(rows: Sequence[Sequence[str]], at: int) -> list[int]:
+    """The numbers of a column; none if a cell is another, or if they count the rows."""
+    filled = [cell for row in rows if at < len(row) and (cell := row[at].strip(" *`"))]
+    if not filled or not all(map(_WHOLE.fullmatch, filled)):
+        return []
+    numbers = [int(cell.replace(",", "")) for cell in filled]
+    first = numbers[0]
+    return [] if len(numbers) > 1 and numbers == [*range(first, first + len(numbers))] else numbers
 
 
 def _is_typical(name: str, number: int) -> bool:

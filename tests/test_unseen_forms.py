@@ -185,3 +185,78 @@ Logs are not kept.
     check(run, model="30B", devices=8, mbs=8, ep=8)
     (run, _), _ = read(text.replace("qwen3-30b", "qwen3-8b"), tmp_path)
     check(run, model=None)
+
+
+def test_steps_that_each_run_took_are_no_moments(tmp_path: Path) -> None:
+    text = """\
+# Training results
+
+| Config | Steps | MFU (%) | tok/s | Step time | Loss |
+|--|--|--|--|--|--|
+| `7b_tp4_pp2.toml` | 20 | 16.5 | 52,554 | 4.99s | 11.75 |
+| `7b_tp4_pp4.toml` | 10 | 11.0 | 7,641 | 4.29s | 11.75 |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, mfu=0.165, step_time_s=4.99, tp=4, pp=2)
+    check(second, pp=4)
+
+
+def test_a_technique_that_one_row_adds_is_not_of_the_others(tmp_path: Path) -> None:
+    text = """\
+# Training benchmark
+
+MFU as optimizations are incrementally enabled (shuffler, selective recompute).
+
+## Results (2x H100-SXM5-80GB nodes, 16 GPUs)
+
+| Name | TFLOPS | MFU (%) |
+|--|--|--|
+| Baseline | 1092 | 6.38 |
+| +Selective Recompute | 3919 | 22.88 |
+"""
+    (base, second), _ = read(text, tmp_path)
+    check(base, recompute=None, aggregate_pflops=1.092, tflops=None, devices=16)
+    check(second, recompute="selective")
+
+
+def test_a_range_is_measured_and_words_state_a_failure(tmp_path: Path) -> None:
+    text = """\
+# Training with Primus 训练
+
+| Model | GPUs | tokens/s/dev | Result |
+|--|--|--|--|
+| 8B | 8 | 2100-2800 | pass |
+| 70B | 8 | - | OOM in dry run |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, status="ok", tokens_per_s_per_device=None, framework="Primus")
+    check(second, status="oom")
+
+
+def test_a_bare_batch_smaller_than_the_replicas_is_not_the_step_s(tmp_path: Path) -> None:
+    text = """\
+# Training of a 2B
+
+One config: `tp=1`, `bs=1`, `seq 2048`.
+
+| system | GPUs | tok/s/GPU | MFU |
+|--|--|--|--|
+| A100-40GB | 4 | 10,091 | 30.3% |
+| A100-40GB | 1 | 6,406 | 19.2% |
+"""
+    (several, one), _ = read(text, tmp_path)
+    check(several, gbs=None, tp=1)
+    check(one, gbs=1)
+
+
+def test_a_time_and_a_rate_in_each_cell(tmp_path: Path) -> None:
+    text = """\
+# Llama 3.1 405B NVFP4 pretraining
+
+| Config | Old (`4df8c97`) | New (`6b3b5ba`) | Improvement |
+|--|--|--|--|
+| PP=16, TP=4, VP=8 | ~84s / 1,471 TFLOP/s | **79.1s / 1,568 TFLOP/s** | **+6.6%** |
+"""
+    (old, new), _ = read(text, tmp_path)
+    check(old, step_time_s=84.0, tflops=1471.0, pp=16, tp=4, vpp=8, dtype="fp4")
+    check(new, step_time_s=79.1, tflops=1568.0)

@@ -9,7 +9,10 @@ from functools import lru_cache
 from .headings import column_of
 
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
-_SIZE = re.compile(r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})(?![A-Za-z0-9.%])")
+_SIZE = re.compile(
+    r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})"
+    r"(?![A-Za-z0-9%]|\.(?!toml|ya?ml|json|sh|py))"
+)
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
     re.I,
