@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Any
 
+from .compiled import Doubted, Test, Unknown, compiled
 from .expression import FUNCTIONS, Expression, expression
 from .finding import Finding, Place
 from .fixes import suggest_fixes, suggestion
@@ -19,7 +20,6 @@ from .same_configuration import groups
 from .topology import product_changes
 
 Let = Mapping[str, Expression]
-Doubted = set[tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,6 @@ class Query:
     by: tuple[str, ...] = ()
 
 
-class _Unknown(Exception):
-    """A name used by an equation has no value for a row."""
-
-
 class _Names(dict[str, Any]):
     """Names that expressions and templates can use for a row, resolved on access."""
 
@@ -95,7 +91,7 @@ class _Names(dict[str, Any]):
         if found is not None:
             self[name] = found
         elif self.strict:
-            raise _Unknown
+            raise Unknown
         return found
 
 
@@ -125,21 +121,23 @@ def checks_of(rule: Rule, read: Mapping[str, Any]) -> Iterator[Check]:
     conditions = {
         name: expression(one.get("if", "True")) for name, one in read["templates"].items()
     }
+    let = {name: expression(text) for name, text in read.get("let", {}).items()}
     equations = [_equation(dict(one), conditions) for one in read.get("equation", ())]
+    tested = [(one, compiled(one.rows, one.holds, let)) for one in equations]
     pairs = [_pair(dict(one)) for one in read.get("pair", ())]
+    compared = [(one, compiled(one.rows, expression("True"), {})) for one in pairs]
     queries = [
         Query(one["sql"], one["template"], tuple(one.get("by", ())))
         for one in read.get("query", ())
     ]
-    let = {name: expression(text) for name, text in read.get("let", {}).items()}
 
     def check(data: AuditInput) -> Iterator[Finding]:
         doubted = data.doubted()
         for document in data.documents:
-            for equation in equations:
-                yield from _test(rule, equation, document, let, doubted)
-            for pair in pairs:
-                yield from _compare(rule, pair, document, let, doubted)
+            for equation, test in tested:
+                yield from _test(rule, equation, test, document, let, doubted)
+            for pair, test in compared:
+                yield from _compare(rule, pair, test, document, let, doubted)
         for query in queries:
             yield from _run_query(rule, query, data)
 
@@ -183,11 +181,14 @@ def _run_query(rule: Rule, query: Query, data: AuditInput) -> Iterator[Finding]:
 
 
 def _test(
-    rule: Rule, equation: Equation, document: Document, let: Let, doubted: Doubted
+    rule: Rule, equation: Equation, test: Test, document: Document, let: Let, doubted: Doubted
 ) -> Iterator[Finding]:
     measured = any(row.measured for row in document.rows)
     found = [
-        off for table in document.tables for off in _off(equation, table, let, doubted, measured)
+        off
+        for table in document.tables
+        if _can_be_tested(equation, table, let)
+        for off in _off(equation, test, table, let, doubted, measured)
     ]
     if not equation.once:
         for template, names in found:
@@ -197,28 +198,24 @@ def _test(
 
 
 def _off(
-    equation: Equation, table: Table, let: Let, doubted: Doubted, measured: bool
+    equation: Equation, test: Test, table: Table, let: Let, doubted: Doubted, measured: bool
 ) -> Iterator[tuple[str, _Names]]:
     """The rows of a table that violate an equation, each with its template."""
-    if not _can_be_tested(equation, table, let):
-        return
     off, tested = [], 0
     for row in table.rows:
-        names = _Names(
-            table, row, let, doubted=(row.uri, row.line) in doubted, document_measured=measured
-        )
-        if not equation.rows.value(names):
-            continue
-        names.strict = True
         try:
-            holds = equation.holds.value(names)
-        except _Unknown:
+            holds = test(table, row, doubted, measured)
+        except Unknown:
+            continue
+        if holds is None:
             continue
         tested += 1
         if not holds:
-            off.append(names)
-    for names in off:
-        names.strict = False
+            off.append(row)
+    for row in off:
+        names = _Names(
+            table, row, let, doubted=(row.uri, row.line) in doubted, document_measured=measured
+        )
         names.update(tested=tested, off=len(off))
         template = next(
             (name for condition, name in equation.templates if condition.value(names)), None
@@ -265,7 +262,7 @@ def _together(rule: Rule, equation: Equation, found: Sequence[tuple[str, _Names]
 
 
 def _compare(
-    rule: Rule, pair: Pair, document: Document, let: Let, doubted: Doubted
+    rule: Rule, pair: Pair, test: Test, document: Document, let: Let, doubted: Doubted
 ) -> Iterator[Finding]:
     found: list[_PairNames] = []
     scopes = [[table] for table in document.tables]
@@ -274,8 +271,9 @@ def _compare(
             row.run_id: _Names(table, row, let, doubted=(row.uri, row.line) in doubted)
             for table in tables
             for row in table.rows
+            if test(table, row, doubted, False)
         }
-        eligible = [one.row for one in known.values() if pair.rows.value(one)]
+        eligible = [one.row for one in known.values()]
         for group in groups(eligible, *pair.free):
             for first, second in _ordered(pair, group):
                 both = _PairNames(known[first.run_id], known[second.run_id])

@@ -44,6 +44,7 @@ class Expression:
     """A compiled expression, and the names that it requires."""
 
     code: CodeType
+    tree: ast.expr  # with its comparisons as calls
     conjuncts: frozenset[str]  # names that must be true
     columns: frozenset[str]  # names that must be `in columns`
     names: frozenset[str]  # all names that it looks up
@@ -60,7 +61,7 @@ def expression(text: str) -> Expression:
     conjuncts, columns, names = _needs(parsed)
     tree = _Comparisons().visit(parsed)
     code = compile(ast.fix_missing_locations(tree), text, "eval")
-    return Expression(code, conjuncts, columns, names)
+    return Expression(code, tree.body, conjuncts, columns, names)
 
 
 def _needs(tree: ast.Expression) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:

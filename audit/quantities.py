@@ -31,14 +31,14 @@ _LONG = 8192
 
 def quantity_of(table: Table, row: Row, name: str) -> Any:
     """A printed number as an interval, a setting or mark, or a derived value; None if unknown."""
-    if name in MEASURED:
-        printed = row.printed.get(name)
-        return printed.either if printed else None
-    return _reader(name)(table, row)
+    return reader_of(name)(table, row)
 
 
 @cache
-def _reader(name: str) -> Callable[[Table, Row], Any]:
+def reader_of(name: str) -> Callable[[Table, Row], Any]:
+    """The function of a table and a row that has the quantity of this name."""
+    if name in MEASURED:
+        return lambda _, row: printed.either if (printed := row.printed.get(name)) else None
     if name in _OF_TABLES:
         return _OF_TABLES[name]
     of_row = _OF_ROWS.get(name) or attrgetter(name)
@@ -64,9 +64,12 @@ def _rate_of_device(row: Row) -> float | None:
 
 def _may_be_of_job(table: Table, row: Row) -> bool:
     """Whether TFLOPs above the peak are explained as the whole job's, and no heading denies it."""
-    named = zip(table.headings, table.columns, strict=False)
-    denied = any(is_per_device(heading) for heading, column in named if column == "tflops")
-    return not denied and (not row.world or bool(_as_of_job(row)))
+    if "per_device" not in table.counted:
+        named = zip(table.headings, table.columns, strict=False)
+        table.counted["per_device"] = any(
+            is_per_device(heading) for heading, column in named if column == "tflops"
+        )
+    return not table.counted["per_device"] and (not row.world or bool(_as_of_job(row)))
 
 
 def _as_of_job(row: Row) -> str:

@@ -184,12 +184,12 @@ class _Feed:
         """Lines within a block, up to one that has to be read by itself; returns the next place."""
         arguments: list[Argument] = []
         passed: Counter[Shape] = Counter()
-        place = start
-        while place < end:
-            shape = self._scan.within(block, place)
-            if isinstance(shape.layout, ArgumentLayout):
-                name, value = shape.layout.read(self._scan.lines[place])
-                arguments.append(Argument(shape.layout.dialect, self._first + place, name, value))
+        place, lines, first = start, self._scan.lines, self._first
+        for shape in self._scan.within(block, start, end):
+            layout = shape.layout
+            if isinstance(layout, ArgumentLayout):
+                name, value = layout.read(lines[place])
+                arguments.append(Argument(layout.dialect, first + place, name, value))
             elif shape.needs_reader:
                 break
             else:

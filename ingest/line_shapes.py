@@ -92,7 +92,8 @@ class Shapes:
 
     def shape(self, mask: str) -> Shape:
         """The shape of one mask."""
-        return self.known[int(self.codes([mask])[0])]
+        code = self._codes.get(mask)
+        return self.known[int(self.codes([mask])[0]) if code is None else code]
 
     def codes(self, masks: list[str]) -> Whole:
         """The codes of some masks."""

@@ -8,6 +8,10 @@ from ..schema.rows import Row, Rows
 from ..vocabulary.secrets import REDACTED, Redactions, redact_text
 
 _LINES = ("line", "status_line", "header_line")
+_PLAIN = frozenset((type(None), bool, int, float))
+# Texts without a secret: names, kinds and settings come again in row after row, file after file.
+_CLEAN: set[str] = set()
+_MOST, _LONGEST = 50_000, 100  # such texts, and letters of one
 
 
 def redact_rows(rows: Rows, since: int) -> None:
@@ -33,13 +37,26 @@ def _redact(row: Row) -> bool:
     """Whether a row has a redacted text, also of before."""
     found = False
     for key, value in row.items():
+        if type(value) in _PLAIN:
+            continue
         if isinstance(value, str):
+            if value in _CLEAN:
+                continue
             row[key] = text = redact_text(value)
-            found |= REDACTED in text
+            if REDACTED in text:
+                found = True
+            elif text == value and len(text) <= _LONGEST:
+                _remember(text)
         elif isinstance(value, (list, tuple, Mapping)) and value:
             row[key] = _inside(value)
             found |= REDACTED in str(row[key])
     return found
+
+
+def _remember(text: str) -> None:
+    if len(_CLEAN) >= _MOST:
+        _CLEAN.clear()
+    _CLEAN.add(text)
 
 
 def _inside(value: object) -> object:

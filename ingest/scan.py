@@ -15,6 +15,7 @@ from .layouts import Series, StepLayout, TimerLayout, step_layout, timer_layout
 from .line_shapes import Shape, Shapes
 from .numbers import Numbers
 
+_AT_ONCE = 256  # lines whose masks are looked up together
 FEW = 4  # lines of one mask that are read one by one
 Layout = TypeVar("Layout", StepLayout, TimerLayout)
 
@@ -60,12 +61,14 @@ class Scan:
     def _marked(self, is_so: Callable[[Shape], bool]) -> Marks:
         return np.array([is_so(shape) for shape in self._kinds], dtype=bool)[self._which]
 
-    def within(self, block: Dialect, place: int) -> Shape:
-        """The shape of a line within a block."""
-        known, mask = self._within.setdefault(block, {}), int(self._which[place])
-        if mask not in known:
-            known[mask] = self._shapes.within(block).shape(self._masks[mask])
-        return known[mask]
+    def within(self, block: Dialect, start: int, end: int) -> Iterator[Shape]:
+        """The shapes of lines within a block, in order."""
+        known, shape = self._within.setdefault(block, {}), self._shapes.within(block).shape
+        for first in range(start, end, _AT_ONCE):
+            for mask in self._which[first : min(first + _AT_ONCE, end)].tolist():
+                if mask not in known:
+                    known[mask] = shape(self._masks[mask])
+                yield known[mask]
 
     def _read(self, masks: list[str]) -> tuple[list[Steps], list[Timers]]:
         """The numbers of all lines that have a layout, those of one series together."""

@@ -17,7 +17,7 @@ from ..decide.query import Query
 from ..decide.ran import Ran, ran
 from ..decide.rows import Decision, Row, load
 from ..decide.selection import select, select_of_every
-from ..decide.spreads import Spread, scope_name, spreads
+from ..decide.spreads import Spread, spreads, system_name
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
@@ -166,7 +166,7 @@ class Content(Labels):
 
     def spreads_of(self, rows: Sequence[Row]) -> dict[str, Spread]:
         """The spreads between jobs that are known for rows, by name."""
-        names = {scope_name(row, scope) for row in rows for scope in ("uri", "system")}
+        names = {name for row in rows for name in (row["uri"], system_name(row))}
         return {name: self.spreads[name] for name in sorted(names & self.spreads.keys())}
 
 
