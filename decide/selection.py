@@ -183,13 +183,17 @@ def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
         condition = "contains(regexp_replace(lower(model), '[^a-z0-9]', '', 'g'), ?)"
         values, label = [re.sub(r"[^a-z0-9]", "", name.lower())], name
     [(count,)] = warehouse.rows(f"SELECT count(*) FROM configurations WHERE {condition}", values)
-    if not count or values == [""]:
+    # A number alone is contained in names by chance: 7 in 177B and 7.5B.
+    is_number = bool(re.fullmatch(r"\s*[\d.,]+\s*", name))
+    if not count or values == [""] or is_number:
         known = [f"{name} ({runs})" for name, runs in known_models(warehouse)]
         raise BenchError(
             f"no runs of model {name!r}",
             why=f"known models (runs): {', '.join(known[:40]) or 'none'}",
             hint="bench ingest PATH..."
             if not known
+            else f"did you mean --model {name.strip()}B?"
+            if is_number
             else "--model with one of these, or none for all",
         )
     return str(label), condition, values

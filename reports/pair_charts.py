@@ -20,7 +20,9 @@ from .picture import (
     left_over,
     require,
     subject,
+    told_apart,
 )
+from .words import level_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,46 +39,56 @@ def effects(names: Names, answer: Answer) -> Picture:
 
     alone = [row for row in answer.rows if not row["also_differs"]]
     found = [
-        {**row, "change": f"{row['base']} → {row['level']}"}
+        {**row, "change": f"{row['base']} → {row['level']}", "devices": row["device_count"]}
         for row in alone
         if row["speedup"] is not None
     ]
     rows = found[:MOST_BARS]
     require(rows, "no pair differs in one column only")
-    columns = ["nodes", "dp", "tp", "pp", "mbs", "gbs", "device_batch", "date", *SETTING]
+    size = "nodes" if any(row["nodes"] for row in found) else "devices"
+    columns = [size, "dp", "tp", "pp", "mbs", "gbs", "device_batch", "date", *SETTING]
     same = [name for name in columns if all(str(row[name]) == row["level"] for row in found)]
     several = len({row["base"] for row in found}) > 1
     shown = bool(same) and not several
     if several:
         columns = [name for name in columns if name not in same]
     labels = labels_of(names, found, columns if shown else [_CHANGE[several], *columns])
+    labels = told_apart(found, labels)
     bars = [
         Bar(label, row["speedup"], row["speedup_low"], row["speedup_high"], _short(row["verdict"]))
         for label, row in zip(labels, rows, strict=False)
     ]
     sure = [row["verdict"] in ("faster", "slower") for row in rows]
     levels = sorted({row["level"] for row in rows})
-    what = f"Speed-up of {levels[0]}" if len(levels) == 1 else "Speed-up"
-    base = f"{rows[0]['factor']} {rows[0]['base']}".strip() if shown else rows[0]["base"]
-    base = "the first value" if several else base
+    factor = str(rows[0]["factor"] or "")
+    what = level_words(levels[0], factor) if len(levels) == 1 else ""
+    base = str(rows[0]["base"])
+    base = base if base == "none" else level_words(base, factor)
     left = [
         *cut("pairs", labels, MOST_BARS),
-        *left_over(len(answer.rows) - len(alone), "pair that differs in other columns"),
+        *left_over(len(answer.rows) - len(alone), "pair with more differences"),
         *left_over(len(alone) - len(found), "pair of which one side failed"),
     ]
 
+    x_label = "Speed-up against the first value" if several else f"Speed-up against {base}"
+    x_label = f"Speed-up of {what}{x_label.removeprefix('Speed-up')}" if what else x_label
+
     def draw(title: str) -> Figure:
-        return paired_effects(bars, sure, title=title, x_label=f"{what} against {base}")
+        return paired_effects(bars, sure, title=title, x_label=x_label)
 
-    return Picture(draw, tuple(rows), tuple(left), _effect_message(names, rows, what, base))
+    change = (
+        f"changing {level_words('', factor).strip()} gives" if several or not what else f"{what}:"
+    )
+    message = _effect_message(names, rows, change, "" if several else f" of {base}")
+    return Picture(draw, tuple(rows), tuple(left), message)
 
 
-def _effect_message(names: Names, rows: Sequence[Row], what: str, base: str) -> str:
-    """The differences of the pairs: LD_PRELOAD x: 1.3x to 1.8x of none (124M on A64FX)."""
+def _effect_message(names: Names, rows: Sequence[Row], change: str, base: str) -> str:
+    """The differences of the pairs: 7B on A100: TP2: 0.93x to 1.23x the speed of TP1."""
     ups = [row["speedup"] for row in rows]
     least, most = min(ups), max(ups)
     much = times(least) if least == most else f"{times(least)} to {times(most)}"
-    return f"{subject(names, rows)}{what.removeprefix('Speed-up of ')}: {much} the speed of {base}"
+    return f"{subject(names, rows)}{change} {much} the speed{base}"
 
 
 def _short(verdict: str) -> str:

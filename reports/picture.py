@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_SERIES, MOST_BARS = 7, 11  # of a chart; more cannot be distinguished
 _MOST_NAMED = 4
+_FURTHER = ("heads", "layers", "hidden", "seq_len", "dtype", "zero_stage", "mbs", "gbs")
 SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
 
 
@@ -62,12 +63,30 @@ def bar_labels(names: Names, rows: Sequence[Row]) -> list[str]:
     labels = labels_of(
         names, [{**row, "size": row["size"] or row["model"]} for row in rows], columns
     )
+    labels = told_apart(rows, labels)
     alone = len({row["uri"] for row in rows}) == 1
     lines = [f"line {row['line']}" if alone else names.place(row["where"]) for row in rows]
+    # Charts of several sizes add the devices.
+    own = [(label, row.get("device_count")) for label, row in zip(labels, rows, strict=True)]
     return [
-        label if labels.count(label) == 1 else ", ".join(filter(None, (label, line)))
-        for label, line in zip(labels, lines, strict=True)
+        label if own.count(name) == 1 else ", ".join(filter(None, (label, line)))
+        for label, name, line in zip(labels, own, lines, strict=True)
     ]
+
+
+def told_apart(rows: Sequence[Row], labels: Sequence[str]) -> list[str]:
+    """The labels, equal ones completed by what their rows differ in besides."""
+    made = list(labels)
+    for label in dict.fromkeys(label for label in labels if labels.count(label) > 1):
+        places = [at for at, one in enumerate(labels) if one == label]
+        for name in _FURTHER:
+            values = [rows[at].get(name) for at in places]
+            if len(set(map(str, values))) > 1:
+                for at, value in zip(places, values, strict=True):
+                    if value is not None:
+                        made[at] = ", ".join(filter(None, (made[at], label_of(name, value))))
+                break
+    return made
 
 
 def cut(what: str, labels: Sequence[str], most: int) -> list[str]:

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ..decide.query import Query
+from ..decide.rows import system_of
 from ..decide.selection import select
 from ..project.short import Names
 from ..schema.errors import BenchError
@@ -90,7 +91,7 @@ def _curves(name: str, run: Mapping[str, object]) -> list[Curve]:
 def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> str:
     """A summary of the curves, in one sentence."""
     sizes = {str(run["size"]) for run in runs if run["size"]}
-    systems = {names.system(str(run["system"])) for run in runs}
+    systems = {_machine(names, str(run["system"])) for run in runs}
     models = sizes if len(sizes) < 2 else {f"{len(sizes)} models"}
     of = ", ".join([*models, *(systems if len(systems) == 1 else ())])
     begin = f"{of}: " if of else ""
@@ -109,6 +110,11 @@ def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> s
         return f"{begin}{significant(middles[0], 4)} s/it (median){spikes}"
     low, high = significant(min(middles), 4), significant(max(middles), 4)
     return f"{begin}{low} to {high} s/it (medians of {len(runs)} runs)"
+
+
+def _machine(names: Names, system: str) -> str:
+    shown = names.system(system)
+    return system_of(system) if shown == system else shown
 
 
 def _numbers(values: object) -> tuple[float, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -165,7 +164,8 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
     node = of_column(run, name)
     value = run.row[name]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    words = f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else str(value)
+    # A fraction of a second says nothing about when a job ran.
+    words = str(value).partition(".")[0] if name == "date" and ":" in str(value) else str(value)
     text = number(value) if is_number else {True: "yes", False: "no"}.get(value, words)
     place = node.place
     note = node.how.expression if node.how else "" if place or node.note == _AS_READ else node.note

@@ -143,8 +143,10 @@ def _cell(one: Column, cell: Cell, root: str) -> str:
     text = str(escape(cell.shown))
     if one.key in _PLACES and ":" in text:
         # A long name is cut in its middle: the line, at its end, tells runs apart.
-        stem, _, tail = text.rpartition(":")
-        text = f'<span class="stem">{stem}</span><span>:{tail}</span>'
+        name, space, more = text.partition(" (")
+        stem, _, line = name.rpartition(":")
+        apart = f'<span class="stem">{space}{more}</span>' if space else ""
+        text = f'<span class="stem">{stem}</span><span>:{line}</span>{apart}'
     if cell.href:
         text = f'<a href="{escape(root + cell.href)}">{text}</a>'
     elif one.kind == "status" and text:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Results and reasons for their absence: dropped last on a narrow terminal.
-_KEPT = ("dp/tp/pp", "s/it", "tokens/s/device", "status", "left_out")
+_KEPT = ("device", "dp/tp/pp", "s/it", "tokens/s/device", "status", "left_out")
 _HEADS = {"step_time_s": "s/it", "tokens_per_s_per_device": "tokens/s/device"}
 _SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
 

@@ -94,7 +94,9 @@ def _x_axis(panel: Panel, curves: Sequence[Curve], ticks: Sequence[tuple[float, 
     room = max(high - low, 1) * 0.03
     panel.axes.set_xlim(low - room, high + room)
     if not ticks:
-        ticks = [(x, tick_text(x)) for x in linear_ticks(low, high, 7)]
+        whole = all(float(x).is_integer() for x in every)  # there is no step 1.5
+        places = [x for x in linear_ticks(low, high, 7) if not whole or float(x).is_integer()]
+        ticks = [(x, tick_text(x)) for x in places]
     edge, kept = -1.0, list[tuple[float, str]]()
     for x, text in ticks:
         place, half = panel.place(x, 1)[0], text_width(text, SMALL + 1) / 2

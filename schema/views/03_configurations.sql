@@ -44,7 +44,7 @@ CREATE OR REPLACE MACRO per(a, b) AS
 -- configurations.procs_per_node_stated: processes a node as stated
 -- configurations.nodes: nodes as stated, else devices / devices per node
 -- configurations.devices: devices as stated, else nodes x devices per node
--- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row and no device is a machine of several (DGX, HGX)
+-- configurations.procs_per_node: as stated, else devices per node (stated or divided), else what most rows of the table multiply out to, else 1 where TP x PP divides the nodes of every row, most splits need no more processes than nodes and no device is a machine of several (DGX, HGX)
 -- configurations.procs_per_node_rows: where no source states them: the rows of the table that multiply out to these processes a node
 -- configurations.vocab_used: vocabulary in tokens, as stated, also if rounded, else GPT-2's 50257 padded (V1)
 -- configurations.vocab_assumed: whether the source states no vocabulary
@@ -132,6 +132,12 @@ WITH around AS (
     SELECT DISTINCT table_id FROM multiplied
     WHERE nodes % nullif(coalesce(tp, 1)::HUGEINT * coalesce(pp, 1) * coalesce(cp, 1), 0) <> 0
         AND procs_per_node IS NULL AND devices_per_node IS NULL AND devices IS NULL
+    UNION
+    -- And those in which most splits need more processes than there are nodes; a single one may be a slip.
+    SELECT table_id FROM multiplied
+    WHERE procs_per_node IS NULL AND devices_per_node IS NULL AND devices IS NULL AND dp IS NOT NULL AND nodes > 0
+    GROUP BY table_id
+    HAVING 2 * count(*) FILTER (dp::HUGEINT * coalesce(tp, 1) * coalesce(pp, 1) * coalesce(cp, 1) > nodes) > count(*)
 ), printed_work AS (
     -- Of the rates that a row prints; of the job's tokens the devices have to be known.
     SELECT run_id, per(any_value(value) FILTER (metric = 'tflops') * 1e12,

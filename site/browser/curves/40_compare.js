@@ -7,6 +7,7 @@ const PARTLY_FITS = 20; // facts that some runs leave out; the arguments of a lo
 function startCompare(place) {
   const fallback = Array.from(place.childNodes);
   let shown = "";
+  let started = false;
   onView(() => {
     const requested = view.get("runs");
     if (requested !== undefined) basket.set(requested.split(","));
@@ -15,12 +16,14 @@ function startCompare(place) {
     if (ids.join(",") === shown && shown) return;
     shown = ids.join(",");
     if (!ids.length) {
-      place.replaceChildren(...fallback);
-      return;
+      started = true;
+      return place.replaceChildren(...fallback);
     }
     Promise.allSettled(ids.map((id) => load(`runs/${id}`))).then((answers) => {
       if (ids.join(",") !== shown) return;
       place.replaceChildren();
+      if (started) scrollTo({ top: 0 }); // it was chosen in the table below
+      started = true;
       /** @type {Run[]} */
       const runs = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
       const lost = ids.filter((_, at) => answers[at].status === "rejected");
@@ -214,8 +217,8 @@ function sideBySide(frame, rest, runs, differ) {
 function repeatsOut(rows, count) {
   /** @param {(Fact | undefined)[]} cells */
   const numbers = (cells) => {
-    const all = Array.from({ length: count }, (_, at) => cells[at]?.[3] ?? cells[at]?.[2]);
-    return all.includes(undefined) ? "" : all.join("\n");
+    const all = Array.from({ length: count }, (_, at) => cells[at]?.[3] ?? cells[at]?.[2] ?? "");
+    return all.join("\n");
   };
   const known = new Set(Array.from(rows, ([key, row]) => (key.includes(".") ? "" : numbers(row.cells))));
   for (const [key, row] of rows) {

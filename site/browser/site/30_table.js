@@ -232,9 +232,10 @@ class Grid {
         column.kind === "status" && text
           ? make("span", { class: `badge ${text.replaceAll(" ", "_")}` }, text)
           : text;
-      const colon = ["run", "place"].includes(column.key) ? text.lastIndexOf(":") : -1;
-      const named =
-        colon < 0 ? [text] : [make("span", { class: "stem" }, text.slice(0, colon)), make("span", {}, text.slice(colon))];
+      const parts = ["run", "place"].includes(column.key) ? text.match(/^(.*?)(:\d+(?: \+\d+)?)( \(.*)?$/) : null;
+      const named = parts
+        ? [make("span", { class: "stem" }, parts[1]), make("span", {}, parts[2]), make("span", { class: "stem" }, parts[3] || "")]
+        : [text];
       line.append(
         make(
           "td",

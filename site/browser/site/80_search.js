@@ -109,11 +109,11 @@ class Search {
         ({ pairs }) => {
           const tested = pairs.filter((/** @type {{setting: string}} */ pair) => pair.setting === setting);
           if (!tested.length) return;
-          const { change, of, text, range, verdict } = tested[0];
-          const more = tested.length > 1 ? `; ${whole.format(tested.length - 1)} more` : "";
+          const { change } = tested[0];
+          const same = tested.filter((/** @type {{change: string}} */ pair) => pair.change === change);
+          const more = tested.length > same.length ? `; ${whole.format(tested.length - same.length)} of other values` : "";
           link.setAttribute("href", linked(href.replace(/#.*$/, "#effects")));
-          const ends = range.includes(" to ") ? ` (95%: ${range})` : "";
-          link.append(make("span", { class: "effect" }, `${change}: ${text}${ends}, ${verdict}; ${of}${more}`));
+          link.append(make("span", { class: "effect" }, `${change}: ${effectOf(same)}${more}`));
         },
         (error) => (this.status.textContent = error.message),
       );
@@ -140,6 +140,18 @@ class Search {
     else return;
     event.preventDefault();
   }
+}
+
+/** What pairs of one change show: all of them, since the largest alone would mislead.
+ * @param {{of: string, text: string, range: string, verdict: string, sure: boolean}[]} pairs
+ */
+function effectOf(pairs) {
+  const [{ of, text, range, verdict }] = pairs;
+  if (pairs.length === 1) return `${text}${range.includes(" to ") ? ` (95%: ${range})` : ""}, ${verdict}; ${of}`;
+  const sorted = [...pairs].sort((a, b) => parseFloat(a.text) - parseFloat(b.text));
+  const faster = pairs.filter((pair) => parseFloat(pair.text) > 1).length;
+  const sure = pairs.filter((pair) => pair.sure).length;
+  return `${sorted[0].text} to ${sorted[sorted.length - 1].text} the speed in ${pairs.length} pairs, faster in ${faster}; ${sure ? `${sure} sure` : "none is sure"}`;
 }
 
 /** A button between light and dark; the choice outlives the page. */
