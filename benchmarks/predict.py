@@ -117,7 +117,7 @@ def misses(
         widths = Widths(fitted)
         for one, middle, variance in zip(tested, mean, np.diag(covariance), strict=True):
             # As it would be asked: it may also lie beyond sizes that others have.
-            width = widths.width(reach(kept, one), one.source[0], float(variance))
+            width = widths.width(reach(kept, one), one.source[0], float(variance), one.system)
             same = [run for run in kept if run.system == one.system]
             rate = statistics.median(run.flops / float(run.pace or 1) for run in same)
             like = nearest(one, same)

@@ -15,7 +15,7 @@ from ..schema.errors import BenchError
 from ..vocabulary.format import number
 from .days import apart
 from .folds import Beyond, Reach, reach
-from .intervals import Widths, deviation
+from .intervals import Widths
 from .likeness import likeness
 from .memory import fitted, most_room
 from .posterior import Posterior, fit
@@ -59,7 +59,7 @@ class Predictor:
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
             self._refuse_far(one)
             of = reach(self.pace.settings, one)
-            width = self.widths.width(of, one.source[0], covariance[at, at])
+            width = self.widths.width(of, one.source[0], covariance[at, at], one.system)
             by = self.widths.of(of.kinds[0]).sources
             jobs = apart(*(self.jobs or (self.rows, self.pace.settings)), one)
             middle = float(mean[at])
@@ -151,14 +151,14 @@ class Predictor:
         return frozenset(one.system for one in self.pace.settings)
 
     def _chance(
-        self, kind: Beyond, mean: float, variance: float, space: float
+        self, kind: Beyond, system: Hashable, mean: float, variance: float, space: float
     ) -> tuple[float, bool]:
         """The probability that a need exceeds the room: the share of left-out runs missed by as
         many deviations, half of them on this side; and whether none was, so that it is only a
         bound."""
         assert self.memory is not None and self.memory_widths is not None
         known = self.memory_widths.of(kind).ratios
-        own = deviation(self.memory, kind, np.array([variance]))[0]
+        own = self.memory_widths.deviation(kind, system, variance)
         space_left = (math.log(space) - mean) / own
         missed = int(np.sum(known >= abs(space_left)))
         beyond_it = (1 + missed) / (len(known) + 2) / 2  # below one half: the mean is on one side
@@ -168,11 +168,13 @@ class Predictor:
         self, row: Row, one: Setting, of: Reach, mean: float, variance: float
     ) -> dict[str, Any]:
         assert self.memory is not None and self.memory_widths is not None
-        width = self.memory_widths.width(of, one.source[0], variance)
+        width = self.memory_widths.width(of, one.source[0], variance, one.system)
         space = room(row["device"])
         # For an unstated device only a need above any device's memory is out of memory for sure.
         limit = space or (most_room() if mean > math.log(most_room()) else None)
-        chance, bound = self._chance(of.kinds[0], mean, variance, limit) if limit else (None, None)
+        chance, bound = (
+            self._chance(of.kinds[0], one.system, mean, variance, limit) if limit else (None, None)
+        )
         return {
             "memory_gb_predicted": math.exp(mean),
             "memory_gb_low": math.exp(mean - width),
@@ -187,7 +189,8 @@ class Predictor:
         """The runs of its system most similar to each configuration, by the covariance of the
         model."""
         pairs = likeness(settings, self.pace.settings)
-        shared = pairs.shared(self.pace.scales, False).covariance(np.ones(pairs.apart.shape))
+        alike = self.pace.overlap.between(settings, self.pace.settings)
+        shared = pairs.shared(self.pace.scales, False, alike).covariance(np.ones(alike.shape))
         order = np.argsort(-shared - 1e-6 * np.exp(-pairs.apart), axis=1, kind="stable")
         return [
             tuple(self.rows[at] for at in nearest[:_NEAREST] if own[at] > 0)
