@@ -20,10 +20,11 @@ from .likeness import likeness
 from .memory import fitted, most_room
 from .posterior import Posterior, fit
 from .proposals import order, rival, worth_repeating
-from .recompute import inferred, place, settled
+from .recompute import place
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, room, setting, system_of
 from .terms import PACE, recomputed
+from .unstated import Unstated, unstated
 
 MOST = 800  # training runs: the time of a fit grows with their cube
 _FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
@@ -39,7 +40,7 @@ class Predictor:
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
     failures: int  # number of training runs out of memory
-    recomputing: frozenset[Hashable]  # sources that recompute all without stating it
+    unstated: Unstated  # what sources do without stating it
     widths: Widths = field(repr=False)
     memory_widths: Widths | None = field(default=None, repr=False)
     # The runs that tell how steady the machine was, if these are others than the training runs.
@@ -70,7 +71,7 @@ class Predictor:
             known["scored_by"] = str(self.widths.scored_by(of.kinds[0]))
             known["outside_text"] = "; ".join(each.words for each in of.outside) or None
             known["jobs_apart"] = jobs
-            known["recompute_inferred"] = place(one) in self.recomputing and not row["recompute"]
+            known |= self._inferred(row, one)
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
             if needs:
@@ -130,7 +131,15 @@ class Predictor:
         return sorted(found, key=lambda row: -row["expected_gain"])
 
     def _settings(self, made: Sequence[Row]) -> list[Setting]:
-        return [settled(_of(row, self.systems), self.recomputing) for row in made]
+        return [self.unstated.settled(_of(row, self.systems)) for row in made]
+
+    def _inferred(self, row: Row, one: Setting) -> dict[str, Any]:
+        """What is inferred of a configuration that does not state it."""
+        silent = self.unstated
+        return {
+            "recompute_inferred": place(one) in silent.recomputing and not row["recompute"],
+            "stage_inferred": None if one.staged else silent.stages.get(place(one)),
+        }
 
     def _refuse_far(self, one: Setting) -> None:
         """Raises BenchError for far more devices than in any run of its system; for an unknown
@@ -295,15 +304,15 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
     left += [{**row, "left_out": f"beyond the first {MOST:,} runs"} for row in kept[MOST:]]
     kept = kept[:MOST]
     read = [one for row in kept if (one := setting(row))]
-    recomputing = inferred(read)
-    settings = [settled(one, recomputing) for one in read]
+    silent = unstated(read)
+    settings = [silent.settled(one) for one in read]
     paces = [float(one.pace or 0) for one in settings]
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
-    failed = _failed(left)
+    failed = [(silent.settled(one), space) for one, space in _failed(left)]
     memory = fitted(settings, failed)
     widths = Widths(memory) if memory else None
     return Predictor(
-        tuple(kept), pace, memory, tuple(left), len(failed), recomputing, Widths(pace), widths
+        tuple(kept), pace, memory, tuple(left), len(failed), silent, Widths(pace), widths
     )
 
 
