@@ -30,10 +30,10 @@ from bench.foresight.folds import Beyond, Fold, folds, reach
 from bench.foresight.intervals import Widths
 from bench.foresight.likeness import places
 from bench.foresight.posterior import fit
-from bench.foresight.recompute import inferred, settled
 from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, lacking, setting
 from bench.foresight.terms import PACE
+from bench.foresight.unstated import unstated
 from bench.ingest.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
@@ -82,8 +82,8 @@ def rows_of(folders: Sequence[Path]) -> list[Row]:
 def settings_of(folders: Sequence[Path]) -> list[Setting]:
     """The same as the model reads them."""
     read = [one for row in rows_of(folders) if (one := setting(row))]
-    recomputing = inferred(read)
-    return [settled(one, recomputing) for one in read]
+    silent = unstated(read)
+    return [silent.settled(one) for one in read]
 
 
 def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
@@ -117,7 +117,7 @@ def misses(
         widths = Widths(fitted)
         for one, middle, variance in zip(tested, mean, np.diag(covariance), strict=True):
             # As it would be asked: it may also lie beyond sizes that others have.
-            width = widths.width(reach(kept, one), one.source[0], float(variance))
+            width = widths.width(reach(kept, one), one.source[0], float(variance), one.system)
             same = [run for run in kept if run.system == one.system]
             rate = statistics.median(run.flops / float(run.pace or 1) for run in same)
             like = nearest(one, same)

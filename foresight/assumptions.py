@@ -23,7 +23,13 @@ def assumptions(row: Row, predictor: Predictor) -> list[str]:
         found.append(f"one device a node, as {row['base']['where']} states no nodes;"
                            " --dp asks for devices by replicas")  # fmt: skip
     if row["zero_stage"] is None:
-        found.append(f"ZeRO {ZERO}, as {row['base']['where']} states no stage")
+        stage = row["stage_inferred"]
+        found.append(
+            f"ZeRO {ZERO}, as {row['base']['where']} states no stage"
+            if stage is None
+            else f"ZeRO {stage}, which {row['base']['where']} does not state: weights and states of"
+            " its source's runs exceed their memory with a lower stage"
+        )
     if row["recompute"] is None:
         silent = f"which {row['base']['where']} does not state"
         found.append(

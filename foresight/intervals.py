@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .folds import Beyond, Reach, folds
+from .folds import Beyond, Fold, Reach, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
@@ -23,8 +24,10 @@ _OTHERS = 40.0  # weight of all other sources, in runs of the own one
 _ROUNDING = 1e-9
 _UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
-# show this error, however well their system is known.
+# show this error, however well their system is known. Sources of some systems agree more than those
+# of others, which few left-out ones show: the usual error counts as so many of them.
 _UNKNOWN = {Beyond.SOURCE: 0.3, Beyond.SYSTEM: 0.3}
+_USUAL = 2.0
 _REFITS = 24  # limit by kind of fold; documents and systems are few
 
 Array: TypeAlias = NDArray[np.float64]
@@ -40,6 +43,7 @@ class Scores:
     deviations: Array
     sources: tuple[str, ...]
     whole: bool = False  # whole sources were left out: none tells of its own runs
+    apart: Mapping[Hashable, float] = field(default_factory=dict)  # errors of sources, by system
 
     @property
     def ratios(self) -> Array:
@@ -90,21 +94,46 @@ class Scores:
 def scores(fitted: Posterior, kind: Beyond) -> Scores:
     """The scores of runs that can be left out in this way."""
     runs: list[int] = []
-    errors, deviations = [np.zeros(0)], [np.zeros(0)]
-    for fold in folds(fitted.settings, kind, None if kind in _UNKNOWN else _REFITS):
+    errors, variances = [np.zeros(0)], [np.zeros(0)]
+    parts = folds(fitted.settings, kind, None if kind in _UNKNOWN else _REFITS)
+    for fold in parts:
         tested = [fitted.settings[at] for at in fold.tested]
         mean, covariance = fitted.without(fold.removed).predicted(tested)
         runs += fold.tested
         errors.append(np.log(fitted.costs[[*fold.tested]]) - mean)
-        deviations.append(deviation(fitted, kind, np.diag(covariance)))
+        variances.append(np.diag(covariance))
+    own, apart = _apart(fitted, kind, parts, errors[1:])
+    deviations = [
+        deviation(fitted, variance, more) for variance, more in zip(variances[1:], own, strict=True)
+    ]
     sources = tuple(fitted.settings[at].source[0] for at in runs)
-    each = np.concatenate(errors), np.concatenate(deviations)
-    return Scores(tuple(runs), *each, sources, kind in _UNKNOWN)
+    each = np.concatenate(errors), np.concatenate([np.zeros(0), *deviations])
+    return Scores(tuple(runs), *each, sources, kind in _UNKNOWN, apart)
 
 
-def deviation(fitted: Posterior, kind: Beyond, variance: Array) -> Array:
-    """Deviations of ln(cost) of further jobs, by the variances of a fit."""
-    more = fitted.scales.noise**2 + _UNKNOWN.get(kind, 0.0) ** 2
+def _apart(
+    fitted: Posterior, kind: Beyond, parts: Sequence[Fold], errors: Sequence[Array]
+) -> tuple[list[float], dict[Hashable, float]]:
+    """The usual error of a whole source for each fold, by the others of its system, and by system
+    for further sources; 0 where sources are known."""
+    usual = _UNKNOWN.get(kind, 0.0)
+    if not usual:
+        return [0.0] * len(parts), {}
+    system = [fitted.settings[fold.tested[0]].system for fold in parts]
+    squares = [float(np.median(np.abs(of))) ** 2 for of in errors]
+
+    def pooled(of: Hashable, without: int | None) -> float:
+        known = [one for at, one in enumerate(squares) if system[at] == of and at != without]
+        return math.sqrt((_USUAL * usual**2 + sum(known)) / (_USUAL + len(known)))
+
+    own = [pooled(of, at) for at, of in enumerate(system)]
+    return own, {of: pooled(of, None) for of in dict.fromkeys(system)}
+
+
+def deviation(fitted: Posterior, variance: Array, more: float = 0.0) -> Array:
+    """Deviations of ln(cost) of further jobs, by the variances of a fit; `more`: that of an unknown
+    source."""
+    more = fitted.scales.noise**2 + more**2
     found: Array = np.sqrt(np.maximum(variance, 0.0) + more)
     return found
 
@@ -125,12 +154,18 @@ class Widths:
             self.known[kind] = scores(self.fitted, kind)
         return self.known[kind]
 
+    def deviation(self, kind: Beyond, system: Hashable, variance: float) -> float:
+        """The deviation of ln(cost) of a run with this kind of extrapolation on a system."""
+        usual = _UNKNOWN.get(kind, 0.0)
+        more = self._own(kind).apart.get(system, usual) if usual else 0.0
+        return float(deviation(self.fitted, np.array([variance]), more)[0])
+
     def scored_by(self, kind: Beyond) -> Beyond:
         """The kind of fold that scores predictions of a kind."""
         return kind if self._own(kind).runs else Beyond.SETTING
 
-    def width(self, reach: Reach, source: str, variance: float) -> float:
-        """Half of the 90% interval of ln(cost) of a run of a source.
+    def width(self, reach: Reach, source: str, variance: float, system: Hashable = None) -> float:
+        """Half of the 90% interval of ln(cost) of a run of a source on a system.
 
         Independent uncertainties add in squares, and an extrapolation is at least as uncertain as a
         configuration within the measured range. Left-out documents and systems include their sizes,
@@ -143,7 +178,7 @@ class Widths:
             factor = max(factor, _UNSCORED)
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(source))
-        own = float(deviation(self.fitted, first, np.array([variance]))[0])
+        own = self.deviation(first, system, variance)
         parts = [factor * own * reach.grown(first)]
         if first not in _UNKNOWN:
             parts += [self.of(kind).usual(source) * reach.grown(kind) for kind in others]

@@ -28,6 +28,7 @@ class Scales:
     close: float  # of near sizes, in a source
     local: float  # also of the same model
     noise: float  # of one job
+    equal: float  # share of `source`, `words`, `close` that sources of equal configurations share
     own: float  # share of a parameter's prior deviation that is specific to each system
     wide: float  # length scale of `smooth`, in doublings
     near: float  # of `close` and `local`
@@ -66,15 +67,17 @@ class Likeness:
     apart: Array
     peakless: Array
 
-    def shared(self, s: Scales, peak: bool) -> Shared:
-        """The covariance of residuals; `peak`: the terms depend on the peak of the device."""
+    def shared(self, s: Scales, peak: bool, overlap: Array | float = 0.0) -> Shared:
+        """The covariance of residuals; `peak`: the terms depend on the peak of the device;
+        `overlap`: how alike the configurations of the sources of each pair are."""
+        source = self.source + (1 - self.source) * s.equal * overlap
         words = np.exp(-s.word * self.differing)
-        local = (s.close**2 + self.model * s.local**2) * _matern(self.apart, s.near)
+        local = (s.close**2 + self.model * s.local**2) * matern(self.apart, s.near)
         unknown = self.peakless * _PEAKLESS**2 if peak else 0.0
         everywhere = s.model**2 * self.model + s.shape**2 * self.shape
-        alike = words * s.smooth**2 * _matern(self.apart, s.wide)
-        in_source = self.source * words * (s.words**2 + local)
-        steady = s.system**2 + s.source**2 * self.source + unknown
+        alike = words * s.smooth**2 * matern(self.apart, s.wide)
+        in_source = source * words * (s.words**2 + local)
+        steady = s.system**2 + s.source**2 * source + unknown
         rough = everywhere + alike + in_source
         return Shared(self.system, self.system * steady, self.system * rough)
 
@@ -120,7 +123,8 @@ def _differing(a: Sequence[Setting], b: Sequence[Setting]) -> Array:
     return found
 
 
-def _matern(apart: Array, length: float) -> Array:
+def matern(apart: Array, length: float) -> Array:
+    """A similarity that falls with the distance (Matern 3/2)."""
     far = np.sqrt(3) * apart / length
     found: Array = (1 + far) * np.exp(-far)
     return found

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .likeness import Array, Scales, Shared, likeness
+from .overlap import Overlap, overlap
 from .setting import Setting
 from .terms import WAITING, Law
 
@@ -112,6 +113,7 @@ class Posterior:
     rough: dict[str, float] = field(repr=False)  # by file
     began: Began = field(repr=False)
     shared: Shared = field(repr=False)
+    overlap: Overlap = field(repr=False)
 
     def parameters(self, settings: Sequence[Setting]) -> Array:
         """The parameters of runs (n x k)."""
@@ -130,7 +132,8 @@ class Posterior:
     def _covariance(
         self, a: Sequence[Setting], slope_a: Array, b: Sequence[Setting], slope_b: Array
     ) -> Array:
-        shared = likeness(a, b).shared(self.scales, self.law.peak)
+        alike = self.overlap.between(a, b)
+        shared = likeness(a, b).shared(self.scales, self.law.peak, alike)
         rough = np.outer(self._roughness(a), self._roughness(b))
         parameters = _of_parameters(self.law, slope_a, slope_b, shared.system, self.scales)
         return shared.covariance(rough) + parameters
@@ -167,7 +170,7 @@ class Posterior:
         kept = [at for at in range(len(self.settings)) if at not in gone]
         return fit(
             self.law, [self.settings[at] for at in kept], self.costs[kept], self.noise[kept],
-            self.scales, self.began, self.shared.among(kept),
+            self.scales, self.began, (self.shared.among(kept), self.overlap),
         )  # fmt: skip
 
     def left_out(self, removed: Sequence[int], tested: Sequence[int]) -> tuple[Array, Array]:
@@ -193,12 +196,12 @@ def fit(
     noise: Sequence[float] | Array,
     scales: Scales,
     began: Began | None = None,
-    shared: Shared | None = None,
+    known: tuple[Shared, Overlap] | None = None,
 ) -> Posterior:
     """The posterior of runs with their costs and deviations of ln(cost) of each; `began`: the first
-    rounds with more runs, as a start; `shared`: their covariance, if known."""
+    rounds with more runs, as a start; `known`: their covariance and that of sources, if known."""
     usual, spread = _prior(law)
-    shared = shared or likeness(settings, settings).shared(scales, law.peak)
+    shared, alike = known or _shared(law, settings, scales)
     costs, noise = np.array(costs, dtype=np.float64), np.array(noise, dtype=np.float64)
     counted, files = basis(law, settings), [one.source[0] for one in settings]
     alone = np.array([scales.noise**2 / one.jobs for one in settings]) + np.square(noise)
@@ -229,8 +232,14 @@ def fit(
     systems, roughness = _by_system_and_file(settings, theta, rough)
     return Posterior(
         law, scales, tuple(settings), costs, noise, slope, inverse, weights, systems, common,
-        alone * (heavy - 1), roughness, began, shared,
+        alone * (heavy - 1), roughness, began, shared, alike,
     )  # fmt: skip
+
+
+def _shared(law: Law, settings: Sequence[Setting], scales: Scales) -> tuple[Shared, Overlap]:
+    pairs = likeness(settings, settings)
+    alike = overlap(settings, pairs)
+    return pairs.shared(scales, law.peak, alike.between(settings, settings)), alike
 
 
 def _inverse(covariance: Array) -> Array:

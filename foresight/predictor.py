@@ -15,15 +15,16 @@ from ..schema.errors import BenchError
 from ..vocabulary.format import number
 from .days import apart
 from .folds import Beyond, Reach, reach
-from .intervals import Widths, deviation
+from .intervals import Widths
 from .likeness import likeness
 from .memory import fitted, most_room
 from .posterior import Posterior, fit
 from .proposals import order, rival, worth_repeating
-from .recompute import inferred, place, settled
+from .recompute import place
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, room, setting, system_of
 from .terms import PACE, recomputed
+from .unstated import Unstated, unstated
 
 MOST = 800  # training runs: the time of a fit grows with their cube
 _FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
@@ -39,7 +40,7 @@ class Predictor:
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
     failures: int  # number of training runs out of memory
-    recomputing: frozenset[Hashable]  # sources that recompute all without stating it
+    unstated: Unstated  # what sources do without stating it
     widths: Widths = field(repr=False)
     memory_widths: Widths | None = field(default=None, repr=False)
     # The runs that tell how steady the machine was, if these are others than the training runs.
@@ -59,7 +60,7 @@ class Predictor:
         for at, (row, one) in enumerate(zip(made, settings, strict=True)):
             self._refuse_far(one)
             of = reach(self.pace.settings, one)
-            width = self.widths.width(of, one.source[0], covariance[at, at])
+            width = self.widths.width(of, one.source[0], covariance[at, at], one.system)
             by = self.widths.of(of.kinds[0]).sources
             jobs = apart(*(self.jobs or (self.rows, self.pace.settings)), one)
             middle = float(mean[at])
@@ -70,7 +71,7 @@ class Predictor:
             known["scored_by"] = str(self.widths.scored_by(of.kinds[0]))
             known["outside_text"] = "; ".join(each.words for each in of.outside) or None
             known["jobs_apart"] = jobs
-            known["recompute_inferred"] = place(one) in self.recomputing and not row["recompute"]
+            known |= self._inferred(row, one)
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
             if needs:
@@ -130,7 +131,15 @@ class Predictor:
         return sorted(found, key=lambda row: -row["expected_gain"])
 
     def _settings(self, made: Sequence[Row]) -> list[Setting]:
-        return [settled(_of(row, self.systems), self.recomputing) for row in made]
+        return [self.unstated.settled(_of(row, self.systems)) for row in made]
+
+    def _inferred(self, row: Row, one: Setting) -> dict[str, Any]:
+        """What is inferred of a configuration that does not state it."""
+        silent = self.unstated
+        return {
+            "recompute_inferred": place(one) in silent.recomputing and not row["recompute"],
+            "stage_inferred": None if one.staged else silent.stages.get(place(one)),
+        }
 
     def _refuse_far(self, one: Setting) -> None:
         """Raises BenchError for far more devices than in any run of its system; for an unknown
@@ -151,14 +160,14 @@ class Predictor:
         return frozenset(one.system for one in self.pace.settings)
 
     def _chance(
-        self, kind: Beyond, mean: float, variance: float, space: float
+        self, kind: Beyond, system: Hashable, mean: float, variance: float, space: float
     ) -> tuple[float, bool]:
         """The probability that a need exceeds the room: the share of left-out runs missed by as
         many deviations, half of them on this side; and whether none was, so that it is only a
         bound."""
         assert self.memory is not None and self.memory_widths is not None
         known = self.memory_widths.of(kind).ratios
-        own = deviation(self.memory, kind, np.array([variance]))[0]
+        own = self.memory_widths.deviation(kind, system, variance)
         space_left = (math.log(space) - mean) / own
         missed = int(np.sum(known >= abs(space_left)))
         beyond_it = (1 + missed) / (len(known) + 2) / 2  # below one half: the mean is on one side
@@ -168,11 +177,13 @@ class Predictor:
         self, row: Row, one: Setting, of: Reach, mean: float, variance: float
     ) -> dict[str, Any]:
         assert self.memory is not None and self.memory_widths is not None
-        width = self.memory_widths.width(of, one.source[0], variance)
+        width = self.memory_widths.width(of, one.source[0], variance, one.system)
         space = room(row["device"])
         # For an unstated device only a need above any device's memory is out of memory for sure.
         limit = space or (most_room() if mean > math.log(most_room()) else None)
-        chance, bound = self._chance(of.kinds[0], mean, variance, limit) if limit else (None, None)
+        chance, bound = (
+            self._chance(of.kinds[0], one.system, mean, variance, limit) if limit else (None, None)
+        )
         return {
             "memory_gb_predicted": math.exp(mean),
             "memory_gb_low": math.exp(mean - width),
@@ -187,7 +198,8 @@ class Predictor:
         """The runs of its system most similar to each configuration, by the covariance of the
         model."""
         pairs = likeness(settings, self.pace.settings)
-        shared = pairs.shared(self.pace.scales, False).covariance(np.ones(pairs.apart.shape))
+        alike = self.pace.overlap.between(settings, self.pace.settings)
+        shared = pairs.shared(self.pace.scales, False, alike).covariance(np.ones(alike.shape))
         order = np.argsort(-shared - 1e-6 * np.exp(-pairs.apart), axis=1, kind="stable")
         return [
             tuple(self.rows[at] for at in nearest[:_NEAREST] if own[at] > 0)
@@ -292,15 +304,15 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
     left += [{**row, "left_out": f"beyond the first {MOST:,} runs"} for row in kept[MOST:]]
     kept = kept[:MOST]
     read = [one for row in kept if (one := setting(row))]
-    recomputing = inferred(read)
-    settings = [settled(one, recomputing) for one in read]
+    silent = unstated(read)
+    settings = [silent.settled(one) for one in read]
     paces = [float(one.pace or 0) for one in settings]
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
-    failed = _failed(left)
+    failed = [(silent.settled(one), space) for one, space in _failed(left)]
     memory = fitted(settings, failed)
     widths = Widths(memory) if memory else None
     return Predictor(
-        tuple(kept), pace, memory, tuple(left), len(failed), recomputing, Widths(pace), widths
+        tuple(kept), pace, memory, tuple(left), len(failed), silent, Widths(pace), widths
     )
 
 

@@ -241,7 +241,8 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     again = with_sizes(base, {"mbs": 4})
     one = setting(again)
     assert one is not None and one.pace is None and one.mbs == 4
-    assert reach(predictor.pace.settings, one) == Reach((Beyond.SETTING,))
+    asked = predictor.unstated.settled(one)
+    assert reach(predictor.pace.settings, asked) == Reach((Beyond.SETTING,))
     assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_splits(base, {})}) > 20
 
 

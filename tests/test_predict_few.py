@@ -74,12 +74,23 @@ def test_days_are_not_pooled(tmp_path: Path) -> None:
 
 
 def test_zero_that_no_source_states_is_said(tmp_path: Path) -> None:
-    table(tmp_path / "sweep.md", [_row(mbs, 20.0 + mbs) for mbs in (1, 2, 4)])
+    rows = [_row(mbs, 20.0 + mbs).replace("20GB", "30GB") for mbs in (1, 2, 4)]
+    table(tmp_path / "sweep.md", rows)  # room for all 16 bytes of each parameter
     asked = ("predict", "sweep.md", "--mbs", "2", "--format")
     [one] = json.loads(quick(tmp_path, *asked, "json").out)
     [same] = json.loads(quick(tmp_path, *asked, "json", "--zero-stage", "0").out)
     assert one["step_time_s"] == same["step_time_s"]
     assert "ZeRO 0, as sweep" in quick(tmp_path, *asked, "md").out
+
+
+def test_zero_that_memory_proves_is_inferred(tmp_path: Path) -> None:
+    """16 bytes of 2.6B parameters are 42 GB: a run in 20 GB shares them between replicas."""
+    rows = [_row(mbs, 40.0 + mbs).replace("1.3B", "2.6B") for mbs in (1, 2, 4)]
+    table(tmp_path / "sweep.md", rows)
+    said = quick(tmp_path, "predict", "sweep.md", "--mbs", "8", "--format", "md").out
+    assert "ZeRO 1, which sweep" in said and "exceed their memory with a lower stage" in said, said
+    other = quick(tmp_path, "predict", "sweep.md", "--mbs", "2", "--zero-stage", "0").out
+    assert "ZeRO stage 0, which no run like it states" in other, other
 
 
 def test_memory_that_no_device_has_is_not_proposed(tmp_path: Path) -> None:

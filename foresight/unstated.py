@@ -1,0 +1,54 @@
+"""What a source does not state of its runs, inferred from the memory that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .recompute import inferred, place, settled
+from .setting import Setting
+from .terms import states
+
+_FEW = 8  # at most one of so many runs may contradict a stage: printed memory has errors
+_ROUNDED = 1.05  # times the memory: it is printed in few digits, as GB or GiB
+
+
+@dataclass(frozen=True, slots=True)
+class Unstated:
+    """What sources, each with its system, do without stating it: recompute all, ZeRO stages."""
+
+    recomputing: frozenset[Hashable]
+    stages: Mapping[Hashable, int]
+
+    def settled(self, one: Setting) -> Setting:
+        """A run with the recomputation and the ZeRO stage of its source, unless it states them."""
+        one = settled(one, self.recomputing)
+        stage = self.stages.get(place(one))
+        if one.staged or stage is None:
+            return one
+        return replace(one, zero=stage, words={**one.words, "zero_stage": str(stage)})
+
+
+def unstated(settings: Sequence[Setting]) -> Unstated:
+    """What the sources of runs do without stating it."""
+    return Unstated(inferred(settings), _stages(settings))
+
+
+def _stages(settings: Sequence[Setting]) -> dict[Hashable, int]:
+    """The least ZeRO stage of sources that state none and cannot be without: weights, gradients and
+    optimizer states of most runs would exceed the memory that they print, or their device."""
+    stating = {place(one) for one in settings if one.staged}
+    silent: dict[Hashable, list[Setting]] = {}
+    for one in settings:
+        if place(one) not in stating and (one.memory or one.room):
+            silent.setdefault(place(one), []).append(one)
+    found = {}
+    for key, of in silent.items():
+        fits = (stage for stage in (0, 1, 2) if _FEW * _contradicting(of, stage) <= len(of))
+        if stage := next(fits, 3):
+            found[key] = stage
+    return found
+
+
+def _contradicting(runs: Sequence[Setting], stage: int) -> int:
+    return sum(states(replace(one, zero=stage)) > (one.memory or one.room or 0.0) for one in runs)
