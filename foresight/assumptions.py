@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..decide.rows import Row
 from .predictor import Predictor
-from .setting import ZERO, system_of
-from .terms import USUAL_LENGTH
+from .setting import ASSUMED_SEQ_LEN, ZERO, system_of
 
 START = "start"  # the power of a device is that of the base run
 
@@ -38,7 +37,7 @@ def assumptions(row: Row, predictor: Predictor) -> list[str]:
             else f"no recompute, {silent}"
         )
     if row["seq_len"] is None:
-        found.append(f"attention over {USUAL_LENGTH:,.0f} tokens: no sequence length is known")
+        found.append(f"attention over {ASSUMED_SEQ_LEN:,.0f} tokens: no sequence length is known")
     if (row["cp"] or 1) > 1 and not predictor.has_context_parallelism(system_of(row)):
         found.append(
             "usual times for keys and values between CP ranks, as no run of this system has CP"

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .setting import Setting
+from .setting import ASSUMED_SEQ_LEN, Setting
 
 Array: TypeAlias = NDArray[np.float64]
 _PEAKLESS = 3.0  # deviation of the logarithm for a system with an unknown peak
@@ -108,7 +108,7 @@ def places(settings: Sequence[Setting]) -> Array:
     """Sizes in doublings (n x 9): the coordinates of distances between runs."""
     sizes = [
         (one.tp, one.pp, one.cp * one.ep, one.mbs or 1, one.devices,
-         (one.batch or one.devices) / one.devices, one.seq_len or 2048, one.params,
+         (one.batch or one.devices) / one.devices, one.seq_len or ASSUMED_SEQ_LEN, one.params,
          (one.heads or 64) / one.tp)
         for one in settings
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from ..vocabulary.hardware import device_of
 
 ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
+ASSUMED_SEQ_LEN = 4096.0  # tokens, if no source states the length of a sequence
 _NODE = 8  # devices of a node, if unstated
 ZERO = 0  # the default stage
 _FROZEN = 4 / 6  # of the FLOPs of training: frozen weights need no gradients of their own
@@ -83,6 +84,12 @@ class Setting:
     def dp(self) -> float:
         """Replicas by the parallel sizes."""
         return max(1.0, self.devices / (self.tp * self.pp * self.cp))
+
+    @property
+    def weight_replicas(self) -> float:
+        """Devices that hold the same weights and see other tokens: DP x CP. Megatron-LM's
+        distributed optimizer, and FSDP, shard over all of them."""
+        return self.dp * self.cp
 
     @property
     def nodes(self) -> float:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .setting import Setting
+from .setting import ASSUMED_SEQ_LEN, Setting
 
-_HALF = 2  # bytes of a transferred number
-USUAL_LENGTH = 4096.0  # tokens of a sequence that no source states
+_BYTES = 2  # of a transferred number, at 16 bits
 _LOST = 0.5  # share of the speed-up of narrow formats that is lost, as some work stays at 16 bits
 
 
@@ -32,8 +31,14 @@ class Term:
 
 
 def recomputed(one: Setting) -> float:
-    """Forward and backward FLOPs, with recomputation, over those of the model."""
-    return {"full": 4 / 3, "selective": 1.03}.get(one.recompute or "", 1.0)
+    """FLOPs of matrix products with recomputation over those without: a third is forward, which
+    full recompute repeats."""
+    return 4 / 3 if one.recompute == "full" else 1.0
+
+
+def attention_recomputed(one: Setting) -> float:
+    """The same of attention scores, which selective recompute repeats too (2205.05198)."""
+    return 4 / 3 if one.recompute in ("full", "selective") else 1.0
 
 
 def _ideal(one: Setting) -> float:
@@ -56,8 +61,8 @@ def _compute(one: Setting) -> float:
 
 def _attention(one: Setting) -> float:
     # Scores and their use, forward and backward, halved for the causal mask (F8); at 16 bits.
-    length = one.seq_len or USUAL_LENGTH
-    return 6 * one.layers * one.hidden * length / _wide_peak(one) * recomputed(one)
+    work = 6 * one.layers * one.hidden * (one.seq_len or ASSUMED_SEQ_LEN)
+    return work / _wide_peak(one) * attention_recomputed(one)
 
 
 def _elements(one: Setting) -> float:
@@ -66,7 +71,7 @@ def _elements(one: Setting) -> float:
 
 
 def _kernels(one: Setting) -> float:
-    # A layer of a micro-batch starts about fifty kernels of any size, ahead of those that run.
+    # A layer of a micro-batch starts about fifty kernels, 20 us each, ahead of those that run.
     if not one.mbs or not one.seq_len:
         return 0.0
     starts = 1e-3 * one.layers * one.tp * recomputed(one) / (one.mbs * one.seq_len)
@@ -74,11 +79,12 @@ def _kernels(one: Setting) -> float:
 
 
 def _tensor(one: Setting) -> float:
-    # Ring all-reduce of 2 b s h bytes, four times a layer, six with full recompute (2104.04473).
+    # All-reduces of 2 h bytes a token, four times a layer, six with full recompute (2104.04473). In
+    # a ring a device sends 2 (t - 1) / t of that: t devices together 2 (t - 1) times 2 h.
     if one.tp <= 1:
         return 0.0
     times = 6 if one.recompute == "full" else 4
-    return times * 2 * _HALF * one.layers * one.hidden * (one.tp - 1)
+    return times * 2 * _BYTES * one.layers * one.hidden * (one.tp - 1)
 
 
 def _tensor_inside(one: Setting) -> float:
@@ -93,7 +99,7 @@ def _stages(one: Setting) -> float:
     if one.pp <= 1:
         return 0.0
     # TP ranks send a part each.
-    return 2 * _HALF * one.hidden * one.vpp * one.pp / one.links.across
+    return 2 * _BYTES * one.hidden * one.vpp * one.pp / one.links.across
 
 
 def _keys(one: Setting) -> float:
@@ -101,16 +107,16 @@ def _keys(one: Setting) -> float:
     if one.cp <= 1:
         return 0.0
     link = one.links.across if one.cp * one.tp > one.per_node else one.links.inside
-    return 6 * _HALF * one.layers * one.hidden * (one.cp - 1) / link
+    return 6 * _BYTES * one.layers * one.hidden * (one.cp - 1) / link
 
 
 def _data(one: Setting) -> float:
     """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
-    ranks = one.dp * one.cp  # that hold the same weights, and see other tokens
+    ranks = one.weight_replicas
     if ranks <= 1 or not one.batch or not one.seq_len or one.adapters:
         return 0.0
     link = one.links.across if one.devices > one.per_node else one.links.inside
-    volume = 2 * _HALF * one.params * (ranks - 1) / (one.batch * one.seq_len)
+    volume = 2 * _BYTES * one.params * (ranks - 1) / (one.batch * one.seq_len)
     if one.zero < 3:
         return volume / link
     return _exposed(volume * (0.5 + (one.micro_batches or 1)) / link, one)
@@ -119,14 +125,16 @@ def _data(one: Setting) -> float:
 def _experts(one: Setting) -> float:
     if one.ep <= 1:
         return 0.0
+    # A token's channels go to its experts and back, forward and backward; 1 / EP of them stay.
     link = one.links.across if one.ep > one.per_node else one.links.inside
-    return 8 * _HALF * one.layers * one.hidden / link
+    sent = 8 * _BYTES * one.layers * one.hidden * (one.ep - 1) / one.ep
+    return sent / link
 
 
 def _optimizer(one: Setting) -> float:
     if not one.batch or not one.seq_len or one.adapters:
         return 0.0
-    shared = 1 if one.zero else one.dp * one.cp
+    shared = 1 if one.zero else one.weight_replicas
     return 20 * one.params * shared / (one.batch * one.seq_len) / one.links.memory
 
 
@@ -146,7 +154,7 @@ _PACE = (
     Term("compute", "matrix products", math.log(2.0), 0.35, _compute,
          "6 FLOPs x parameters / peak, x 4/3 with full recompute"),
     Term("attention", "attention scores", math.log(2.5), 0.7, _attention,
-         "6 x layers x hidden x sequence length / peak"),
+         "6 x layers x hidden x sequence length / peak, x 4/3 with any recompute"),
     Term("elements", "norms, activations, residuals", 0.0, 0.7, _elements,
          "200 bytes x layers x hidden / memory bandwidth"),
     Term("kernels", "kernel launches", 0.0, 1.0, _kernels,
@@ -160,7 +168,7 @@ _PACE = (
     Term("keys", "keys and values between CP ranks", math.log(0.5), 1.0, _keys,
          "12 bytes x layers x hidden x (CP - 1) / links"),
     Term("experts", "all-to-all of experts", 0.0, 1.0, _experts,
-         "16 bytes x layers x hidden / links"),
+         "16 bytes x layers x hidden x (EP - 1) / EP / links"),
     Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter,
          "FLOPs / peak x doublings of nodes", piped=False),
     Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data,
@@ -221,8 +229,9 @@ def states(one: Setting) -> float:
         return 2 * one.params / (one.tp * one.pp) / 1e9
     # Experts are split by EP too, which divides their replicas.
     dense, experts = one.params - one.expert_params, one.expert_params / one.ep
-    fewer = max(1.0, one.dp * one.cp / one.ep)
-    stored = dense * _state_bytes(one.zero, one.dp) + experts * _state_bytes(one.zero, fewer)
+    replicas = one.weight_replicas
+    fewer = max(1.0, replicas / one.ep)
+    stored = dense * _state_bytes(one.zero, replicas) + experts * _state_bytes(one.zero, fewer)
     return stored / (one.tp * one.pp) / 1e9
 
 
@@ -232,27 +241,28 @@ def _state_bytes(zero: int, replicas: float) -> float:
 
 
 def all_activations(one: Setting) -> float:
-    """GB of activations of the first stage if none is recomputed: it stores the micro-batches of
-    all stages (1F1B, 2104.04473)."""
+    """GB of activations of the first stage without recomputation, or with that of attention scores,
+    which flash attention never stores: s b h (10 + 24 / t) bytes a layer (2205.05198, equation 4)
+    of the micro-batches of all stages (1F1B, 2104.04473)."""
     kept = _inputs(one) * (5 + 12 / one.tp)
     return kept * min(one.pp, one.micro_batches or one.pp)
 
 
 def _inputs(one: Setting) -> float:
     """GB of the inputs of a stage's layers, of one micro-batch."""
-    tokens = (one.seq_len or 2048.0) * (one.mbs or 1.0) / one.cp
+    tokens = (one.seq_len or ASSUMED_SEQ_LEN) * (one.mbs or 1.0) / one.cp
     return 2 * tokens * one.hidden * one.layers / one.pp / 1e9
 
 
 def _activations(one: Setting) -> float:
-    if one.recompute == "none":
+    if one.recompute in ("none", "selective"):
         return all_activations(one)
     return _inputs(one) * min(one.pp, one.micro_batches or one.pp)
 
 
 def _layer(one: Setting) -> float:
     """One layer in full and the logits, in fp16 and fp32 (2205.05198, equation 2)."""
-    s, b, h, t = one.seq_len or 2048.0, one.mbs or 1.0, one.hidden, one.tp
+    s, b, h, t = one.seq_len or ASSUMED_SEQ_LEN, one.mbs or 1.0, one.hidden, one.tp
     return s * b * (h * (10 + 24 / t) + 6 * one.vocab / t) / one.cp / 1e9
 
 

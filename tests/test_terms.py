@@ -11,11 +11,12 @@ from bench.decide.query import Query
 from bench.foresight.likeness import likeness
 from bench.foresight.recompute import inferred, settled
 from bench.foresight.scales import PACE_SCALES
-from bench.foresight.setting import Setting, setting
-from bench.foresight.terms import PACE, recomputed
+from bench.foresight.setting import Links, Setting, setting
+from bench.foresight.terms import MEMORY, PACE, bubble, recomputed
 from tests.deciding import published
 
 TERMS = {term.name: term.of for term in PACE.terms}
+MEMORY_TERMS = {term.name: term.of for term in MEMORY.terms}
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +87,61 @@ def test_a_narrow_format_is_faster_on_an_unknown_device_too(run: Setting) -> Non
     fp8 = replace(wide, narrow=2.0)
     assert TERMS["compute"](fp8) == pytest.approx(TERMS["compute"](wide) / 1.5)
     assert TERMS["attention"](fp8) == TERMS["attention"](wide)
+
+
+@pytest.fixture(scope="module")
+def gpt3(run: Setting) -> Setting:
+    """GPT-3 175B on A100, TP 8 and PP 16, as in arXiv 2104.04473; links of 100 GB/s."""
+    return replace(
+        run, params=175e9, expert_params=0.0, flops=6 * 175e9, peak=312e12, narrow=1.0,
+        links=Links(1.2e12, 100e9), layers=96.0, hidden=12288.0, heads=96.0, vocab=51200.0,
+        seq_len=2048.0, devices=1024.0, per_node=8.0, tp=8.0, pp=16.0, mbs=1.0, batch=1536.0,
+        zero=0, recompute="none",
+    )  # fmt: skip
+
+
+def test_terms_are_those_worked_out_by_hand(gpt3: Setting) -> None:
+    of = {name: term(gpt3) for name, term in TERMS.items()}
+    assert of["compute"] == pytest.approx(6 * 175e9 / 312e12)  # 3.37 ms a token
+    assert of["attention"] == pytest.approx(6 * 96 * 12288 * 2048 / 312e12)  # 46 us
+    assert of["tensor"] == pytest.approx(4 * 2 * 7 * 2 * 12288 * 96 / 100e9)  # 1.32 ms
+    assert of["tensor_across"] == of["keys"] == of["experts"] == 0
+    # 8 replicas: gradients of 2 bytes, 2 (8 - 1) / 8 of them a device, x 1024 devices, of 1 / 128.
+    assert of["data"] == pytest.approx(2 * 7 * 2 * 175e9 / (1536 * 2048) / 25e9)
+    assert bubble(gpt3) == pytest.approx(15 / 192)
+
+
+def test_recompute_repeats_what_it_names(gpt3: Setting) -> None:
+    none, selective, full = (
+        {name: term(replace(gpt3, recompute=kind)) for name, term in TERMS.items()}
+        for kind in ("none", "selective", "full")
+    )
+    assert selective["compute"] == none["compute"] == pytest.approx(full["compute"] * 3 / 4)
+    assert selective["attention"] == full["attention"] == pytest.approx(none["attention"] * 4 / 3)
+
+
+def test_activations_of_selective_recompute_are_those_of_flash_attention(gpt3: Setting) -> None:
+    none, selective, full = (
+        MEMORY_TERMS["activations"](replace(gpt3, recompute=kind))
+        for kind in ("none", "selective", "full")
+    )
+    layer = 2048 * 12288 * (10 + 24 / 8) / 1e9  # s b h (10 + 24 / t): 0.327 GB
+    assert none == selective == pytest.approx(96 * layer)  # 6 layers x 16 micro-batches
+    assert full == pytest.approx(96 * 2 * 2048 * 12288 / 1e9)  # inputs alone: 4.8 GB
+
+
+def test_states_are_sharded_by_all_that_hold_the_same_weights(gpt3: Setting) -> None:
+    states = MEMORY_TERMS["states"]
+    assert states(gpt3) == pytest.approx(16 * 175 / 128)  # 21.9 GB
+    by_dp = states(replace(gpt3, zero=1))
+    assert by_dp == pytest.approx((4 + 12 / 8) * 175 / 128)
+    by_cp = states(replace(gpt3, zero=1, cp=4.0))
+    assert by_cp == pytest.approx(by_dp), "DP 2 x CP 4 shard as DP 8 does"
+    one_node = replace(gpt3, devices=8.0, tp=1.0, pp=1.0, zero=3)
+    assert states(one_node) == pytest.approx(16 * 175 / 8)
+
+
+def test_experts_keep_their_share_of_tokens_at_home(gpt3: Setting) -> None:
+    two, eight = (TERMS["experts"](replace(gpt3, ep=ep)) for ep in (2.0, 8.0))
+    assert eight == pytest.approx(8 * 2 * 12288 * 96 * 7 / 8 / 100e9)
+    assert eight / two == pytest.approx(7 / 4)
