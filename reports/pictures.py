@@ -18,7 +18,7 @@ from .words import label_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .chart import Bar, Series
+    from .charts.data import Bar, Series
 
 Row = Mapping[str, Any]
 MOST_SERIES, MOST_BARS = 9, 12
@@ -200,7 +200,7 @@ def _series(
     systems: bool,
 ) -> list[Series]:
     """One series per group, named by differences between them (and by system, on request)."""
-    from .chart import Point, Series
+    from .charts.data import Point, Series
 
     shown = [
         place
@@ -227,7 +227,7 @@ def _name(keys: Sequence[str], group: Sequence[Any], shown: Sequence[int]) -> st
 
 
 def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
-    from .chart import Bar
+    from .charts.data import Bar
 
     seen: set[tuple[Any, ...]] = set()
     bars: list[Bar] = []
