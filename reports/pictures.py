@@ -122,12 +122,13 @@ def draw(
 def _one_size(rows: Sequence[Row], names: Names, title: str) -> Figure:
     """Aggregates at one number of nodes or devices, a bar per configuration, the best first."""
     from . import chart
+    from .charts.data import Bar
 
     ranked = sorted(rows, key=lambda row: -row["aggregate_pflops"])
     several = len({row["size"] for row in ranked}) > 1
     bars: dict[tuple[Any, ...], Bar] = {}
     for row in ranked:
-        bar = chart.Bar(
+        bar = Bar(
             _bar_label(row, names, several), row["aggregate_pflops"],
             row["aggregate_low"], row["aggregate_high"], estimated=bool(row["time_is_marked"]),
         )  # fmt: skip
