@@ -65,7 +65,7 @@ def scope_of(data: AuditInput) -> Scope:
             kinds = _kinds(table, row, row.run_id in related)
             tested.update(kinds)
             if not kinds.intersection(_SPEED):
-                untested[_missing(table, row)] += 1
+                untested[_missing(row)] += 1
             no_peak += "peak" not in kinds and ("tflops" in row.printed or "mfu" in row.printed)
     ordered = dict(untested.most_common())
     return Scope(rows, dict(tested), ordered, no_peak, _logs(data))
@@ -89,7 +89,7 @@ def _kinds(table: Table, row: Row, related: bool) -> set[str]:
     return {name for name, value in stated.items() if value}
 
 
-def _missing(table: Table, row: Row) -> str:
+def _missing(row: Row) -> str:
     """The first missing input that keeps the speed of a row out of every equation."""
     rates = [name for name in _RATES if name in row.printed]
     if row.invalid:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from ..reports import rowdiff, rowtable
-from ..reports.escape import LINK, PUNCTUATION, TAG, markdown_cell, visible
+from ..reports.escape import LINK, PUNCTUATION, TAG, markdown_cell
 from ..vocabulary.format import counted
-from ..vocabulary.printable import typed
+from ..vocabulary.printable import typed, visible
 from .pages import Page
 from .region_page import NOT_RENDERED
 

@@ -23,10 +23,9 @@ from ..reports.pictures import draw
 from ..reports.regions import Region
 from ..reports.sweep import regenerate
 from ..reports.write import section
-from ..schema.errors import BenchError
+from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
 from ..terminal.answers import as_text, fitted
-from ..terminal.messages import did_you_mean
 from ..terminal.options import parse_count, parse_table
 from ..terminal.tables import Format
 from .sources import Sources, refuse_links_out

@@ -182,9 +182,11 @@ def _of_effects(context: ExplainContext, query: Query) -> Iterator[DecisionConte
         return
 
     def made() -> list[DecisionContext]:
-        found = [DecisionContext(context, "bench compare", effect) for effect in effects(chosen)]
+        decision_contexts = [
+            DecisionContext(context, "bench compare", effect) for effect in effects(chosen)
+        ]
         _select_again(context, query)
-        return found
+        return decision_contexts
 
     yield from context.cached("effects", made)
 

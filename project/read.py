@@ -10,7 +10,7 @@ from ..schema.errors import BenchError, NothingRecognised
 from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
-    from ..ingest.pipeline import Summary
+    from ..ingest.summary import Summary
     from ..schema.annotation import Annotation
     from ..schema.warehouse import Warehouse
     from .after_ingest import Checked

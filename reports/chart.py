@@ -14,21 +14,6 @@ from .charts.lines import Plan, draw
 from .charts.rows import draw_bars, draw_effects
 from .charts.style import DPI, styled
 
-__all__ = [
-    "Bar",
-    "Point",
-    "Series",
-    "aggregate_pflops",
-    "days_over_devices",
-    "days_to_train",
-    "paired_effects",
-    "ranked_bars",
-    "relative_to_smallest",
-    "save",
-    "scaling_efficiency",
-    "write",
-]
-
 SHARP = 2  # pixels of a PNG for one of a page: for slides and high-resolution screens
 
 FORMATS = {

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 def pareto(names: Names, answer: Answer) -> Picture:
     """Devices against days: the Pareto-optimal configurations, and the others."""
-    from .chart import Point, Series, days_over_devices
+    from .chart import days_over_devices
+    from .charts.data import Point, Series
 
     rows, left = _sized(answer)
     if len({row["device_count"] for row in rows}) == 1:
@@ -80,7 +81,8 @@ def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> s
 def days(names: Names, answer: Answer) -> Picture:
     """Days over devices with their ranges, a line for each setting with several sizes; for runs of
     one size, a bar per configuration."""
-    from .chart import Point, Series, days_over_devices
+    from .chart import days_over_devices
+    from .charts.data import Point, Series
 
     rows, left = _sized(answer)
     if len({row["device_count"] for row in rows}) == 1:
@@ -120,7 +122,8 @@ def days(names: Names, answer: Answer) -> Picture:
 def _days_of_one_size(
     names: Names, answer: Answer, rows: Sequence[Row], left: Sequence[str]
 ) -> Picture:
-    from .chart import Bar, days_to_train
+    from .chart import days_to_train
+    from .charts.data import Bar
 
     found = sorted(rows, key=lambda row: row["days"])
     drawn = found[:MOST_BARS]

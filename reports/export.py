@@ -12,8 +12,8 @@ from ..schema.connect import explained
 from ..schema.errors import BenchError
 from ..schema.materialized import OF_PAGES, OF_RUNS, OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
-from ..vocabulary.printable import json_text
-from .escape import csv_cell, csv_line, plain, visible
+from ..vocabulary.printable import json_text, plain, visible
+from .escape import csv_cell, csv_line
 
 TABLES = (
     "sources",

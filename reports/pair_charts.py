@@ -35,7 +35,8 @@ _CHANGE = {
 
 def effects(names: Names, answer: Answer) -> Picture:
     """Speed-ups of pairs that differ in nothing else, one row per configuration."""
-    from .chart import Bar, paired_effects
+    from .chart import paired_effects
+    from .charts.data import Bar
 
     alone = [row for row in answer.rows if not row["also_differs"]]
     found = [
@@ -98,7 +99,8 @@ def _short(verdict: str) -> str:
 
 def efficiency(names: Names, answer: Answer) -> Picture:
     """Efficiency over nodes or devices, one line per scaling group."""
-    from .chart import Point, Series, scaling_efficiency
+    from .chart import scaling_efficiency
+    from .charts.data import Point, Series
 
     require(answer.rows, "no two runs differ only in the number of devices")
     groups: dict[int, list[Row]] = {}

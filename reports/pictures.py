@@ -18,7 +18,7 @@ from .words import label_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .chart import Bar, Series
+    from .charts.data import Bar, Series
 
 Row = Mapping[str, Any]
 MOST_SERIES, MOST_BARS = 9, 12
@@ -122,12 +122,13 @@ def draw(
 def _one_size(rows: Sequence[Row], names: Names, title: str) -> Figure:
     """Aggregates at one number of nodes or devices, a bar per configuration, the best first."""
     from . import chart
+    from .charts.data import Bar
 
     ranked = sorted(rows, key=lambda row: -row["aggregate_pflops"])
     several = len({row["size"] for row in ranked}) > 1
     bars: dict[tuple[Any, ...], Bar] = {}
     for row in ranked:
-        bar = chart.Bar(
+        bar = Bar(
             _bar_label(row, names, several), row["aggregate_pflops"],
             row["aggregate_low"], row["aggregate_high"], estimated=bool(row["time_is_marked"]),
         )  # fmt: skip
@@ -200,7 +201,7 @@ def _series(
     systems: bool,
 ) -> list[Series]:
     """One series per group, named by differences between them (and by system, on request)."""
-    from .chart import Point, Series
+    from .charts.data import Point, Series
 
     shown = [
         place
@@ -227,7 +228,7 @@ def _name(keys: Sequence[str], group: Sequence[Any], shown: Sequence[int]) -> st
 
 
 def _bars(ranked: Sequence[Row], names: Names) -> list[Bar]:
-    from .chart import Bar
+    from .charts.data import Bar
 
     seen: set[tuple[Any, ...]] = set()
     bars: list[Bar] = []

@@ -31,7 +31,8 @@ def memory(names: Names, answer: Answer) -> Picture:
 
 
 def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) -> Picture:
-    from .chart import Bar, ranked_bars
+    from .chart import ranked_bars
+    from .charts.data import Bar
 
     scale = 100 if column == "mfu" else 1  # a share, drawn in percent
     rows = [row for row in answer.rows if row[column]]

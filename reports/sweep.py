@@ -12,7 +12,8 @@ from ..decide.lookup import benchmark_tables
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import significant
 from ..vocabulary.pieces import format_pieces
-from .escape import Markdown, italic, pipe_table, verbatim_cell, visible
+from ..vocabulary.printable import visible
+from .escape import Markdown, italic, pipe_table, verbatim_cell
 
 Row = Mapping[str, Any]
 _LIFTED = frozenset(

@@ -18,11 +18,12 @@ from ..project.short import Names
 from ..schema.errors import BenchError
 from ..vocabulary.format import FILTERS as FORMATS
 from ..vocabulary.format import counted
+from ..vocabulary.printable import visible
 from ..vocabulary.regular import read_text
 from . import pairs, tables, words
 from .compiled import Compiled
 from .escape import FILTERS as ESCAPES
-from .escape import Markdown, italic, markdown_text, pipe_table, visible
+from .escape import Markdown, italic, markdown_text, pipe_table
 from .ranked_tables import answers_table, days_table
 from .shape_table import shape_table
 from .sweep import merged, sweeps

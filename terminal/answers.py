@@ -60,8 +60,9 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
     """The answer as text in one format; only HTML pages have figures."""
     if form in (Format.CSV, Format.TSV, Format.JSON):
         return render(answer.columns, answer.records(), form)
-    from ..reports.escape import markdown_text, terminal
+    from ..reports.escape import markdown_text
     from ..reports.words import MARK
+    from ..vocabulary.printable import terminal
 
     heads, rows, common = answer.display_rows()
     cells = [list(map(_figure, row)) for row in rows]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..reports.escape import terminal
+from ..vocabulary.printable import terminal
 from .messages import info, volume
 
 if TYPE_CHECKING:

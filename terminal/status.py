@@ -8,9 +8,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from ..decide.budget import SECONDS_A_DAY
-from ..reports.escape import terminal
 from ..vocabulary.format import days_words, significant
 from ..vocabulary.format import tokens as as_tokens
+from ..vocabulary.printable import terminal
 from ..watch.status import RunStatus
 from .live import clock
 from .tables import parse_columns

@@ -9,9 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from ..schema.errors import BenchError
+from ..schema.errors import BenchError, did_you_mean
 from ..vocabulary.atomic import atomic_write
-from .messages import did_you_mean, info
+from .messages import info
 
 _PAGES = (".html", ".htm", ".xhtml")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..project.settings import find_db, read_settings
-from ..reports.escape import terminal
 from ..schema.errors import FINE, FOUND, Locked, NothingRecognised
 from ..schema.place import is_there
+from ..vocabulary.printable import terminal
 from ..watch.follow import Follower
 from ..watch.status import Budget, RunStatus, statuses
 from .messages import detail, info, warn
@@ -23,7 +23,7 @@ from .status import Column, columns_of, drawn, exact
 from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
-    from ..ingest.pipeline import Summary
+    from ..ingest.summary import Summary
     from ..launch.sweep import Stop
 
 _POLL_S = 0.1

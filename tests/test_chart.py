@@ -18,15 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from bench.reports.chart import (
-    Bar,
-    Point,
-    Series,
     aggregate_pflops,
     days_to_train,
     relative_to_smallest,
     save,
     scaling_efficiency,
 )
+from bench.reports.charts.data import Bar, Point, Series
 from bench.reports.charts.labels import spread
 from bench.reports.charts.lines import swarm
 from bench.reports.charts.text import text_width, wrapped

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.text import Text
 
-from bench.reports.chart import Bar, paired_effects
+from bench.reports.chart import paired_effects
+from bench.reports.charts.data import Bar
 from bench.reports.charts.style import Sheet, on_sheet
 from bench.reports.drawing import NAMES
 from tests.deciding import Stored, table
@@ -198,7 +199,8 @@ def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
 
 
 def test_estimates_look_estimated() -> None:
-    from bench.reports.chart import Bar, Point, Series, days_over_devices, days_to_train
+    from bench.reports.chart import days_over_devices, days_to_train
+    from bench.reports.charts.data import Bar, Point, Series
 
     bars = days_to_train([Bar("a", 1), Bar("b", 2, estimated=True)])
     assert [bool(one.get_hatch()) for one in bars.axes[0].patches] == [False, True]

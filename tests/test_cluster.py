@@ -24,8 +24,9 @@ import pytest
 from bench.ingest import cluster as clusters
 from bench.ingest import prefetch, version
 from bench.ingest.cluster import opened
-from bench.ingest.pipeline import Summary, ingest
+from bench.ingest.pipeline import ingest
 from bench.ingest.staging import NAME, pack, staging, unpacked
+from bench.ingest.summary import Summary
 from bench.schema.errors import BenchError
 from bench.schema.place import scratch_of
 from tests.clusters import read, running

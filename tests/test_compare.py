@@ -15,7 +15,8 @@ from matplotlib.text import Text
 
 from bench.decide.spreads import Spread, modes
 from bench.decide.statistics import UNKNOWN, corrected, effect
-from bench.reports.chart import Bar, paired_effects
+from bench.reports.chart import paired_effects
+from bench.reports.charts.data import Bar
 from tests.deciding import JOB, TCMALLOC, Stored, answer, jobs, table
 from tests.logs import iteration
 from tests.program import quick, told

@@ -19,11 +19,16 @@ from bench.reports.escape import (
     html,
     markdown_cell,
     markdown_text,
-    terminal,
     verbatim_cell,
-    visible,
 )
-from bench.vocabulary.printable import Commands, json_text, logged, workflow_command
+from bench.vocabulary.printable import (
+    Commands,
+    json_text,
+    logged,
+    terminal,
+    visible,
+    workflow_command,
+)
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 PIECES = st.sampled_from(

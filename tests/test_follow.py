@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import Summary
+from bench.ingest.summary import Summary
 from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.making import count, iteration, log

@@ -11,7 +11,8 @@ import pytest
 
 from bench.ingest import content, planner
 from bench.ingest.content import Content
-from bench.ingest.pipeline import Summary, ingest
+from bench.ingest.pipeline import ingest
+from bench.ingest.summary import Summary
 from bench.schema.opening import open_read
 from tests.making import count, folder, iteration, log
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.vocabulary.secrets import REDACTED, is_secret_name, redact, redact_text
+from bench.vocabulary.secret_forms import REDACTED
+from bench.vocabulary.secrets import is_secret_name, redact, redact_text
 
 SECRET_NAMES = [
     "token",

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ..ingest.folders import files_below, uri_of
 from ..ingest.names import family, is_log_name, is_packed_log
-from ..ingest.pipeline import Summary, ingest
+from ..ingest.pipeline import ingest
 from ..ingest.rotated import Folders
+from ..ingest.summary import Summary
 from ..schema.errors import BenchError, Locked
 from ..schema.place import home_of
 

@@ -94,8 +94,10 @@ def _multiple(implied: Interval, dense: Sequence[float], counted: Sequence[float
 
 
 def _agree(rows: Sequence[Row], name: str) -> bool:
-    found = [_implied(row, name) for row in rows]
-    return len(rows) >= 3 and max(one.low for one in found) <= min(one.high for one in found)
+    intervals = [_implied(row, name) for row in rows]
+    return len(rows) >= 3 and max(one.low for one in intervals) <= min(
+        one.high for one in intervals
+    )
 
 
 def _of(row: Row) -> str:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
-from ..escape import terminal
+from ...vocabulary.printable import terminal
 from .style import DPI, WIDTH, points
 
 LINE = 1.3  # line height
