@@ -17,19 +17,17 @@ from ..decide.rows import Decision, Row, with_dp
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
 from .predictor import Predictor, trained
-from .setting import ASPECT, lacking, setting, system_of, words_of
+from .refusals import refuse_format, refuse_shape
+from .setting import lacking, setting, system_of, words_of
 from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
 _EQUAL = 1e-9  # tolerance between two labels of one size
 _FARTHEST = 8  # times larger or smaller than any measured model: beyond, its speed is unknown
 _ALIKE = 1.25  # models up to so many times the distance of the nearest count as near
-_SAME_SIZE = math.log(1.3)  # of the blocks alone, without embeddings
-_SLIM, _WIDE = 8, 2048  # hidden size over layers: every model is within
 _LIKELY = 0.5  # a probability of out of memory above which a configuration is not ranked
 SPEED = "tokens_per_s"
 _WITH_DAYS = (
@@ -130,6 +128,7 @@ def predicted(
     facts: dict[str, Any] = {
         "asked": request, "base": base, "plan": start.plan, "every": every, "order": start.column,
         "runs": len(predictor.rows), "predictor": predictor,
+        "elsewhere": _elsewhere(start),
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
         "model_stated": not start.model, "assumed": assumptions(found[0], predictor),
         "unused": len(predictor.left_out), "failures": predictor.failures,
@@ -139,6 +138,14 @@ def predicted(
         **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
+
+
+def _elsewhere(start: Start) -> list[str]:
+    """The other devices that the model was measured on, of those that a start was chosen from."""
+    here = system_of(start.base)
+    alike = [row for row in start.rows if row["size"] == start.base["size"] and row["device"]]
+    found = {str(system_of(row)): row["device"] for row in alike if system_of(row) != here}
+    return sorted(found.values())
 
 
 def _without(
@@ -190,9 +197,9 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
     size = model.get("params_b")
     near: Sequence[Row] = _near(rows, size) if size else rows
     base = base_of(_newest(near), request)
-    _refuse_format(base, request.get("dtype"))
+    refuse_format(base, request.get("dtype"))
     if shape := {name: request[name] for name in SHAPE if name in request}:
-        _refuse_shape(size, shape)
+        refuse_shape(size, shape)
         _near(rows, _size(changed(base, {**model, **shape})) or 1.0)
     known = everything.eligible("pace")
     predictor = trained(known.kept, known.left_out, system_of(base))
@@ -219,48 +226,20 @@ def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
     return [row for row in rows if apart[id(row)] <= limit]
 
 
-def _refuse_format(base: Row, dtype: str | None) -> None:
-    """Raises BenchError for a number format that a known device does not compute in."""
-    device = device_of(base["device"]) if base["device"] else None
-    if dtype and device and dtype not in device.peak:
-        raise BenchError(
-            f"no speed of {device.name} in {dtype} is known",
-            why=f"its data sheet has {', '.join(device.peak)}",
-            hint="--dtype with one of these, or --where device = ... for another device",
-        )
-
-
-def _refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:
-    """Raises BenchError for layers and a hidden size that contradict a model's size, in 1e9
-    parameters: 12 x layers x hidden^2."""
-    if not size or not {"layers", "hidden"} & shape.keys():
-        return
-    blocks = size * 1e9 / 12
-    layers = shape.get("layers") or blocks / shape["hidden"] ** 2
-    hidden = shape.get("hidden") or math.sqrt(blocks / layers)
-    if abs(math.log(layers * hidden**2 / blocks)) > _SAME_SIZE:
-        why = f"{layers} layers of hidden size {hidden:,} are {12e-9 * layers * hidden**2:.3g}B"
-    elif not _SLIM <= hidden / layers <= _WIDE:
-        why = f"{size:g}B would have {layers:,.0f} layers of hidden size {hidden:,.0f}"
-    else:
-        return
-    usual = max(1, round((blocks * ASPECT) ** (1 / 3) / 128)) * 128
-    raise BenchError(
-        "this configuration cannot be", why=why,
-        hint=f"the nearest that can: --hidden {usual} --layers {max(1, round(blocks / usual**2))}",
-    )  # fmt: skip
-
-
 def _newest(rows: Sequence[Row]) -> Sequence[Row]:
-    """The runs of the source and regime with the fastest run, if all are of one model.
+    """The runs of each source in the regime of its fastest run, if all are of one model.
 
     A base from before a repair of the machine would predict its former speed.
     """
     if len({row["size"] for row in rows}) > 1:
         return rows
-    fastest = max(rows, key=lambda row: (row["tokens_per_s_per_device"] or 0.0, row["where"]))
-    here = (fastest["uri"], fastest["epoch"])
-    return [row for row in rows if (row["uri"], row["epoch"]) == here]
+    slow_first = sorted(rows, key=lambda row: (_rate(row), row["where"]))
+    epochs = {row["uri"]: row["epoch"] for row in slow_first}
+    return [row for row in rows if row["epoch"] == epochs[row["uri"]]]
+
+
+def _rate(row: Row) -> float:
+    return row["tokens_per_s_per_device"] or 0.0
 
 
 def _size(row: Row) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..decide.rows import Row
+from ..vocabulary.format import counted
 from .predictor import Predictor
 from .setting import ASSUMED_SEQ_LEN, ZERO, system_of
+from .sizes import usual_node
 
 START = "start"  # the power of a device is that of the base run
 
@@ -19,8 +21,11 @@ def assumptions(row: Row, predictor: Predictor) -> list[str]:
     if not (row["layers"] and row["hidden"]):
         found.append("layers and hidden size of a usual model of its size")
     if row["nodes"] and not row["base"]["nodes"]:
-        found.append(f"one device a node, as {row['base']['where']} states no nodes;"
-                           " --dp asks for devices by replicas")  # fmt: skip
+        many = counted(usual_node(row["base"]), "device")
+        found.append(
+            f"{many} a node, as {row['base']['where']} states no nodes;"
+            " --dp asks for devices by replicas"
+        )
     if row["zero_stage"] is None:
         stage = row["stage_inferred"]
         found.append(

@@ -23,6 +23,7 @@ LEVEL = 0.9
 _OTHERS = 40.0  # weight of all other sources, in runs of the own one
 _ROUNDING = 1e-9
 _UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
+_UNTRIED = 0.1  # more deviation of ln(cost) where no prediction was compared with a run at all
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
 # show this error, however well their system is known. Sources of some systems agree more than those
 # of others, which few left-out ones show: the usual error counts as so many of them.
@@ -179,6 +180,7 @@ class Widths:
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(source))
         own = self.deviation(first, system, variance)
+        own = own if self.of(first).runs else math.hypot(own, _UNTRIED)
         parts = [factor * own * reach.grown(first)]
         if first not in _UNKNOWN:
             parts += [self.of(kind).usual(source) * reach.grown(kind) for kind in others]

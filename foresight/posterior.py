@@ -161,7 +161,7 @@ class Posterior:
         parts.append(Part("pipeline bubble", float(wait[0]), math.exp(theta[0, at]), 1.0,
                          math.exp(spread[at]), WAITING))  # fmt: skip
         rest = math.exp(mean) - sum(part.cost for part in parts)
-        parts.append(Part("what like runs add or save", rest))
+        parts.append(Part("what similar runs add or save", rest))
         return tuple(part for part in parts if part.cost)
 
     def without(self, removed: Sequence[int]) -> Posterior:

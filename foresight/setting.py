@@ -13,7 +13,7 @@ from ..vocabulary.hardware import device_of
 ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
 ASSUMED_SEQ_LEN = 4096.0  # tokens, if no source states the length of a sequence
-_NODE = 8  # devices of a node, if unstated
+NODE = 8  # devices of a node, if unstated
 ZERO = 0  # the default stage
 _FROZEN = 4 / 6  # of the FLOPs of training: frozen weights need no gradients of their own
 
@@ -149,7 +149,7 @@ def setting(row: Row) -> Setting | None:
         shaped=shaped,
         seq_len=row["seq_len"],
         devices=float(devices),
-        per_node=float(devices / row["nodes"] if row["nodes"] else min(devices, _NODE)),
+        per_node=float(devices / row["nodes"] if row["nodes"] else min(devices, NODE)),
         tp=float(row["tp"] or 1),
         pp=float(row["pp"] or 1),
         cp=float(row["cp"] or 1),

@@ -12,7 +12,7 @@ from ..decide.rows import Row, with_dp
 from ..schema.errors import BenchError
 from ..vocabulary.format import number
 from ..vocabulary.hardware import device_of
-from .setting import setting
+from .setting import NODE, setting
 
 SHAPE = ("layers", "hidden", "heads")
 _MICRO = (1, 2, 4, 8, 16, 32)
@@ -23,6 +23,9 @@ _WEIGHT = {
     "mbs": 0.4,
     "gbs": 0.9,
 }  # of a doubling, for `_nearest`
+# Doublings that a run counts as farther from a request: a size that it does not state; adapters
+# trained, which nobody means who asks for a model.
+_UNSTATED, _ADAPTED = 2.0, 4.0
 # Measurements of the base, which are not those of the new configuration.
 _MEASURED = (
     "step_time_s", "step_time_low", "step_time_high", "steps_per_s", "tokens_per_s",
@@ -40,12 +43,13 @@ def base_of(rows: Sequence[Row], request: Mapping[str, Any]) -> Row:
     def distance(row: Row) -> tuple[float, float, str, int]:
         apart = 0.0
         for name, value in request.items():
-            have = row[name]
+            have = _nodes(row) if name == "nodes" else row[name]
             if isinstance(value, (int, float)) and name != "zero_stage":
-                apart += abs(math.log2(value / have)) if have else 1.0
+                apart += abs(math.log2(value / have)) if have else _UNSTATED
             else:
                 apart += float(have != value)
         stated = sum(row[name] is None for name in ("dp", "tp", "pp", "mbs", "gbs", "layers"))
+        apart += _ADAPTED * ("adapters" in (row["flags"] or ()))
         per_device = row["tokens_per_s_per_device"] or 0.0
         return apart + 0.5 * stated, -per_device, row["uri"], row["line"]
 
@@ -85,10 +89,11 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
     per_node = (
         base["device_count"] / base["nodes"] if base["nodes"] and base["device_count"] else None
     )
+    usual = usual_node(base)
     split = math.prod(made[name] or 1 for name in ("tp", "pp", "cp"))
     devices = base["device_count"]
     if "nodes" in request:
-        devices = round(request["nodes"] * per_node) if per_node else request["nodes"]
+        devices = round(request["nodes"] * (per_node or usual))
     elif "dp" in request:
         devices = request["dp"] * split
         made["nodes"] = math.ceil(devices / per_node) if per_node else None
@@ -132,6 +137,18 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
             "flops_per_token": 6.0 * params, "size": f"{params / 1e9:.3g}B", "model": None,
         }  # fmt: skip
     return made
+
+
+def usual_node(row: Row) -> int:
+    """Devices of a node that no source describes: as many as are sold with links between them."""
+    device = device_of(row["device"]) if row["device"] else None
+    return NODE if device and device.link_gb_s else 1
+
+
+def _nodes(row: Row) -> float | None:
+    """The nodes of a run, else those that its devices usually fill."""
+    devices = row["device_count"]
+    return row["nodes"] or (devices / usual_node(row) if devices else None)
 
 
 def _peak(base: Row) -> dict[str, Any]:

@@ -29,6 +29,14 @@ def test_two_runs_are_not_surer_than_one(tmp_path: Path) -> None:
     assert row["step_time_high"] / row["step_time_low"] > 1.2
 
 
+def test_one_run_of_an_unknown_device_tells_little_of_another_split(tmp_path: Path) -> None:
+    path = table(tmp_path / "sweep.md", [_row(tp=2, mbs=1, time=20.1)])
+    path.write_text(path.read_text().replace("A100 80GB", "Zorblax"))
+    done = quick(tmp_path, "predict", "sweep.md", "--tp", "4", "--format", "json")
+    [row] = json.loads(done.out)
+    assert row["step_time_high"] / row["step_time_low"] > 1.7
+
+
 def test_a_sceptic_is_told_what_no_run_tells(tmp_path: Path) -> None:
     table(tmp_path / "sweep.md", [_row(mbs=2, time=20.0), _row(mbs=2, time=21.0)])
     asked = ("predict", "sweep.md", "--format", "md")

@@ -1,0 +1,46 @@
+"""Requests that no prediction is made for, as they contradict themselves or the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from ..decide.rows import Row
+from ..schema.errors import BenchError
+from ..vocabulary.hardware import device_of
+from .setting import ASPECT
+
+_SAME_SIZE = math.log(1.3)  # of the blocks alone, without embeddings
+_SLIM, _WIDE = 8, 2048  # hidden size over layers: every model is within
+
+
+def refuse_format(base: Row, dtype: str | None) -> None:
+    """Raises BenchError for a number format that a known device does not compute in."""
+    device = device_of(base["device"]) if base["device"] else None
+    if dtype and device and dtype not in device.peak:
+        raise BenchError(
+            f"no speed of {device.name} in {dtype} is known",
+            why=f"its data sheet has {', '.join(device.peak)}",
+            hint="--dtype with one of these, or --where device = ... for another device",
+        )
+
+
+def refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:
+    """Raises BenchError for layers and a hidden size that contradict a model's size, in 1e9
+    parameters: 12 x layers x hidden^2."""
+    if not size or not {"layers", "hidden"} & shape.keys():
+        return
+    blocks = size * 1e9 / 12
+    layers = shape.get("layers") or blocks / shape["hidden"] ** 2
+    hidden = shape.get("hidden") or math.sqrt(blocks / layers)
+    if abs(math.log(layers * hidden**2 / blocks)) > _SAME_SIZE:
+        why = f"{layers} layers of hidden size {hidden:,} are {12e-9 * layers * hidden**2:.3g}B"
+    elif not _SLIM <= hidden / layers <= _WIDE:
+        why = f"{size:g}B would have {layers:,.0f} layers of hidden size {hidden:,.0f}"
+    else:
+        return
+    usual = max(1, round((blocks * ASPECT) ** (1 / 3) / 128)) * 128
+    raise BenchError(
+        "this configuration cannot be", why=why,
+        hint=f"the nearest that can: --hidden {usual} --layers {max(1, round(blocks / usual**2))}",
+    )  # fmt: skip
