@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from ..audit.closing import closed
@@ -31,11 +32,19 @@ MOST = 20  # answers to a bare number, unless all are requested
 _FEW = 5  # maximum of answers to a bare number for listing findings
 _ALL = 50  # maximum of sources audited together, for findings across sources
 _COUNTED = 80  # further answers that are counted
-_LEFT = "not searched"  # key of a context's cache for the last question
 _METRIC = re.compile(r"(.+)\.([a-z_]+)")
 _PLACE = re.compile(r"(.+?):(\d+)(?::(.+))?", re.S)
 _SIDES = re.compile(r"(.+?)(?<!\s)\s+/\s++(.+)", re.S)
 _RUN = re.compile(r"[0-9a-f]{4,12}", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The matches of a question, derived as they are taken, and where nothing was searched."""
+
+    kind: str  # run, place, number, formula, rule, sides
+    matches: Iterator[Match]
+    not_searched: tuple[str, ...] = ()
 
 
 def explain(
@@ -54,15 +63,17 @@ def explain(
     """
     query = query or Query()
     context = explain_context(warehouse, root, query)
-    kind, found = _dispatch(context, query, text.strip(), every)
+    found = _dispatch(context, query, text.strip(), every)
+    kind = found.kind
     # Only numbers are ambiguous: in other cases every match is an answer.
     most = None if every or kind != "number" else MOST
-    matches = tuple(islice(found, most))
+    matches = tuple(islice(found.matches, most))
     # Counting derives each one.
-    more = sum(1 for _ in islice(found, None if most is None else _COUNTED))
+    more = sum(1 for _ in islice(found.matches, None if most is None else _COUNTED))
     if not matches:
         raise _nothing(text)
-    notes = [context.kept[_LEFT]] if context.kept.get(_LEFT) else []
+    left = found.not_searched
+    notes = [f"not searched: {', '.join(left)}: --all"] if left else []
     if most is not None and more == _COUNTED:
         notes.append(f"more than {most + more} places print this: those not shown were not counted")
     audited = matches if kind != "number" or len(matches) + more <= _FEW else ()
@@ -97,38 +108,36 @@ def _nothing(text: str) -> BenchError:
     )
 
 
-def _dispatch(
-    context: ExplainContext, query: Query, text: str, every: bool
-) -> tuple[str, Iterator[Match]]:
+def _dispatch(context: ExplainContext, query: Query, text: str, every: bool) -> SearchResult:
     formula = formula_named(text)
     if formula is not None:
-        return "formula", of_formula(context, formula)
+        return SearchResult("formula", of_formula(context, formula))
     if rule := rule_named(text):
-        return "rule", iter([rule])
+        return SearchResult("rule", iter([rule]))
     # Twelve digits may be a run id; fewer are a number.
     if (number := parse_number(text)) and not _is_run(context, text):
-        return "number", _without_repeats(_of_number(context, query, number, every))
+        return _of_number(context, query, number, every)
     if sides := _SIDES.fullmatch(text):
         from .decisions import of_sides
 
-        return "sides", of_sides(context, query, (sides[2].strip(), sides[1].strip()))
+        return SearchResult("sides", of_sides(context, query, (sides[2].strip(), sides[1].strip())))
     metric = _METRIC.fullmatch(text)
     if metric and (metric[2] in names() or _of_answers(metric[2])):
-        return "run", _of_run(context, query, metric[1], metric[2])
+        return SearchResult("run", _of_run(context, query, metric[1], metric[2]))
     if match := _PLACE.fullmatch(text):
         if wrong := _METRIC.fullmatch(match[3] or ""):
             raise _no_metric(wrong[2])
-        return "place", _once(_at(context, match))
+        return SearchResult("place", _once(_at(context, match)))
     if (problem := no_formula(text)) and not _is_run(context, text):
         raise problem
     if metric and (_is_run(context, metric[1]) or _PLACE.fullmatch(metric[1])):
         raise _no_metric(metric[2])
-    return "run", _of_run(context, query, text, None)
+    return SearchResult("run", _of_run(context, query, text, None))
 
 
 def _of_number(
     context: ExplainContext, query: Query, number: PrintedNumber, every: bool
-) -> Iterator[Match]:
+) -> SearchResult:
     """Search for the printed number from cheap to expensive: sources and pages, each answer, then
     printed rates restated by every formula.
 
@@ -143,18 +152,17 @@ def _of_number(
     for command in COMMANDS:
         searches[command] = partial(on_answer, context, query, number, command)
     searches["restated rates"] = partial(restated, context, number)
-    if _names_an_answer(query):
-        every = True
+    if every or _names_an_answer(query):
+        every_match = chain.from_iterable(found() for found in searches.values())
+        return SearchResult("number", _without_repeats(every_match))
     left = list(searches)
     for name, found in searches.items():
         left.remove(name)
-        context.kept[_LEFT] = f"not searched: {', '.join(left)}: --all" if left else ""
-        some = False
-        for match in found():
-            some = True
-            yield match
-        if some and not every:
-            break
+        matches = iter(found())
+        if first := next(matches, None):
+            matches = _without_repeats(chain((first,), matches))
+            return SearchResult("number", matches, tuple(left))
+    return SearchResult("number", iter(()))
 
 
 def _names_an_answer(query: Query) -> bool:
