@@ -16,24 +16,30 @@ class Attention(nn.Module):
     def __init__(self, shape: Shape, tensors: Tensors, contexts: Contexts) -> None:
         super().__init__()
         self.contexts = contexts
-        self.kv, self.shared = shape.kv // tensors.group.size, shape.heads // shape.kv
+        self.kv_heads_per_rank = shape.kv // tensors.group.size
+        self.queries_per_kv = shape.heads // shape.kv
         biased = not shape.is_llama
         # Queries of a shared key, the key and its value are adjacent, so no cut separates them.
-        mixed = shape.hidden + 2 * shape.kv * shape.head
-        self.query_key_value = ColumnLinear(shape.hidden, mixed, tensors, biased)
+        qkv = shape.hidden + 2 * shape.kv * shape.head
+        self.query_key_value = ColumnLinear(shape.hidden, qkv, tensors, biased)
         self.project = RowLinear(shape.hidden, shape.hidden, tensors, biased)
 
-    def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
-        """(batch, sequence, hidden) to the same; `turns` are those of `rotations`."""
-        mixed = self.query_key_value(x)
-        batch, length, _ = mixed.shape
-        mixed = mixed.view(batch, length, self.kv, self.shared + 2, -1).transpose(1, 2)
-        query, key, value = mixed.split((self.shared, 1, 1), 3)
+    def forward(self, x: Tensor, rope: Tensor | None = None) -> Tensor:
+        """The output of attention, shaped as its input.
+
+        x: (batch, sequence, hidden); rope: (2, sequence, head / 2) of `rotations`, or None.
+        Within: (batch, heads of this rank, sequence, head).
+        """
+        qkv = self.query_key_value(x)
+        batch, length, _ = qkv.shape
+        per_kv = self.queries_per_kv
+        qkv = qkv.view(batch, length, self.kv_heads_per_rank, per_kv + 2, -1).transpose(1, 2)
+        query, key, value = qkv.split((per_kv, 1, 1), 3)
         query, key, value = (one.transpose(2, 3).flatten(1, 2) for one in (query, key, value))
-        if turns is not None:
-            query, key = rotated(query, turns), rotated(key, turns)
-        seen = self.contexts.attend(query, key, value)
-        out: Tensor = self.project(seen.transpose(1, 2).reshape(batch, length, -1))
+        if rope is not None:
+            query, key = rotated(query, rope), rotated(key, rope)
+        context = self.contexts.attend(query, key, value)
+        out: Tensor = self.project(context.transpose(1, 2).reshape(batch, length, -1))
         return out
 
 
@@ -50,8 +56,8 @@ def rotations(shape: Shape, device: torch.device) -> Tensor | None:
     return torch.stack((angles.cos(), angles.sin()))
 
 
-def rotated(x: Tensor, turns: Tensor) -> Tensor:
+def rotated(x: Tensor, rope: Tensor) -> Tensor:
     """(batch, heads, sequence, head): both halves of each head rotated by its position."""
-    cos, sin = turns
+    cos, sin = rope
     one, other = x.float().chunk(2, -1)
     return torch.cat((one * cos - other * sin, other * cos + one * sin), -1).to(x.dtype)

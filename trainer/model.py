@@ -59,9 +59,9 @@ class Block(nn.Module):
             else Mlp(shape, axes.tensors)
         )
 
-    def forward(self, x: Tensor, turns: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, rope: Tensor | None = None) -> Tensor:
         """(batch, sequence or a part of it, hidden) to the same."""
-        x = x + self.attention(self.norm_1(x), turns)
+        x = x + self.attention(self.norm_1(x), rope)
         mlp: Tensor = self.mlp(self.norm_2(x))
         return x + mlp
 
@@ -132,12 +132,12 @@ class Stage(nn.Module):
             if self.first:
                 x = self.embedding(x)
                 x = x if self.options.shape.is_llama else x + self.my_positions()
-            turns = self.my_rotations(x.device)
+            rope = self.my_rotations(x.device)
             for layer in self.layers.values():
                 if self.options.recompute == "full":
-                    x = checkpoint(layer, x, turns, use_reentrant=False)
+                    x = checkpoint(layer, x, rope, use_reentrant=False)
                 else:
-                    x = layer(x, turns)
+                    x = layer(x, rope)
             if not self.last:
                 return x
             assert targets is not None
@@ -154,8 +154,8 @@ class Stage(nn.Module):
 
     def my_rotations(self, device: torch.device) -> Tensor | None:
         """Rotations of the positions of this rank's queries, for a Llama."""
-        turns = rotations(self.options.shape, device)
-        return None if turns is None else self.axes.contexts.part(turns, 1)
+        rope = rotations(self.options.shape, device)
+        return None if rope is None else self.axes.contexts.part(rope, 1)
 
 
 def cut_of(name: str) -> int | None:
