@@ -125,16 +125,16 @@ def best(
 def spread_numbers(
     rows: Sequence[Row], left_out: Sequence[Row], spreads: Mapping[str, Spread]
 ) -> list[Number]:
-    """The numbers of the sentences about spread between jobs and about other epochs."""
+    """The numbers of the sentences about spread between jobs and about other regimes."""
     known = spread_of(rows[0], spreads) if rows else None
     numbers = []
     if known is not None:
         numbers += [known.number, critical_number(known, rows[0]["jobs"])]
         numbers.append(input_number("jobs a side", ENOUGH, note="the least for a rank test"))
-    others = sum(str(row["left_out"]).startswith("other epoch") for row in left_out)
+    others = sum(str(row["left_out"]).startswith("other regime") for row in left_out)
     if others:
         numbers.append(
-            input_number("other epoch", others, note="runs on another side of a boundary")
+            input_number("other regime", others, note="runs on another side of a boundary")
         )
     return numbers
 

@@ -63,38 +63,38 @@ def of_one_regime(rows: Rows) -> Rows:
     apart = far_apart(rows.kept)
     last: dict[Hashable, tuple[tuple[bool, int, str], str]] = {}
     for row in rows.kept:
-        if row["epoch"]:
+        if row["regime"]:
             # The last regime is what a run of tomorrow would meet.
             at = (_since(row), row["line"] if row["origin"] == "row" else 0, row["date"] or "")
             of = _drawn(row, apart)
-            last[of] = max(last.get(of, (at, row["epoch"])), (at, row["epoch"]))
+            last[of] = max(last.get(of, (at, row["regime"])), (at, row["regime"]))
     kept: list[Row] = []
     left: list[Row] = []
     for row in rows.kept:
         known = last.get(_drawn(row, apart))
-        if known is None or row["epoch"] in (None, known[1]):
+        if known is None or row["regime"] in (None, known[1]):
             kept.append(row)
         else:
-            left.append({**row, "left_out": f"other epoch ({row['epoch']})"})
+            left.append({**row, "left_out": f"other regime ({row['regime']})"})
     return Rows(tuple(kept), (*rows.left_out, *left))
 
 
 def of_other_regimes(rows: Rows) -> dict[str, Any] | None:
     """The runs `left_out` since they stand on another side of a boundary, and those `ranked`."""
-    others = [row for row in rows.left_out if str(row["left_out"]).startswith("other epoch")]
+    others = [row for row in rows.left_out if str(row["left_out"]).startswith("other regime")]
     if not others:
         return None
     sources = {row["uri"] for row in others}
     ranked = [
         row
         for row in rows.kept
-        if row["epoch"] and (row["uri"] in sources or row["origin"] == "log")
+        if row["regime"] and (row["uri"] in sources or row["origin"] == "log")
     ]
     return {"left_out": others, "ranked": ranked}
 
 
 def _since(row: Row) -> bool:
-    return str(row["epoch"]).startswith("since ")
+    return str(row["regime"]).startswith("since ")
 
 
 def _drawn(row: Row, apart: tuple[float, ...]) -> Hashable:

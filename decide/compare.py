@@ -152,9 +152,9 @@ def _further_changes(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _crossing(title: str, pairs: Sequence[Pair]) -> int:
-    """How many pairs of rows are of different days; where days are compared, of two epochs."""
-    if title in ("date", "epoch"):
-        return sum(_all(pair.before, "epoch") != _all(pair.after, "epoch") for pair in pairs)
+    """How many pairs of rows are of different days; where days are compared, of two regimes."""
+    if title in ("date", "regime"):
+        return sum(_all(pair.before, "regime") != _all(pair.after, "regime") for pair in pairs)
     return sum(
         _all(pair.before, "date") != _all(pair.after, "date")
         and all(row["origin"] == "row" for row in (*pair.before, *pair.after))

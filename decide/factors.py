@@ -17,8 +17,9 @@ _SIZES = {"nodes", "devices", "world_size", "procs_per_node"}
 # Columns that state the same thing: if one is the factor, the others may differ too.
 TOGETHER = (
     _SIZES, {"system", "device"}, {"size", "model"},
-    {"gbs", "grad_accum", "device_batch"}, {"date", "epoch"}, _DP,
+    {"gbs", "grad_accum", "device_batch"}, {"date", "regime"}, _DP,
 )  # fmt: skip
+_FORMER = {"epoch": "regime"}  # names of columns in earlier versions
 _SIZE = re.compile(r"(-?\d{1,18}(?:\.\d{1,18})?)([KMBT]?)")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _INNER = ("env", "versions", "arguments", "others")  # settings other than columns
@@ -42,6 +43,7 @@ def factor(name: str, rows: Sequence[Row]) -> Factor:
     known = {flag.casefold(): flag for flag in flags}
     others = {one.casefold(): one for row in rows for one in row["others"]}
     word = name.strip().strip("`").casefold()
+    word = _FORMER.get(word, word)
     if word == "settings":
         parts = {f"env {flag}" for flag in flags} | {f"column {one}" for one in others.values()}
         return Factor(name, frozenset(parts))
@@ -140,7 +142,7 @@ def whole(row: Row) -> dict[str, Any]:
         **{f"version {name}": value for name, value in row["versions"].items()},
         "document": row["uri"] if dated else None,
         "date": row["date"] if dated else None,
-        "epoch": row["epoch"] if dated else None,
+        "regime": row["regime"] if dated else None,
     }
 
 

@@ -35,7 +35,7 @@ def identity(row: Row) -> tuple[Hashable, ...]:
         return (alike,)
     # A machine may change between the days of one table; logs state what changed.
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
-    own = (row["uri"], row["date"], row["epoch"] or "", row["dtype_printed"] or "")
+    own = (row["uri"], row["date"], row["regime"] or "", row["dtype_printed"] or "")
     dated = own if row["origin"] == "row" else ()
     more = (frozenset(row["versions"].items()), frozenset(row["arguments"].items()))
     stated = (configured(row), frozenset(row["env"].items()), frozenset(row["others"].items()))

@@ -34,7 +34,7 @@ class _Jobs:
 
 _Levels = dict[str, _Jobs]
 _SIDES = ("a", "b")
-_PLACES = frozenset({"document", "system", "date", "epoch"})  # where and when, not configuration
+_PLACES = frozenset({"document", "system", "date", "regime"})  # where and when, not configuration
 
 
 def failures(rows: Sequence[Row]) -> list[Row]:
@@ -149,7 +149,7 @@ def _ignored(
         for ran, broken in zip((before, after), failed, strict=True)
     ]
     if not uris[0] & uris[1]:
-        ignored |= {"document", "date", "epoch"}
+        ignored |= {"document", "date", "regime"}
         if any(row["device"] is None for row in rows):
             ignored.add("system")  # a table without a device counts as another machine
     return frozenset(ignored)

@@ -16,7 +16,7 @@ _COLUMNS = (
     "mbs", "gbs", "seq_len", "zero_stage", "recompute", "framework", "settings", "step_time_s",
     "step_time_low", "step_time_high", "n", "basis", "tokens_per_s", "tokens_per_s_low",
     "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "mfu_from", "peak_name", "peak_tflops",
-    "peak_assumed", "time_is_marked", "epoch", "uri", "line", "annotated", "jobs", "places",
+    "peak_assumed", "time_is_marked", "regime", "uri", "line", "annotated", "jobs", "places",
 )  # fmt: skip
 
 

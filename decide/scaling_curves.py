@@ -190,7 +190,7 @@ def _key(row: Row, kind: str, always: tuple[str, ...]) -> Hashable | None:
     # Of another version the runs may be slower for a reason that is no device.
     stated = (row["versions"], row["arguments"], row["others"])
     more = (frozenset(one.items()) for one in stated)
-    return (document, row["epoch"], row["measure"], batch, columns, env, *more)
+    return (document, row["regime"], row["measure"], batch, columns, env, *more)
 
 
 def _by_day(rows: Sequence[Row], unit: str) -> list[list[Row]]:

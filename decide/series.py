@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AxisPosition:
     """Where a run stands on the axis: its text, and what places are ordered by."""
 
     text: str
@@ -46,11 +46,11 @@ class Series:
 
 def placed_by(
     warehouse: Warehouse, rows: Sequence[Row], times: Mapping[str, Ran], by: str
-) -> tuple[str, list[tuple[Place, Row]]]:
+) -> tuple[str, list[tuple[AxisPosition, Row]]]:
     """What runs are placed by, and those that have a place."""
     if by == "date":
         dated = [(times[row["run"]].at, row) for row in rows if row["run"] in times]
-        return by, [(Place(f"{at:%Y-%m-%d}", (at.date(),)), row) for at, row in dated if at]
+        return by, [(AxisPosition(f"{at:%Y-%m-%d}", (at.date(),)), row) for at, row in dated if at]
     name = _version_name(rows, by)
     texts = {row["versions"].get(name) for row in rows} - {None, "unknown"}
     first: dict[str, datetime] = {}
@@ -66,7 +66,7 @@ def placed_by(
         clock = known if texts <= {*known} else first
         order = {text: (text not in clock, clock.get(text, datetime.min), text) for text in texts}
     stated = [(row["versions"].get(name), row) for row in rows]
-    return name, [(Place(text, order[text]), row) for text, row in stated if text in order]
+    return name, [(AxisPosition(text, order[text]), row) for text, row in stated if text in order]
 
 
 def _version_name(rows: Sequence[Row], by: str) -> str:
@@ -91,15 +91,17 @@ def _version_key(text: str) -> tuple[Any, ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
 
 
-def grouped(placed: Sequence[tuple[Place, Row]], column: str) -> list[dict[Place, list[Row]]]:
+def grouped(
+    placed: Sequence[tuple[AxisPosition, Row]], column: str
+) -> list[dict[AxisPosition, list[Row]]]:
     """Runs by configuration, then by place; versions and arguments are what changes over time."""
-    groups: dict[Hashable, dict[Place, list[Row]]] = {}
+    groups: dict[Hashable, dict[AxisPosition, list[Row]]] = {}
     for place, row in placed:
         if row[column] > 0:
             stated = sorted(
                 (name, str(value))
                 for name, value in configuration(row).items()
-                if name not in ("date", "epoch")
+                if name not in ("date", "regime")
             )
             alone = identity(row) if unstated([row]) else ()
             groups.setdefault((*stated, *alone), {}).setdefault(place, []).append(row)
@@ -109,7 +111,7 @@ def grouped(placed: Sequence[tuple[Place, Row]], column: str) -> list[dict[Place
     ]
 
 
-def series(group: Mapping[Place, Sequence[Row]]) -> Series:
+def series(group: Mapping[AxisPosition, Sequence[Row]]) -> Series:
     """The places of a configuration in order, a value of each job."""
     places = sorted(group, key=lambda place: place.order)
     return Series(

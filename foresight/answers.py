@@ -234,8 +234,8 @@ def _newest(rows: Sequence[Row]) -> Sequence[Row]:
     if len({row["size"] for row in rows}) > 1:
         return rows
     slow_first = sorted(rows, key=lambda row: (_rate(row), row["where"]))
-    epochs = {row["uri"]: row["epoch"] for row in slow_first}
-    return [row for row in rows if row["epoch"] == epochs[row["uri"]]]
+    regimes = {row["uri"]: row["regime"] for row in slow_first}
+    return [row for row in rows if row["regime"] == regimes[row["uri"]]]
 
 
 def _rate(row: Row) -> float:

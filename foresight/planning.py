@@ -105,7 +105,7 @@ def _fewer_nodes(start: Start, request: Mapping[str, Any], room: float) -> dict[
 def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
     """The measured splits that one more job may distinguish: of the base's shape, as all splits
     are, and of its regime, as earlier ones cannot be run again."""
-    here = ("uri", "epoch", "layers", "hidden", "heads")
+    here = ("uri", "regime", "layers", "hidden", "heads")
     first: dict[Any, Row] = {}
     for row in measured:
         if all(row[name] == start.base[name] for name in here):

@@ -131,7 +131,7 @@ def setting(row: Row) -> Setting | None:
         batch = row["device_batch"] * devices
     return Setting(
         system=system_of(row),
-        source=(row["uri"], row["epoch"]),
+        source=(row["uri"], row["regime"]),
         model=(row["size"], row["model"]),
         shape=_shape(row),
         group=_group(row),

@@ -24,12 +24,12 @@ from ..schema.materialized import (
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import shown as shown_at
 
-CONFIGURATION = (*shown_at("listings"), "settings", "epoch", "status", "kind")
+CONFIGURATION = (*shown_at("listings"), "settings", "regime", "status", "kind")
 # Identity and speed come first: a narrow terminal shows the first columns.
 _FIRST = ("where", "size", "device", *shown_at("brief"), "step_time_s", "tokens_per_s_per_device",
           "tflops", "status", "left_out")  # fmt: skip
 SHOWN = (*_FIRST, "run", "n", "settings", "annotated")
-GROUPED = ("where", "runs", *_FIRST[1:], "settings", "epoch", "annotated")
+GROUPED = ("where", "runs", *_FIRST[1:], "settings", "regime", "annotated")
 # Shown only where rows would look alike without them. Devices follow from the processes.
 _SIZES = tuple(
     name

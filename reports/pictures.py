@@ -27,14 +27,14 @@ MOST_POINTS = 400  # of a chart; more would blur, in a file of megabytes
 _FINE = (
     "size", "system", "framework", "procs_per_node", "layers", "hidden", "heads", "tp", "pp", "cp",
     "mbs", "gbs", "seq_len", "zero_stage", "recompute", "settings",
-    "epoch",
+    "regime",
 )  # fmt: skip
 # One bar a configuration: rows are ranked, so the first of each is its best.
 _BAR = (
     "size", "system", "world_size", "dp", "tp", "pp", "mbs", "gbs", "recompute", "settings",
-    "epoch",
+    "regime",
 )  # fmt: skip
-_COARSE = ("size", "system", "framework", "procs_per_node", "epoch")
+_COARSE = ("size", "system", "framework", "procs_per_node", "regime")
 _KEYS = (
     _FINE,
     (*_COARSE, "tp", "pp", "recompute", "settings"),
@@ -42,8 +42,8 @@ _KEYS = (
     (*_COARSE, "tp", "recompute"),
     (*_COARSE, "recompute"),
     _COARSE,
-    ("size", "system", "epoch"),
-    ("system", "epoch"),
+    ("size", "system", "regime"),
+    ("system", "regime"),
 )
 
 
@@ -258,7 +258,7 @@ def _bar_label(row: Row, names: Names, several: bool) -> str:
     parts += [counted(row["world_size"], "device")] if row["world_size"] else []
     parts.append(f"DP/TP/PP {split}")
     parts += [label_of(name, row[name]) for name in ("mbs", "recompute") if row[name] is not None]
-    parts += [row["epoch"]] if row["epoch"] else []
+    parts += [row["regime"]] if row["regime"] else []
     return ", ".join([*parts, f"{names.short(row['uri'])}:{row['line']}"])
 
 

@@ -56,7 +56,7 @@ def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
         "GBS": len({row["gbs"] for row in rows}) > 1,
         "ZeRO": len({row["zero_stage"] for row in rows} - {None}) > 1,
         "Settings": any(row["settings"] for row in rows),
-        "Regime": any(row["epoch"] for row in rows),
+        "Regime": any(row["regime"] for row in rows),
         "n": any(row["n"] != 1 for row in rows),
         "Jobs": any(row["jobs"] != 1 for row in rows),
         "MFU": any(row["mfu"] is not None for row in rows),
@@ -77,7 +77,7 @@ def _columns(names: Names, plan: Budget | None) -> list[Column]:
         ("ZeRO", "right", lambda r: text_of(r["zero_stage"])),
         ("Recompute", "left", recompute_cell),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),
-        ("Regime", "left", lambda r: markdown_cell(r["epoch"])),
+        ("Regime", "left", lambda r: markdown_cell(r["regime"])),
         *_speed(),
         ("Source", "left", lambda r: source_cell(names, r)),
     ]

@@ -73,10 +73,10 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
 def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
     """Changes after which numbers do not compare, each with its statement in the source."""
     stated = [
-        f"{markdown_text(names.short(row['uri']))} {markdown_text(row['epoch'])}: "
+        f"{markdown_text(names.short(row['uri']))} {markdown_text(row['regime'])}: "
         f'"{markdown_text(row["boundary"].strip())}"'
         for row in rows
-        if row["epoch"].startswith("since ")
+        if row["regime"].startswith("since ")
     ]
     return Markdown(
         f"Rows before and since a boundary are not comparable: {'; '.join(stated)}"

@@ -113,7 +113,7 @@ def test_boundaries_of_lines_and_of_facts(place: Path) -> None:
         'Rows before and since a boundary are not comparable: 002 since l.233: "TFLOPs from' in page
     )
     runs = quick(place, "runs", "--model", "181B", "--format", "json").out
-    assert {row["epoch"] for row in json.loads(runs)} == {"since l.233", "since l.300"}
+    assert {row["regime"] for row in json.loads(runs)} == {"since l.233", "since l.300"}
 
 
 def wrong(place: Path, text: str) -> Outcome:

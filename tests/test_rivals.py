@@ -32,7 +32,7 @@ def test_only_what_stands_behind_the_last_boundary_is_ranked(folder: Path) -> No
     for command in ("best", "days"):
         found = answer(folder, command, "a.md")
         assert [row["step_time_s"] for row in found] == [9.70, 19.90, 40.00, 19.00]
-        assert [row["left_out"] for row in found[2:]] == ["other epoch (before l.11)"] * 2
+        assert [row["left_out"] for row in found[2:]] == ["other regime (before l.11)"] * 2
         said = quick(folder, command, "a.md").out
         assert "ranked are only runs of a since l.11; 2 others are excluded" in said
         earlier = answer(folder, command, "a.md", "--where", "epoch = 'before l.11'")
@@ -41,7 +41,7 @@ def test_only_what_stands_behind_the_last_boundary_is_ranked(folder: Path) -> No
 
 def test_days_are_compared_across_the_boundary_that_parts_them(folder: Path) -> None:
     sweep(folder)
-    for column in ("date", "epoch"):
+    for column in ("date", "regime", "epoch"):
         found = answer(folder, "compare", "a.md", "--by", column)
         [pair] = [row for row in found if not row["left_out"]]
         assert pair["nodes"] == 8 and pair["also_differs"] is None

@@ -81,7 +81,7 @@ GROUP BY ALL ORDER BY t.uri, t.header_line;
 
 -- name: boundaries
 -- Changes after which numbers do not compare, with their statements.
-SELECT DISTINCT s.uri, e.regime AS epoch, e.boundary
+SELECT DISTINCT s.uri, e.regime, e.boundary
 FROM regimes e JOIN selected s ON s.run_id = e.run_id
 WHERE s.kind = 'measured' ORDER BY s.uri, e.regime;
 

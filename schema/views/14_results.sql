@@ -1,7 +1,8 @@
 -- results: runs with their configuration, every metric, and why they are left out: one row a run, for pages and listings.
 -- results.usable: whether its measurements count: it ended well, or measured for some time before it did not
 -- results.settings: environment, launcher and clock settings, as one text
--- results.epoch: the regime it was measured in
+-- results.regime: the regime it was measured in
+-- results.epoch: the same, by its name in earlier versions
 -- results.left_out: why it is kept out of rankings, as words
 -- results.left_out_detail: the same at length
 -- results.system: the device, else the document
@@ -27,7 +28,7 @@ SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     -- a cell in a row with a failure does not, nor a run out of memory.
     c.status = 'ok' OR (c.origin = 'log' AND c.step_time_s IS NOT NULL AND c.status NOT IN ('nan', 'oom')
         AND (c.status NOT IN ('fail', 'hang') OR c.n >= 10)) AS usable,
-    e.settings, h.regime AS epoch, r.left_out, r.left_out_detail,
+    e.settings, h.regime, h.regime AS epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
 -- Metrics are joined to the ids alone: each join of a run's seventy columns would cost as much as all of them.
 FROM (FROM configurations LEFT JOIN (FROM (SELECT run_id FROM configurations) {{metrics}}) USING (run_id)) c
