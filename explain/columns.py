@@ -18,7 +18,7 @@ from ..schema.derivation import Input, Source, Way
 from ..vocabulary.fields import stated_by
 from .run import UNITS, Lines, RunContext
 from .statistic import printed, statistic
-from .tree import How, Node, Place
+from .tree import How, Node, SourceSpan
 
 # Numbers stated by a source: explained on request, or if a run has nothing else.
 STATED = tuple(
@@ -73,7 +73,7 @@ def of_number(number: Number, lines: Lines, column: Callable[[Column], Node]) ->
             inputs.append(of_number(one, lines, column))
         else:
             inputs.append(column(Column(one) if isinstance(one, str) else one))
-    place = Place(*number.line, None, lines.text(*number.line)) if number.line else None
+    place = SourceSpan(*number.line, None, lines.text(*number.line)) if number.line else None
     return Node(
         number.name, number.value, made.unit, number.low, number.high,
         how if how.expression else None, place, made.note,
@@ -88,7 +88,7 @@ def of_places(lines: Lines, places: Iterable[str]) -> tuple[Node, ...]:
     for at, where in enumerate(found[:_MOST], 1):
         uri, _, line = where.rpartition(":")
         text = lines.text(uri, int(line))
-        nodes.append(Node(f"{at}", "", place=Place(uri, int(line), None, text)))
+        nodes.append(Node(f"{at}", "", place=SourceSpan(uri, int(line), None, text)))
     more = len(found) - len(nodes)
     return (*nodes, *([Node("more", more, note="runs")] if more else []))
 

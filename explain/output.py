@@ -9,7 +9,7 @@ from typing import Any
 from ..audit.output import objects
 from ..vocabulary.format import number, significant
 from ..vocabulary.printable import json_text, plain, terminal
-from .tree import Answer, How, Match, Node, Place
+from .tree import Answer, How, Match, Node, SourceSpan
 
 _WIDE = 100  # characters shown of a raw line
 
@@ -104,7 +104,7 @@ def _how(how: How) -> Iterator[str]:
         yield f"  counts: {how.counts}"
 
 
-def _place(place: Place, value: object, short: Callable[[str], str]) -> str:
+def _place(place: SourceSpan, value: object, short: Callable[[str], str]) -> str:
     where = short(place.uri) + (f":{place.line}" if place.line is not None else "")
     where += f":{place.column}" if place.column is not None else ""
     return f"{where} {_cropped(place.raw, value)!r}" if place.raw else where

@@ -20,7 +20,7 @@ from ..vocabulary.format import tokens as as_tokens
 from .columns import by_formula, measured, of_column, of_number
 from .context import ExplainContext
 from .number import PrintedNumber
-from .tree import How, Match, Node, Place
+from .tree import How, Match, Node, SourceSpan
 
 _FILTER = re.compile(r"count\(\*\) FILTER \((.+)\) AS (\w+)")
 _COUNTS = {
@@ -81,7 +81,7 @@ def _count(context: ExplainContext, name: str, value: int, condition: str) -> Ma
     query = f"SELECT uri, line FROM selected WHERE {condition or 'true'} ORDER BY uri, line"
     rows = context.warehouse.rows(query)
     shown = tuple(
-        Node(f"{position}", "", place=Place(uri, line, None, context.lines.text(uri, line)))
+        Node(f"{position}", "", place=SourceSpan(uri, line, None, context.lines.text(uri, line)))
         for position, (uri, line) in enumerate(rows[:12], 1)
     )
     rest = f"{len(rows) - len(shown)} more: bench runs --all" if len(rows) > len(shown) else ""
@@ -158,7 +158,7 @@ def _repaired(context: ExplainContext, budget: Budget, number: PrintedNumber) ->
     ):
         if number.is_in(days_words(row["days"])):
             note = f"as the audit suggests: {row['suggestion']}" if row["seconds"] else "as printed"
-            place = Place(row["uri"], row["line"])
+            place = SourceSpan(row["uri"], row["line"])
             yield Match(
                 "page", "an excluded row", Node("days", row["days"], place=place, note=note)
             )
@@ -171,7 +171,7 @@ def _implied(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     ).items():
         if number.is_in(significant(seconds, 3)):
             for one in context.runs("run_id = ?", run):
-                place = Place(one.row["uri"], one.row["line"])
+                place = SourceSpan(one.row["uri"], one.row["line"])
                 note = "what its printed TFLOPs tell by the formula of its table"
                 node = Node("step_time_s", seconds, "s", place=place, note=note)
                 yield Match("page", "a step time that is not printed", node)
@@ -184,7 +184,7 @@ def _pooled(context: ExplainContext, budget: Budget, number: PrintedNumber) -> I
         if row["jobs"] > 1 and number.is_in(significant(row["device_days"], 3)):
             how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
             days = Node("days", row["days"], "days")
-            place = Place(row["uri"], row["line"])
+            place = SourceSpan(row["uri"], row["line"])
             node = Node("device_days", row["device_days"], how=how, inputs=(days,), place=place)
             yield Match("page", "repeats as one row", node)
 
@@ -207,7 +207,7 @@ def _sources(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             ("last_line", "last line of its runs"),
         ):
             if number.digits == str(row[name]):
-                place = Place(row["uri"], row[name] if "line" in name else None)
+                place = SourceSpan(row["uri"], row[name] if "line" in name else None)
                 node = Node(name, row[name], place=place, note=what)
                 yield Match("page", "the list of sources", node)
 
@@ -217,8 +217,9 @@ def _tables(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
                WHERE number = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 7:
         for uri, place, line in context.warehouse.rows(query, [int(number.digits)]):
-            node = Node("table", place, note="benchmark tables of a document count from 1",
-                        place=Place(uri, line, None, context.lines.text(uri, line)))  # fmt: skip
+            span = SourceSpan(uri, line, None, context.lines.text(uri, line))
+            note = "benchmark tables of a document count from 1"
+            node = Node("table", place, note=note, place=span)
             yield Match(context.where(uri, line), "the number of a table", node)
 
 
@@ -231,7 +232,7 @@ def _rows(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
         WHERE line = ? AND uri IN (SELECT uri FROM selected) ORDER BY uri"""
     if number.digits.isdigit() and len(number.digits) < 10:
         for uri, line in context.warehouse.rows(query, [int(number.digits)]):
-            place = Place(uri, line, None, context.lines.text(uri, line))
+            place = SourceSpan(uri, line, None, context.lines.text(uri, line))
             yield Match(
                 context.where(uri, line), "the number of a line", Node("line", line, place=place)
             )
@@ -267,7 +268,7 @@ def _printed_as(number: PrintedNumber, one: Restated) -> str:
 def _restated_match(context: ExplainContext, one: Restated, name: str) -> Match:
     run = next(context.runs("run_id = ?", one.run_id))
     line: int | None = run.row["line"]
-    place = Place(run.uri, line, None, context.lines.text(run.uri, line) if line else "")
+    place = SourceSpan(run.uri, line, None, context.lines.text(run.uri, line) if line else "")
     values: dict[str, tuple[Any, str]] = {
         "tflops": (one.value, "TFLOP/s of a process"),
         "share": (one.share, "of the device's dense peak"),
@@ -296,6 +297,6 @@ def suggested(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]
         _SUGGESTED, [number.digits]
     ):
         if number.is_in(suggestion):
-            place = Place(uri, line, None, context.lines.text(uri, line))
+            place = SourceSpan(uri, line, None, context.lines.text(uri, line))
             node = Node("suggestion", suggestion, place=place, note=f"{rule}: {title}: {evidence}")
             yield Match(context.where(uri, line), f"suggested by {rule}", node)

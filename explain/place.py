@@ -9,7 +9,7 @@ from ..vocabulary.format import counted
 from .columns import STATED, derive, heads, names
 from .context import ExplainContext
 from .search import cell_node, cell_place
-from .tree import Match, Node, Place
+from .tree import Match, Node, SourceSpan
 
 _CELLS = """SELECT t.uri, t.number, c.*, coalesce(t.headings[c.column_number], '') AS heading
     FROM cells c JOIN tables t USING (table_id)
@@ -85,7 +85,7 @@ def _cells(
                 yield from _made_of(context, uri, line, place)
 
 
-def _made_of(context: ExplainContext, uri: str, line: int, place: Place) -> Iterator[Match]:
+def _made_of(context: ExplainContext, uri: str, line: int, place: SourceSpan) -> Iterator[Match]:
     """The values computed from one cell of a row."""
     for run in context.runs("uri = ? AND line = ?", uri, line):
         for name in (name for name in names() if name not in STATED):
@@ -100,14 +100,14 @@ def _intervals(context: ExplainContext, uri: str, line: int) -> Iterator[Match]:
     text = context.lines.text(uri, line)
     for row in context.warehouse.dicts(query, [uri, line]):
         inputs = tuple(
-            Node(name, row[name], place=Place(uri, line, None, text))
+            Node(name, row[name], place=SourceSpan(uri, line, None, text))
             for name in _STEP
             if row[name] is not None
         )
         whole = f"{context.where(uri, row['first'])}.step_time_s"
         note = f"of the run at line {row['first']}; {whole} says whether it counts"
-        node = Node("iteration", row["iteration"], place=Place(uri, line, None, text), note=note,
-                    inputs=inputs)  # fmt: skip
+        span = SourceSpan(uri, line, None, text)
+        node = Node("iteration", row["iteration"], place=span, note=note, inputs=inputs)
         yield Match(context.where(uri, line), "a logged interval", node)
 
 
@@ -119,7 +119,7 @@ def _headings(context: ExplainContext, uri: str, line: int) -> Iterator[Match]:
             Node(heading or "(blank)", name or "not known", note="stands for" if name else "")
             for heading, name in zip(headings, columns, strict=True)
         )
-        node = Node("table", number, place=Place(uri, line), inputs=inputs)
+        node = Node("table", number, place=SourceSpan(uri, line), inputs=inputs)
         yield Match(context.where(uri, line), "the headings of a table", node)
 
 
@@ -128,7 +128,7 @@ def _stated(context: ExplainContext, uri: str, line: int) -> Iterator[Node]:
     for row in context.warehouse.dicts(_STATED, {"uri": uri, "line": line}):
         used = f"{row['how']}; for {counted(row['runs'], 'run')}"
         note = used if row["runs"] else row["how"]
-        place = Place(uri, line, None, text or row["raw"])
+        place = SourceSpan(uri, line, None, text or row["raw"])
         yield Node(row["what"], row["value"], place=place, note=note)
 
 
@@ -143,7 +143,7 @@ def _plain(context: ExplainContext, uri: str, line: int, column: int | str | Non
             f"no cell at {context.where(uri, line)}:{column}",
             hint="COLUMN is a character of the line, from 1, or a heading",
         )
-    place = Place(uri, line, None, context.lines.text(uri, line))
+    place = SourceSpan(uri, line, None, context.lines.text(uri, line))
     state = context.lines.state(uri)
     note = state or "no number is read from this line"
     return Match(context.where(uri, line), "a line", Node("line", line, place=place, note=note))

@@ -16,7 +16,7 @@ from ..project.short import Names
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import percent, significant
 from .context import explain_context
-from .tree import Answer, How, Match, Node, Place
+from .tree import Answer, How, Match, Node, SourceSpan
 
 WORD = "prediction"
 _SOURCE = "docs/predict.md: terms, priors and intervals"
@@ -96,5 +96,5 @@ def _run(row: Row) -> Node:
     """A run that the prediction is fitted to, at its place in the source."""
     return Node(
         "tokens_per_s_per_device of a run it rests on", row["tokens_per_s_per_device"],
-        "tokens/s", place=Place(row["uri"], row["line"]),
+        "tokens/s", place=SourceSpan(row["uri"], row["line"]),
     )  # fmt: skip

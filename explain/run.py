@@ -14,7 +14,7 @@ from ..ingest.source_text import source_text
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.secrets import redact_text
-from .tree import Node, Place
+from .tree import Node, SourceSpan
 
 Row = Mapping[str, Any]
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
@@ -160,15 +160,15 @@ class RunContext:
         query = "SELECT * FROM run_stats WHERE run_id = ? AND metric = ?"
         return next(iter(self.warehouse.dicts(query, [self.run_id, metric])), None)
 
-    def cell_place(self, cell: Row) -> Place:
+    def cell_place(self, cell: Row) -> SourceSpan:
         """The place of a cell."""
         column = self.lines.column(self.uri, cell["line"], cell["column_number"], cell["raw"])
-        return Place(self.uri, cell["line"], column, cell["raw"])
+        return SourceSpan(self.uri, cell["line"], column, cell["raw"])
 
-    def line_place(self, line: int | None, raw: str = "", file: str | None = None) -> Place:
+    def line_place(self, line: int | None, raw: str = "", file: str | None = None) -> SourceSpan:
         """A line of the source or its companion file, with its text if available."""
         uri = file or self.uri
-        return Place(uri, line, None, self.lines.text(uri, line) or raw)
+        return SourceSpan(uri, line, None, self.lines.text(uri, line) or raw)
 
     def stated(self, name: str, title: str = "", value: Any = None) -> Node:
         """A column of the run as stated: by a cell, a surrounding line, or an argument."""
@@ -205,7 +205,7 @@ class RunContext:
             note = f"stated by a user: {_reason(user)}"
             if user["origin"] == "set":
                 return Node(title or name, value, unit, note=note)
-            place = Place(user["file"], user["line"], None, f"{name} = {user['value']}")
+            place = SourceSpan(user["file"], user["line"], None, f"{name} = {user['value']}")
             return Node(title or name, value, unit, place=place, note=note)
         note = "not stated" if value is None else "as the source was read"
         return Node(title or name, value, unit, note=note)

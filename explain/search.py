@@ -18,7 +18,7 @@ from .context import ExplainContext
 from .number import PrintedNumber
 from .page import on_pages, suggested
 from .statistic import statistic
-from .tree import Match, Node, Place
+from .tree import Match, Node, SourceSpan
 
 # Days by the speeds of a budget, of tokens or of steps. They only find runs that may print a
 # number: what is shown is derived, as everywhere.
@@ -191,13 +191,13 @@ def _cells(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             yield Match(where, f"cell under {row['heading']!r}", cell_node(place, row))
 
 
-def cell_place(context: ExplainContext, cell: dict[str, Any]) -> Place:
+def cell_place(context: ExplainContext, cell: dict[str, Any]) -> SourceSpan:
     """The place of a cell, with the column of its first character."""
     column = context.lines.column(cell["uri"], cell["line"], cell["column_number"], cell["raw"])
-    return Place(cell["uri"], cell["line"], column, cell["raw"])
+    return SourceSpan(cell["uri"], cell["line"], column, cell["raw"])
 
 
-def cell_node(place: Place, cell: dict[str, Any]) -> Node:
+def cell_node(place: SourceSpan, cell: dict[str, Any]) -> Node:
     """A cell as read."""
     read = cell["name"] or "no column that is known"
     notes = [f"under {cell['heading']!r}, read as {cell['kind']} of {read}"]
@@ -214,7 +214,7 @@ def _lines(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
     for row in context.warehouse.dicts(_LINES, [number.digits]):
         if number.is_in(row["raw"]):
             text = context.lines.text(row["uri"], row["line"]) or row["raw"]
-            place = Place(row["uri"], row["line"], None, text)
+            place = SourceSpan(row["uri"], row["line"], None, text)
             used = f"for {row['runs']} runs" if row["runs"] > 1 else ""
             where = context.where(row["uri"], row["line"])
             yield Match(where, "stated", Node(row["what"], row["raw"], place=place, note=used))
@@ -234,7 +234,7 @@ def _series(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             value = row[name]
             if value is None or not (low <= value <= high or low <= value * 1000 <= high):
                 continue
-            note, place = f"iteration {row['iteration']}", Place(uri, line, None, text)
+            note, place = f"iteration {row['iteration']}", SourceSpan(uri, line, None, text)
             node = Node(name, float(value), note=note, place=place)
             yield Match(context.where(uri, line), f"{name} of a logged interval", node)
 

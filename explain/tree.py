@@ -11,7 +11,7 @@ Value = float | int | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceSpan:
     """The place of a text; `column` is that of its first character, from 1."""
 
     uri: str
@@ -41,7 +41,7 @@ class Node:
     low: float | None = None
     high: float | None = None
     how: How | None = None
-    place: Place | None = None
+    place: SourceSpan | None = None
     note: str = ""
     inputs: tuple[Node, ...] = ()
 

@@ -20,7 +20,7 @@ from ..schema.rows import Rows
 from .blocks import Lines, Piece, Pieces, with_plain_ends
 from .dialect import Dialect
 from .layouts import ArgumentLayout
-from .line_shapes import Shape, Shapes, shapes_of
+from .line_shapes import LineShape, Shapes, shapes_of
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import Argument, LogReader
 from .scan import Scan
@@ -183,7 +183,7 @@ class _Feed:
     def _within(self, block: Dialect, start: int, end: int) -> int:
         """Lines within a block, up to one that has to be read by itself; returns the next place."""
         arguments: list[Argument] = []
-        passed: Counter[Shape] = Counter()
+        passed: Counter[LineShape] = Counter()
         place, lines, first = start, self._scan.lines, self._first
         for shape in self._scan.within(block, start, end):
             layout = shape.layout

@@ -44,7 +44,7 @@ NEUTRAL = frozenset(("memory", "timers", "noise", "env", "command", "event", "ev
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LineShape:
     """The shape of the lines of a mask."""
 
     needs_reader: bool = False  # they have values, and are read one by one
@@ -56,7 +56,7 @@ class Shape:
     formats: frozenset[str] = frozenset()  # that read them, without values
 
 
-BY_LINE = Shape(needs_reader=True)
+BY_LINE = LineShape(needs_reader=True)
 
 
 class Shapes:
@@ -74,8 +74,8 @@ class Shapes:
         words = sorted({*map(mask_digits, hints), *ODD, *WRAPPED})
         # A line without a match has no record, and does not matter otherwise (RE2).
         self._hot = "|".join(map(re.escape, words)) + f"|{PREFIX_END}|(?i:{'|'.join(METRIC_WORDS)})"
-        self.known: list[Shape] = []
-        self._places: dict[Shape, int] = {}
+        self.known: list[LineShape] = []
+        self._places: dict[LineShape, int] = {}
         self._codes: dict[str, int] = {}
         self._letters = 0
         self._inner: dict[Dialect, Shapes] = {}
@@ -90,7 +90,7 @@ class Shapes:
             self._inner[block] = Shapes(self._formats, block)
         return self._inner[block]
 
-    def shape(self, mask: str) -> Shape:
+    def shape(self, mask: str) -> LineShape:
         """The shape of one mask."""
         code = self._codes.get(mask)
         return self.known[int(self.codes([mask])[0]) if code is None else code]
@@ -108,13 +108,13 @@ class Shapes:
                 self._letters += sum(map(len, new))
             return np.array([self._codes[mask] for mask in masks], dtype=np.int64)
 
-    def _code(self, shape: Shape) -> int:
+    def _code(self, shape: LineShape) -> int:
         if shape not in self._places:
             self._places[shape] = len(self.known)
             self.known.append(shape)
         return self._places[shape]
 
-    def _of(self, masks: list[str]) -> Iterator[Shape]:
+    def _of(self, masks: list[str]) -> Iterator[LineShape]:
         """The shapes of some masks; of many, most are text that is found to be so at once."""
         if len(masks) <= FEW_MASKS:
             return map(self._of_one, masks)
@@ -124,13 +124,13 @@ class Shapes:
             for mask, is_hot in zip(masks, found, strict=True)
         )
 
-    def _of_text(self, text: str, is_hot: bool = False) -> Shape:
+    def _of_text(self, text: str, is_hot: bool = False) -> LineShape:
         """The shape of a line without a record."""
         known = self._quiet or RULE.issuperset(text)
         measuring = is_hot and not known and measures(text)
-        return Shape(known=known, text=bool(text.strip()), measures=measuring)
+        return LineShape(known=known, text=bool(text.strip()), measures=measuring)
 
-    def _of_one(self, mask: str) -> Shape:
+    def _of_one(self, mask: str) -> LineShape:
         """The shape of a mask, where all of its lines have the same."""
         if any(word in mask for word in ODD) or len(mask.encode()) >= LONG:
             return BY_LINE
@@ -141,7 +141,7 @@ class Shapes:
             BY_LINE if not shape.needs_reader and any(word in mask for word in WRAPPED) else shape
         )
 
-    def _of_year(self, mask: str) -> Shape:
+    def _of_year(self, mask: str) -> LineShape:
         _, text = peel(mask)
         tried = (self._formats[order] for order in self._candidates.of(text))
         sighted = [one for one in tried if self._in_force(one) and not is_digit_blind(one)]
@@ -160,9 +160,9 @@ class Shapes:
         if sighted and not whole:
             return BY_LINE  # they may read what is left of some lines
         if all(dialect.reads == "noise" for dialect in dialects):
-            return Shape(formats=frozenset(dialect.name for dialect in dialects))
+            return LineShape(formats=frozenset(dialect.name for dialect in dialects))
         layout = layout_of(dialect, mask) if whole else None
-        return Shape(needs_reader=True, neutral=all(map(_is_neutral, dialects)), layout=layout)
+        return LineShape(needs_reader=True, neutral=all(map(_is_neutral, dialects)), layout=layout)
 
 
 def _is_neutral(dialect: Dialect) -> bool:

@@ -21,7 +21,7 @@ from .wrapped import Wrapped
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .line_shapes import Shape
+    from .line_shapes import LineShape
 
 
 class Argument(NamedTuple):
@@ -137,7 +137,7 @@ class LogReader:
         if not (read or quiet or RULE.issuperset(line.text)):
             self._tally.known = False
 
-    def skip(self, last: int, kinds: Iterable[tuple[Shape, int]]) -> None:
+    def skip(self, last: int, kinds: Iterable[tuple[LineShape, int]]) -> None:
         """Lines up to `last` without values: how many of which shape."""
         self._leave_line(last)
         for kind, count in kinds:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from .blocks import Lines, Marks, Places, Whole
 from .dialect import Dialect
 from .layouts import Series, StepLayout, TimerLayout, step_layout, timer_layout
-from .line_shapes import Shape, Shapes
+from .line_shapes import LineShape, Shapes
 from .numbers import Numbers
 
 _AT_ONCE = 256  # lines whose masks are looked up together
@@ -48,7 +48,7 @@ class Scan:
         masks, self._which = lines.masks()
         self._masks = masks
         self._shapes = shapes
-        self._within: dict[Dialect, dict[int, Shape]] = {}  # by opening format and mask
+        self._within: dict[Dialect, dict[int, LineShape]] = {}  # by opening format and mask
         # Formats are matched once a mask: a log of a million lines has some hundred.
         codes = shapes.codes(masks)
         self._kinds = [shapes.known[code] for code in codes.tolist()]
@@ -58,10 +58,10 @@ class Scan:
         self.neutral = self._marked(lambda shape: shape.neutral)
         self.steps, self.timers = self._read(masks)
 
-    def _marked(self, is_so: Callable[[Shape], bool]) -> Marks:
+    def _marked(self, is_so: Callable[[LineShape], bool]) -> Marks:
         return np.array([is_so(shape) for shape in self._kinds], dtype=bool)[self._which]
 
-    def within(self, block: Dialect, start: int, end: int) -> Iterator[Shape]:
+    def within(self, block: Dialect, start: int, end: int) -> Iterator[LineShape]:
         """The shapes of lines within a block, in order."""
         known, shape = self._within.setdefault(block, {}), self._shapes.within(block).shape
         for first in range(start, end, _AT_ONCE):

@@ -16,7 +16,7 @@ AXES = ("tensor", "context", "data", "pipeline")  # adjacent ranks differ in the
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankCoordinates:
     """The coordinates of a rank."""
 
     data: int
@@ -79,16 +79,16 @@ class Grid:
             product = " x ".join(f"{name} {size}" for name, size in self._sizes_by_name(4))
             raise GridError(f"the world has {world} processes, but {product} = {self.world}")
 
-    def place(self, rank: int) -> Place:
+    def place(self, rank: int) -> RankCoordinates:
         """The coordinates of a rank."""
         if not 0 <= rank < self.world:
             raise GridError(f"rank {rank} is outside of {self}, which has {self.world} processes")
         found = {}
         for axis, size in zip(AXES, self.sizes, strict=True):
             rank, found[axis] = divmod(rank, size)
-        return Place(**found)
+        return RankCoordinates(**found)
 
-    def rank(self, place: Place) -> int:
+    def rank(self, place: RankCoordinates) -> int:
         """The rank at these coordinates."""
         rank = 0
         for axis, size in reversed(list(zip(AXES, self.sizes, strict=True))):

@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from .grid import Grid, GridError, Place
+from .grid import Grid, GridError, RankCoordinates
 
 # Names of torch 2.13; up to 2.12 they were named after tensors.
 NEW = hasattr(dist, "all_gather_single")
@@ -87,7 +87,7 @@ class Groups:
     """The groups of one rank."""
 
     grid: Grid
-    place: Place
+    place: RankCoordinates
     world: Group
     replicas: Group
     tensor: Group
