@@ -13,7 +13,7 @@ from ..audit.memory import predicted, ratio, usual
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number
-from ..vocabulary.secret_forms import REDACTED
+from ..vocabulary.secret_commands import REDACTED
 from .rows import Decision, Row, batch_of, with_dp
 from .scaling import bubble
 

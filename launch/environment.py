@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from ..vocabulary.secret_forms import REDACTED
+from ..vocabulary.secret_commands import REDACTED
 from ..vocabulary.secrets import redact
 from .cases import Case
 from .process_probe import PRELOAD, THREADS

@@ -13,7 +13,7 @@ from ..project.short import Names
 from ..reports.words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
-from ..vocabulary.secret_forms import REDACTED
+from ..vocabulary.secret_commands import REDACTED
 
 # Columns of every answer; each report adds its own before and after them.
 RUN = ("where", "run", *shown("answers"), "settings", "date", "annotated")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.vocabulary.secret_forms import REDACTED
+from bench.vocabulary.secret_commands import REDACTED
 from bench.vocabulary.secrets import is_secret_name, redact, redact_text
 
 SECRET_NAMES = [
