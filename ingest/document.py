@@ -9,7 +9,7 @@ from ..vocabulary.headings import LONGEST
 from .bare_batches import BareBatches
 from .clauses import facts_by_subject, without_subjects
 from .context import is_aside, phrases_in
-from .context_lines import LineFacts, is_caption, is_worded, line_facts, of_all_rows, reaches_back
+from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reaches_back
 from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
@@ -18,10 +18,9 @@ from .leads import facts_above, facts_of_corner, lead_lines
 from .legends import Legends
 from .lone_size import lone_size
 from .markdown import Heading, TextLine, blocks, is_quotation
-from .others import without_others
 from .paragraphs import (
     BULLET,
-    announced_size,
+    ParagraphState,
     announces_settings,
     below_table,
     is_of_one,
@@ -72,29 +71,25 @@ class _Reader:
         self.legends = legends
         self.document = Document()
         self.sections = [Section(None)]
-        self.lead: list[TextLine] = []
+        self.paragraph = ParagraphState()
         self.mentions: list[Fact] = []
         self.previous: list[FoundTable] = []
         self.formula_first = False
         self.stated_since_table = False
-        self.aside_line = False  # the last line of prose introduces an example or a plan
-        self.of_others = False  # the last sentence is about others, and continues
         self.caption: list[Fact] = []
         self.after_table = False  # at most one paragraph in between
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.since_heading: list[str] = []  # lines of text since the last heading or table
-        self.announced = False  # the paragraph before this one announced settings
-        self.of_size: float | None = None  # of the model whose settings are listed
         self.in_scope = FactsInScope(self.sections)
         self.batches = BareBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):
             self._end_paragraph()
-            self.below, self.of_size = None, None
+            self.below, self.paragraph.of_size = None, None
             self._heading(block)
         elif isinstance(block, TextLine):
-            self.after_table &= not self.lead or self.lead[-1].line == block.line - 1
+            self.after_table &= not self.paragraph.lines or self.paragraph.goes_on(block)
             self._line(block)
         else:
             self._table(block)
@@ -111,14 +106,14 @@ class _Reader:
         return self.document
 
     def _heading(self, heading: Heading) -> None:
-        self.lead, self.since_heading = [], []
+        self.paragraph.lines, self.since_heading = [], []
         self.formula_first = False
         text = heading.text if len(heading.text) <= LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
         devices = unambiguous(counted(text, heading.line))
         named = model_named(text, heading.line)
         facts = [*(fact for fact in facts if fact.field != "size" or not named), *named, *devices]
-        self.aside_line = False
+        self.paragraph.is_aside = False
         self.caption = []
         if self.document.title is None and not self.document.tables:
             self.document.title = heading.text
@@ -148,20 +143,21 @@ class _Reader:
 
     def _end_paragraph(self) -> None:
         """Attach the facts of a paragraph to the table above, its section or all tables to come."""
-        if not self.lead:
+        if not self.paragraph.lines:
             return
-        lines = [line for line in self.lead if not line.code]
+        lines = [line for line in self.paragraph.lines if not line.code]
         section, table = self.sections[-1], self.below
         self.below = None
-        if not lines or section.aside or self.aside_line:
+        if not lines or section.aside or self.paragraph.is_aside:
             return
-        announced, self.announced = self.announced, announces_settings(lines[-1].text)
+        announced = self.paragraph.announced
+        self.paragraph.announced = announces_settings(lines[-1].text)
         # If captions are above their tables, a caption below belongs to the next table.
         if table and not (table.captioned and is_caption(lines[0].text)):
             table.add_below(below_table(lines))
             return
         facts = stated_in(lines)
-        facts = [replace(fact, only_size=fact.only_size or self.of_size) for fact in facts]
+        facts = [self.paragraph.sized(fact) for fact in facts]
         if section.tables:
             section.tail += facts if announced else []
             section.others += facts
@@ -173,11 +169,33 @@ class _Reader:
     def _line(self, line: TextLine) -> None:
         if len(line.text) > LONGEST:
             self.document.quotes.append(Quote(line, self.in_scope.facts()))
-            self.lead = []
+            self.paragraph.lines = []
             return
         if not line.code and is_quotation(line.text):
             self._quotation(line)
             return
+        self._notice(line)
+        if not self.paragraph.goes_on(line):
+            self._end_paragraph()
+            self.paragraph.lines = []
+        line, read = self.paragraph.classified(line)
+        facts = [] if self.paragraph.is_aside else read.configuration
+        if not self.paragraph.is_aside:
+            first = self.paragraph.lines[0].line if self.paragraph.lines else line.line
+            self._attach(line, read, first)
+            if not (facts or read.formula or line.code):
+                self._attach_prose(line, first)
+        self.stated_since_table |= bool(facts or read.formula)
+        if read.formula and not self.formula_first:
+            self.formula_first = not self.sections[-1].computed_by(read.formula)
+        self.document.quotes.append(Quote(line, self.in_scope.facts()))
+        self.document.state(line, facts, read.formula, self.sections[-1].heading)
+        self.paragraph.lines = [*self.paragraph.lines, line]
+        if not line.code and len(self.since_heading) < _SECTION:
+            self.since_heading.append(line.text)
+
+    def _notice(self, line: TextLine) -> None:
+        """What a line says of its document, section or the table above, in any paragraph."""
         self.sections[-1].batches += self.batches.read(line)
         if not self.document.tables and len(self.sections) <= _OPENING:
             self.sections[0].facts += framework_of(line.text, line.line)
@@ -186,47 +204,22 @@ class _Reader:
             self._withdraw(line)
         if not line.code and (above := self.sections[-1].tables):
             above[-1].table = as_stated(above[-1].table, line.text)
-        same = bool(self.lead) and self.lead[-1].line == line.line - 1
-        if not same:
-            self._end_paragraph()
-        if not line.code and not BULLET.match(line.text):
-            self.of_size = announced_size(line.text)
-        aside = is_aside(line.text, "lines") and not line.text.rstrip().endswith(".")
-        if not line.code:
-            text, self.of_others = without_others(line.text, same and self.of_others)
-            line = replace(line, text=text)
-        read = line_facts(line.text, line.line)
-        facts, formula = read.configuration, read.formula
-        if not line.code and not facts:
-            self.aside_line = aside
-        if self.aside_line:
-            facts = []
-        else:
-            self._attach(line, read, self.lead[0].line if same else line.line)
-            if not (facts or formula or line.code):
-                first = self.lead[0].line if same else line.line
-                bound = facts_by_subject(line.text, line.line)
-                section = self.sections[-1]
-                # A caption is about one table.
-                target = section.others if is_caption(line.text) else section.prose
-                target += [
-                    replace(fact, group=first, only_size=fact.only_size or self.of_size)
-                    for fact in without_subjects(prose_facts(line.text, line.line), bound)
-                ]
-                self._attach_to_all(line)
-        self.stated_since_table |= bool(facts or formula)
-        if formula and not self.formula_first:
-            self.formula_first = not self.sections[-1].computed_by(formula)
-        self.document.quotes.append(Quote(line, self.in_scope.facts()))
-        self.document.state(line, facts, formula, self.sections[-1].heading)
-        self.lead = [*self.lead, line] if same else [line]
-        if not line.code and len(self.since_heading) < _SECTION:
-            self.since_heading.append(line.text)
+
+    def _attach_prose(self, line: TextLine, first: int) -> None:
+        """The facts of a sentence, for its section; those of a caption for one table."""
+        bound = facts_by_subject(line.text, line.line)
+        section = self.sections[-1]
+        target = section.others if is_caption(line.text) else section.prose
+        target += [
+            replace(self.paragraph.sized(fact), group=first)
+            for fact in without_subjects(prose_facts(line.text, line.line), bound)
+        ]
+        self._attach_to_all(line)
 
     def _quotation(self, line: TextLine) -> None:
         """A quotation is by others, or about other runs: no fact of these."""
         self._end_paragraph()
-        self.lead = []
+        self.paragraph.lines = []
         self.document.quotes.append(Quote(line, self.in_scope.facts()))
         self.document.state(line, [], [], self.sections[-1].heading)
 
@@ -242,9 +235,7 @@ class _Reader:
         """Attach the facts of a line to their scope: a table, its section, the document."""
         section, everywhere = self.sections[-1], of_all_rows(line.text)
         facts = [
-            replace(
-                fact, group=group, of_all_rows=everywhere, only_size=fact.only_size or self.of_size
-            )
+            replace(self.paragraph.sized(fact), group=group, of_all_rows=everywhere)
             for fact in of_subject(read.section, line.text)
         ]
         if read.configuration and is_caption(line.text):
@@ -280,17 +271,17 @@ class _Reader:
     def _table(self, original: Table) -> None:
         number, settings = None, list[Fact]()
         above = [section.heading.text for section in self.sections if section.heading]
-        lead = " ".join(line.text.strip() for line in lead_lines(self.lead))
+        lead = " ".join(line.text.strip() for line in lead_lines(self.paragraph.lines))
         around = Surroundings(above, lead, self.since_heading, self.subject)
         read = shaped(original, around, self.legends)
         table = read.table
         if read.is_benchmark:
             number = 1 + sum(found.number is not None for found in self.document.tables)
-        elif not self.aside_line and (settings := set_up(original)):
+        elif not self.paragraph.is_aside and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.
             self.sections[-1].facts += settings
             self.sections[-1].listed += settings
-        near = [*facts_above(self.lead), *self.caption]
+        near = [*facts_above(self.paragraph.lines), *self.caption]
         if read.corner:
             near += facts_of_corner(original)
         continues = None if near else self._continued(table)
@@ -302,7 +293,7 @@ class _Reader:
         found = FoundTable(table, number, path, [*reach, *near], near)
         found.continues = continues
         found.explained = self.legends.explained(table.header.cells)
-        found.captioned = any(is_caption(line.text) for line in lead_lines(self.lead))
+        found.captioned = any(is_caption(line.text) for line in lead_lines(self.paragraph.lines))
         found.batches = [one for section in self.sections for one in section.batches]
         found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].others += near
@@ -313,7 +304,7 @@ class _Reader:
             self.sections[-1].tables.append(found)
         self.sections[-1].tail = []
         self.below = found if number is not None else None
-        self.lead, self.caption, self.since_heading = [], [], []
+        self.paragraph.lines, self.caption, self.since_heading = [], [], []
         self.stated_since_table = False
 
     def _continued(self, table: Table) -> FoundTable | None:

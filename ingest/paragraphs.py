@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from ..vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
-from .context import phrases_in, sizes_in
-from .context_lines import configuration, states_result
+from .context import is_aside, phrases_in, sizes_in
+from .context_lines import LineFacts, configuration, line_facts, states_result
 from .fact import Fact
 from .families import families_in
 from .frameworks import begins_with_trainer, framework_named, trainers_in
 from .grid import Table
 from .markdown import Heading, TextLine
+from .others import without_others
 from .own_tool import is_named_in
 from .prose import lead_facts, unambiguous
 from .subjects import of_subject
@@ -119,6 +120,38 @@ _ONE_RUN = re.compile(
     r"(?:experiments?|models?|runs?|trainings?|clusters?|machines?|set-?ups?)\b",
     re.I,
 )
+
+
+@dataclass(slots=True)
+class ParagraphState:
+    """The paragraph that a reader of a document is in."""
+
+    lines: list[TextLine] = field(default_factory=list)
+    is_aside: bool = False  # the last line of prose introduces an example or a plan
+    of_others: bool = False  # the last sentence is about others, and continues
+    announced: bool = False  # the paragraph before this one announced settings
+    of_size: float | None = None  # of the model whose settings are listed
+
+    def goes_on(self, line: TextLine) -> bool:
+        """Whether a line is the next one of this paragraph."""
+        return bool(self.lines) and self.lines[-1].line == line.line - 1
+
+    def classified(self, line: TextLine) -> tuple[TextLine, LineFacts]:
+        """A line without what it says of others, and what it states; it may begin an aside."""
+        if line.code:
+            return line, line_facts(line.text, line.line)
+        if not BULLET.match(line.text):
+            self.of_size = announced_size(line.text)
+        aside = is_aside(line.text, "lines") and not line.text.rstrip().endswith(".")
+        text, self.of_others = without_others(line.text, bool(self.lines) and self.of_others)
+        read = line_facts(text, line.line)
+        if not read.configuration:
+            self.is_aside = aside
+        return replace(line, text=text), read
+
+    def sized(self, fact: Fact) -> Fact:
+        """A fact of the model whose settings are listed, if it names no other."""
+        return replace(fact, only_size=fact.only_size or self.of_size)
 
 
 def sentences(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:

@@ -1,7 +1,14 @@
 """The outcome of each file: known, a copy, or read; planned once against the ledger.
 
 A plan may be stale before it is stored: another process stores the file, or the file changes while
-it is read. `pipeline` then plans it again.
+it is read. `pipeline` then plans it again. The first of these that is so decides:
+
+    its stat, or its SHA-256, is the one stored       known
+    it contains what another name contained           the other name first: moved, or grown
+    what it contained has another name now            that load moves there, then as if new
+    its bytes are stored under another name           copy
+    it begins with what was stored of it              read on from its checkpoint, if it has one
+    else                                              read
 """
 
 from __future__ import annotations

@@ -58,51 +58,75 @@ class RowReader:
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
-        found = replace(found, table=(table := _without_secrets(found.table)))
+        found = replace(found, table=_without_secrets(found.table))
         columns = self._known(found)
-        unread = unread_results(table.header.cells) if found.number is not None else []
-        for heading in unread:
-            message = f"the column {heading!r} is stored, but is no known measurement"
-            self.rows.warn("unread_column", message, table.header.line)
-        table_id = self._id("table", table.header.cells)
+        unread = self._warn_of_unread(found)
+        table_id = self._id("table", found.table.header.cells)
         self._add_table(found, table_id, columns, form)
         if found.number is None:
             return
-        self._warn_of_shape(table)
-        self._adapters = Adapters(table, [one.text for one in found.path])
-        open_ended = bool(unread) or UNNAMED in table.header.cells
-        rows = [row for row in table.rows if not row.is_filler]
+        self._warn_of_shape(found.table)
+        self._adapters = Adapters(found.table, [one.text for one in found.path])
+        rows = [row for row in found.table.rows if not row.is_filler]
         read = read_rows([row.cells for row in rows], columns)
-        all_cells = [[one.cell for one in cells] for cells in read]
         add_cells(self.rows, table_id, rows, read)
-        habits = habits_of(all_cells, columns)
-        results_of = [list(results(cells, columns, habits)) for cells in all_cells]
-        own = [
-            numbers_of(_by_name(cells, columns)) | devices_of_rates(found_results)
-            for cells, found_results in zip(all_cells, results_of, strict=True)
-        ]
-        named = frozenset(column.name for column in columns if column)
-        words = [row.cells for row in rows]
-        named |= fields_of_unread(table.header.cells, columns, words)
-        named |= techniques_of_rows(words)
-        possible = fields_possible(table.header.cells, columns, words, found.explained)
-        context = TableContext(found, self.everywhere, named, own, possible)
-        runs = []
-        for row, cells, numbers, row_results in zip(rows, all_cells, own, results_of, strict=True):
-            self._warn_of_invalid(row, cells)
-            of_row = self._context_of(row, numbers, context)
-            reading = self._reading(row, cells, columns, found, of_row)
-            runs.append((reading, row_results))
-        measured, open_scope = settled(table.header.cells, runs)
-        measured = flops_settled(table.header.cells, [reading for reading, _ in runs], measured)
-        if open_scope:
-            self.rows.warn("scope_not_stated", OPEN_SCOPE, table.header.line)
-        each = zip(rows, runs, measured, strict=True)
-        for number, (row, (reading, _), one) in enumerate(each, 1):
-            if why := served(row.cells, table.header.cells):
+        readings = self._readings(found, columns, rows, [[one.cell for one in of] for of in read])
+        measured = self._settled(found.table.header, readings)
+        open_ended = bool(unread) or UNNAMED in found.table.header.cells
+        for number, (row, (reading, _), one) in enumerate(
+            zip(rows, readings, measured, strict=True), 1
+        ):
+            if why := served(row.cells, found.table.header.cells):
                 self.rows.warn("not_training", why, row.line)
                 continue
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)
+
+    def _readings(
+        self,
+        found: FoundTable,
+        columns: Sequence[Column | None],
+        rows: Sequence[TableRow],
+        cells_of: Sequence[Sequence[Cell]],
+    ) -> list[tuple[PublishedRow, list[Result]]]:
+        """Each row with the facts around it, and the results that it prints."""
+        habits = habits_of(cells_of, columns)
+        results_of = [list(results(cells, columns, habits)) for cells in cells_of]
+        own = [
+            numbers_of(_by_name(cells, columns)) | devices_of_rates(printed)
+            for cells, printed in zip(cells_of, results_of, strict=True)
+        ]
+        named = frozenset(column.name for column in columns if column)
+        headings = found.table.header.cells
+        words = [row.cells for row in rows]
+        named |= fields_of_unread(headings, columns, words)
+        named |= techniques_of_rows(words)
+        possible = fields_possible(headings, columns, words, found.explained)
+        context = TableContext(found, self.everywhere, named, own, possible)
+        readings = []
+        for row, cells, numbers, printed in zip(rows, cells_of, own, results_of, strict=True):
+            self._warn_of_invalid(row, cells)
+            of_row = self._context_of(row, numbers, context)
+            readings.append((self._reading(row, cells, columns, found, of_row), printed))
+        return readings
+
+    def _settled(
+        self, header: TableRow, readings: Sequence[tuple[PublishedRow, list[Result]]]
+    ) -> Sequence[Sequence[Result]]:
+        """The results of each row, with the scope of rates as the rows show it."""
+        measured, open_scope = settled(header.cells, readings)
+        measured = flops_settled(header.cells, [reading for reading, _ in readings], measured)
+        if open_scope:
+            self.rows.warn("scope_not_stated", OPEN_SCOPE, header.line)
+        return measured
+
+    def _warn_of_unread(self, found: FoundTable) -> list[str]:
+        """The headings of a benchmark table that look like results and are not known."""
+        header = found.table.header
+        unread = unread_results(header.cells) if found.number is not None else []
+        for heading in unread:
+            message = f"the column {heading!r} is stored, but is no known measurement"
+            self.rows.warn("unread_column", message, header.line)
+        return unread
 
     def _known(self, found: FoundTable) -> list[Column | None]:
         """The columns; an ambiguous heading is resolved by the rows, or its column is not read."""
