@@ -130,6 +130,9 @@ def test_no_kind_of_page_is_wider_than_the_window(
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), kind
             name = kind.strip("/").removesuffix(".html")
             page.screenshot(path=kept / f"{name}-{width}-{theme}.png")
+            if width == 2000:
+                page.set_viewport_size({"width": 2560, "height": 1400})
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), kind
 
 
 def test_a_phone_shows_the_whole_menu_and_what_a_finding_rests_on(opens: Opens) -> None:
