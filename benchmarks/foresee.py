@@ -75,29 +75,29 @@ def as_setting(setting: Setting, point: Point, pace: float | None = None) -> Set
     devices = point.dp * point.tp * point.pp
     return replace(
         setting, system="here", source=("sweep", None), group=point,
-        words={"threads": str(point[4])},
-        devices=float(devices), per_node=2.0, tp=float(point.tp), pp=float(point.pp),
-        mbs=point.mbs, pace=pace or setting.pace,
+        other_settings={"threads": str(point[4])},
+        devices=float(devices), devices_per_node=2.0, tp=float(point.tp), pp=float(point.pp),
+        mbs=point.mbs, s_per_token=pace or setting.s_per_token,
     )  # fmt: skip
 
 
 def seconds(setting: Setting) -> float:
     """Seconds per step."""
     return (
-        float(setting.pace or 0)
+        float(setting.s_per_token or 0)
         / setting.devices
-        * float(setting.batch or 0)
+        * float(setting.gbs or 0)
         * float(setting.seq_len or 0)
     )
 
 
 def proposed(done: Sequence[Setting], left: Sequence[Point]) -> int:
     """The index of the point that the planner would run next for the shortest step."""
-    paces = [float(setting.pace or 0) for setting in done]
+    paces = [float(setting.s_per_token or 0) for setting in done]
     fitted = fit(PACE, done, paces, [setting.noise for setting in done], PACE_SCALES)
     new = [as_setting(done[0], point) for point in left]
     mean, covariance = fitted.predicted(new)
-    best = min(math.log(float(setting.pace or 0) / setting.devices) for setting in done)
+    best = min(math.log(float(setting.s_per_token or 0) / setting.devices) for setting in done)
     mean = mean - np.log([one.devices for one in new])
     return order(mean, covariance, best, PACE_SCALES.noise, np.ones(len(new)), 1)[0].at
 

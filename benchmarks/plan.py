@@ -43,7 +43,7 @@ Choice = Callable[[list[Run], list[Run]], int]
 
 def cost(run: Run) -> float:
     """ln(device-seconds per FLOP)."""
-    return math.log(float(run.setting.pace or 0) / run.setting.flops)
+    return math.log(float(run.setting.s_per_token or 0) / run.setting.flops)
 
 
 def at_random(done: list[Run], left: list[Run]) -> int:

@@ -111,7 +111,7 @@ def misses(
         tested = [one for one in tested if of is None or Path(one.source[0]).name in of]
         if not tested:
             continue
-        paces = [float(one.pace or 0) for one in kept]
+        paces = [float(one.s_per_token or 0) for one in kept]
         fitted = fit(PACE, kept, paces, [one.noise for one in kept], PACE_SCALES)
         mean, covariance = fitted.predicted(tested)
         widths = Widths(fitted)
@@ -119,13 +119,13 @@ def misses(
             # As it would be asked: it may also lie beyond sizes that others have.
             width = widths.width(reach(kept, one), one.source[0], float(variance), one.system)
             same = [run for run in kept if run.system == one.system]
-            rate = statistics.median(run.flops / float(run.pace or 1) for run in same)
+            rate = statistics.median(run.flops / float(run.s_per_token or 1) for run in same)
             like = nearest(one, same)
-            pace = float(one.pace or 0)
+            pace = float(one.s_per_token or 0)
             yield Miss(
                 Path(one.source[0]).name,
                 abs(float(np.exp(middle)) / pace - 1),
-                abs(float(like.pace or 0) * one.flops / like.flops / pace - 1),
+                abs(float(like.s_per_token or 0) * one.flops / like.flops / pace - 1),
                 abs(one.flops / rate / pace - 1),
                 bool(abs(middle - np.log(pace)) <= width),
                 float(width),
@@ -137,7 +137,7 @@ def nearest(one: Setting, runs: Sequence[Setting]) -> Setting:
     apart = np.abs(places(runs) - places([one])).sum(1)
     for at, run in enumerate(runs):
         apart[at] += (run.model != one.model) + 0.5 * (run.source != one.source)
-        apart[at] += 0.5 * len(set(run.words.items()) ^ set(one.words.items()))
+        apart[at] += 0.5 * len(set(run.other_settings.items()) ^ set(one.other_settings.items()))
     return runs[int(np.argmin(apart))]
 
 

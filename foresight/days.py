@@ -36,7 +36,7 @@ def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apa
     Jobs before a repair do not count; a machine that was slow between two fast days may be slow
     again.
     """
-    day = one.words.get("date")
+    day = one.other_settings.get("date")
     here = [
         (row, run)
         for row, run in zip(rows, settings, strict=True)
@@ -45,8 +45,8 @@ def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apa
     ]
     groups: dict[object, list[tuple[Row, Setting]]] = {}
     for row, run in here:
-        groups.setdefault(run.undated, []).append((row, run))
-    own = _of(groups.pop(one.undated, []), day)
+        groups.setdefault(run.group_any_day, []).append((row, run))
+    own = _of(groups.pop(one.group_any_day, []), day)
     if own and len(own.rows) > 1:
         return own
     spreads = [found for jobs in groups.values() if (found := _of(jobs, day))]
@@ -56,12 +56,20 @@ def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apa
 
 
 def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:
-    today = [math.log(run.pace) for _, run in jobs if run.words.get("date") == day and run.pace]
+    today = [
+        math.log(run.s_per_token)
+        for _, run in jobs
+        if run.other_settings.get("date") == day and run.s_per_token
+    ]
     if not today:
         return None
     middle = today[0]
-    dated = [(run.words.get("date") or "", row, run) for row, run in jobs if run.pace]
-    first = min(of for of, _, run in dated if abs(math.log(run.pace or 1) - middle) <= _ALIKE)
+    dated = [
+        (run.other_settings.get("date") or "", row, run) for row, run in jobs if run.s_per_token
+    ]
+    first = min(
+        of for of, _, run in dated if abs(math.log(run.s_per_token or 1) - middle) <= _ALIKE
+    )
     since = [(row, run) for of, row, run in dated if of >= first]
     ends = [end - middle for row, run in since for end in _ends(row, run)]
     return Apart(middle, min(ends), max(ends), tuple(row for row, _ in since), itself=True)
@@ -71,4 +79,4 @@ def _ends(row: Row, run: Setting) -> list[float]:
     """ln(device-seconds a token) of the slowest and the fastest of the jobs of a day."""
     rates = [row[end] for end in ("tokens_per_s_low", "tokens_per_s_high")]
     known = [math.log(run.devices / rate) for rate in rates if rate] if run.jobs > 1 else []
-    return [math.log(run.pace or 1), *known]
+    return [math.log(run.s_per_token or 1), *known]

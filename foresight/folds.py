@@ -30,14 +30,14 @@ SIZES: dict[str, Callable[[Setting], float | None]] = {
     "devices": lambda one: one.devices,
     "sequence length": lambda one: one.seq_len,
     "MBS": lambda one: one.mbs,
-    "GBS": lambda one: one.batch,
+    "GBS": lambda one: one.gbs,
     "TP": lambda one: one.tp,
     "PP": lambda one: one.pp,
     "CP": lambda one: one.cp,
     "VPP": lambda one: one.vpp,
     "EP": lambda one: one.ep,
-    "layers": lambda one: one.layers if one.shaped else None,
-    "hidden size": lambda one: one.hidden if one.shaped else None,
+    "layers": lambda one: one.layers if one.shape_is_stated else None,
+    "hidden size": lambda one: one.hidden if one.shape_is_stated else None,
     "heads": lambda one: one.heads,
 }
 # What can be asked for without a size, by its name among the words of a run.
@@ -132,8 +132,8 @@ def _outside(near: Sequence[Setting], one: Setting) -> Iterator[Outside]:
 
 def _unmeasured(near: Sequence[Setting], one: Setting) -> Iterator[Unmeasured]:
     for word, name in WORDS.items():
-        value = one.words.get(word)
-        if value is not None and all(run.words.get(word) != value for run in near):
+        value = one.other_settings.get(word)
+        if value is not None and all(run.other_settings.get(word) != value for run in near):
             yield Unmeasured(name, value)
 
 
@@ -202,7 +202,7 @@ def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
                     yield Fold(removed, tested)
     for word in WORDS:
         for of in curves:
-            stated = {at: said for at in of if (said := settings[at].words.get(word))}
+            stated = {at: said for at in of if (said := settings[at].other_settings.get(word))}
             for each in sorted(set(stated.values())):
                 found = tuple(at for at, said in stated.items() if said == each)
                 if len(found) < len(of):

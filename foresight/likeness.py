@@ -90,7 +90,9 @@ def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
         same([getattr(one, name) for one in a], [getattr(one, name) for one in b])
         for name in ("system", "source", "model", "shape")
     )
-    peakless = np.outer([one.peak is None for one in a], [one.peak is None for one in b])
+    peakless = np.outer(
+        [one.peak_flop_s is None for one in a], [one.peak_flop_s is None for one in b]
+    )
     apart = cdist(places(a), places(b))
     differing = _differing(a, b)
     return Likeness(system, source, model, shape, differing, apart, peakless.astype(np.float64))
@@ -108,7 +110,7 @@ def places(settings: Sequence[Setting]) -> Array:
     """Sizes in doublings (n x 9): the coordinates of distances between runs."""
     sizes = [
         (one.tp, one.pp, one.cp * one.ep, one.mbs or 1, one.devices,
-         (one.batch or one.devices) / one.devices, one.seq_len or ASSUMED_SEQ_LEN, one.params,
+         (one.gbs or one.devices) / one.devices, one.seq_len or ASSUMED_SEQ_LEN, one.params,
          (one.heads or 64) / one.tp)
         for one in settings
     ]  # fmt: skip
@@ -118,8 +120,10 @@ def places(settings: Sequence[Setting]) -> Array:
 def _differing(a: Sequence[Setting], b: Sequence[Setting]) -> Array:
     """The number of differing settings without a size."""
     found = np.zeros((len(a), len(b)))
-    for name in dict.fromkeys(name for one in (*a, *b) for name in one.words):
-        found += 1 - same([one.words.get(name) for one in a], [one.words.get(name) for one in b])
+    for name in dict.fromkeys(name for one in (*a, *b) for name in one.other_settings):
+        found += 1 - same(
+            [one.other_settings.get(name) for one in a], [one.other_settings.get(name) for one in b]
+        )
     return found
 
 

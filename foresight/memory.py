@@ -33,13 +33,13 @@ def fitted(printed: Sequence[Setting], failed: Sequence[tuple[Setting, float]]) 
     The need of the latter is above the room: its estimate is the mean above it under the fit (EM of
     a censored normal; Tobin, Econometrica 26, 1958). None for too few runs.
     """
-    printed = [one for one in printed if one.memory]
+    printed = [one for one in printed if one.peak_memory_gb]
     if len(printed) < _FEWEST:
         return None
     settings = [*printed, *(one for one, _ in failed)]
     rooms = np.array([room for _, room in failed])
     need = rooms * (1 + _SPREAD)
-    known = [float(one.memory or 0) for one in printed]
+    known = [float(one.peak_memory_gb or 0) for one in printed]
     for _ in range(_ROUNDS if failed else 1):
         noise = [*(0.0 for _ in printed), *(_SPREAD for _ in failed)]
         found = fit(MEMORY, settings, [*known, *need.tolist()], noise, MEMORY_SCALES)

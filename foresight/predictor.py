@@ -93,7 +93,7 @@ class Predictor:
         sizes = {one.devices for one in settings}
         system, models = settings[0].system, {one.model for one in settings}
         measured = [
-            math.log(float(one.pace or 0) / _work(one, per_device))
+            math.log(float(one.s_per_token or 0) / _work(one, per_device))
             for one in self.pace.settings
             if one.system == system
             and (one.model in models or one.group in known)
@@ -138,7 +138,7 @@ class Predictor:
         silent = self.unstated
         return {
             "recompute_inferred": place(one) in silent.recomputing and not row["recompute"],
-            "stage_inferred": None if one.staged else silent.stages.get(place(one)),
+            "stage_inferred": None if one.zero_is_stated else silent.stages.get(place(one)),
         }
 
     def _refuse_far(self, one: Setting) -> None:
@@ -218,7 +218,7 @@ class Predictor:
         half = [factors[of] * own for of, own in zip(known.sources, known.deviations, strict=True)]
         for at, miss, width in zip(known.runs, known.errors, half, strict=True):
             if self.pace.settings[at].system == system:
-                rate = math.exp(miss) / float(self.pace.settings[at].pace or 1)
+                rate = math.exp(miss) / float(self.pace.settings[at].s_per_token or 1)
                 ends = (rate * math.exp(-width), rate * math.exp(width))
                 found.append((self.rows[at], rate, *ends))
         return found
@@ -249,7 +249,7 @@ def _of(row: Row, systems: frozenset[object]) -> Setting:
             "this configuration cannot be predicted", why=lacking(row) or "its size is not known",
             hint="--layers, --hidden and --nodes state it",
         )  # fmt: skip
-    if one.peak is None and one.system not in systems:
+    if one.peak_flop_s is None and one.system not in systems:
         raise BenchError(
             f"{row['system']} was never measured and has no known peak",
             why="its speed is unknown", hint="bench ingest a run of it",
@@ -306,7 +306,7 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
     read = [one for row in kept if (one := setting(row))]
     silent = unstated(read)
     settings = [silent.settled(one) for one in read]
-    paces = [float(one.pace or 0) for one in settings]
+    paces = [float(one.s_per_token or 0) for one in settings]
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
     failed = [(silent.settled(one), space) for one, space in _failed(left)]
     memory = fitted(settings, failed)

@@ -39,5 +39,5 @@ def place(one: Setting) -> Hashable:
 def _is_tight(one: Setting) -> bool:
     """Whether all activations and the states exceed a device; states as small as they can be where
     no ZeRO stage is stated."""
-    least = states(one) if one.staged else 16 * one.params / one.devices / 1e9
-    return all_activations(one) + least > (one.room or _MOST)
+    least = states(one) if one.zero_is_stated else 16 * one.params / one.devices / 1e9
+    return all_activations(one) + least > (one.device_memory_gb or _MOST)

@@ -36,9 +36,9 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A configuration in the model's terms. `pace`: device-seconds a token, None: to predict.
+    """A configuration in the model's terms. `s_per_token`: device-seconds a token, None: to predict.
 
-    `flops`: FLOPs a token without recomputation; `peak`: dense FLOP/s of a device, None if unknown.
+    `flops`: FLOPs a token without recomputation; `peak_flop_s`: dense FLOP/s of a device, None if unknown.
     Keys are equal for runs that share a system, a source, a model or flags.
     """
 
@@ -47,10 +47,10 @@ class Setting:
     model: Hashable
     shape: Hashable
     group: Hashable  # equal for repeats of one configuration
-    words: Mapping[str, str]  # other settings: flags, number format, recompute, ...
+    other_settings: Mapping[str, str]  # other settings: flags, number format, recompute, ...
     flops: float
-    peak: float | None
-    narrow: float  # the peak over that of 16 bits
+    peak_flop_s: float | None
+    format_speedup: float  # the peak over that of 16 bits
     links: Links
     params: float
     expert_params: float  # parameters of the experts among these
@@ -58,27 +58,27 @@ class Setting:
     hidden: float
     heads: float | None
     vocab: float
-    shaped: bool  # the shape is stated; else that of a usual model of its size
+    shape_is_stated: bool  # the shape is stated; else that of a usual model of its size
     seq_len: float | None
     devices: float
-    per_node: float
+    devices_per_node: float
     tp: float
     pp: float
     cp: float
     ep: float
     vpp: float
     mbs: float | None
-    batch: float | None
+    gbs: float | None
     zero: int
-    staged: bool  # the ZeRO stage is stated
+    zero_is_stated: bool  # the ZeRO stage is stated
     recompute: str | None
     adapters: bool  # weights are not trained, only adapters beside them
-    room: float | None  # GB of a device
-    pace: float | None = None
+    device_memory_gb: float | None  # GB of a device
+    s_per_token: float | None = None
     noise: float = 0.0  # deviation of ln(pace) by printed digits
     jobs: int = 1
-    memory: float | None = None  # GB of a device at its peak
-    undated: Hashable = None  # equal for repeats on any day
+    peak_memory_gb: float | None = None  # GB of a device at its peak
+    group_any_day: Hashable = None  # equal for repeats on any day
 
     @property
     def dp(self) -> float:
@@ -94,14 +94,14 @@ class Setting:
     @property
     def nodes(self) -> float:
         """Nodes for the devices."""
-        return max(1.0, self.devices / self.per_node)
+        return max(1.0, self.devices / self.devices_per_node)
 
     @property
     def micro_batches(self) -> float | None:
         """Micro-batches a step and replica."""
-        if not self.batch or not self.mbs:
+        if not self.gbs or not self.mbs:
             return None
-        return max(1.0, self.batch / (self.mbs * self.dp))
+        return max(1.0, self.gbs / (self.mbs * self.dp))
 
 
 def lacking(row: Row) -> str | None:
@@ -135,10 +135,10 @@ def setting(row: Row) -> Setting | None:
         model=(row["size"], row["model"]),
         shape=_shape(row),
         group=_group(row),
-        words=words_of(row),
+        other_settings=words_of(row),
         flops=flops * (_FROZEN if adapters else 1.0),
-        peak=_peak(row),
-        narrow=float(_NARROW.get(row["dtype"] or "", 1)),
+        peak_flop_s=_peak(row),
+        format_speedup=float(_NARROW.get(row["dtype"] or "", 1)),
         links=_links(row),
         params=params,
         expert_params=_of_experts(row, params),
@@ -146,27 +146,27 @@ def setting(row: Row) -> Setting | None:
         hidden=float(hidden),
         heads=row["heads"],
         vocab=float(row["vocab_used"] or 50304),
-        shaped=shaped,
+        shape_is_stated=shaped,
         seq_len=row["seq_len"],
         devices=float(devices),
-        per_node=float(devices / row["nodes"] if row["nodes"] else min(devices, NODE)),
+        devices_per_node=float(devices / row["nodes"] if row["nodes"] else min(devices, NODE)),
         tp=float(row["tp"] or 1),
         pp=float(row["pp"] or 1),
         cp=float(row["cp"] or 1),
         ep=float(row["ep"] or 1),
         vpp=float(row["vpp"] or 1),
         mbs=None if _is_of_the_pipeline(row) else row["mbs"],
-        batch=batch,
+        gbs=batch,
         zero=row["zero_stage"] or ZERO,
-        staged=row["zero_stage"] is not None,
+        zero_is_stated=row["zero_stage"] is not None,
         recompute=row["recompute"],
         adapters=adapters,
-        room=room(row["device"]),
-        pace=_pace(row),
+        device_memory_gb=room(row["device"]),
+        s_per_token=_pace(row),
         noise=_rounding(row),
         jobs=row.get("jobs") or 1,
-        memory=row["memory_gb"],
-        undated=_group(row, dated=False),
+        peak_memory_gb=row["memory_gb"],
+        group_any_day=_group(row, dated=False),
     )  # fmt: skip
 
 

@@ -42,11 +42,11 @@ def attention_recomputed(one: Setting) -> float:
 
 
 def _ideal(one: Setting) -> float:
-    return one.flops / _wide_peak(one) / (1 + (one.narrow - 1) * (1 - _LOST))
+    return one.flops / _wide_peak(one) / (1 + (one.format_speedup - 1) * (1 - _LOST))
 
 
 def _wide_peak(one: Setting) -> float:
-    return one.peak / one.narrow if one.peak else 1e14
+    return one.peak_flop_s / one.format_speedup if one.peak_flop_s else 1e14
 
 
 def _exposed(time: float, one: Setting) -> float:
@@ -88,11 +88,11 @@ def _tensor(one: Setting) -> float:
 
 
 def _tensor_inside(one: Setting) -> float:
-    return _tensor(one) / one.links.inside if one.tp <= one.per_node else 0.0
+    return _tensor(one) / one.links.inside if one.tp <= one.devices_per_node else 0.0
 
 
 def _tensor_across(one: Setting) -> float:
-    return _tensor(one) / one.links.across if one.tp > one.per_node else 0.0
+    return _tensor(one) / one.links.across if one.tp > one.devices_per_node else 0.0
 
 
 def _stages(one: Setting) -> float:
@@ -106,17 +106,17 @@ def _keys(one: Setting) -> float:
     # Each CP rank gets the keys and values of the others, again backward, and sends gradients.
     if one.cp <= 1:
         return 0.0
-    link = one.links.across if one.cp * one.tp > one.per_node else one.links.inside
+    link = one.links.across if one.cp * one.tp > one.devices_per_node else one.links.inside
     return 6 * _BYTES * one.layers * one.hidden * (one.cp - 1) / link
 
 
 def _data(one: Setting) -> float:
     """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
     ranks = one.weight_replicas
-    if ranks <= 1 or not one.batch or not one.seq_len or one.adapters:
+    if ranks <= 1 or not one.gbs or not one.seq_len or one.adapters:
         return 0.0
-    link = one.links.across if one.devices > one.per_node else one.links.inside
-    volume = 2 * _BYTES * one.params * (ranks - 1) / (one.batch * one.seq_len)
+    link = one.links.across if one.devices > one.devices_per_node else one.links.inside
+    volume = 2 * _BYTES * one.params * (ranks - 1) / (one.gbs * one.seq_len)
     if one.zero < 3:
         return volume / link
     return _exposed(volume * (0.5 + (one.micro_batches or 1)) / link, one)
@@ -126,22 +126,22 @@ def _experts(one: Setting) -> float:
     if one.ep <= 1:
         return 0.0
     # A token's channels go to its experts and back, forward and backward; 1 / EP of them stay.
-    link = one.links.across if one.ep > one.per_node else one.links.inside
+    link = one.links.across if one.ep > one.devices_per_node else one.links.inside
     sent = 8 * _BYTES * one.layers * one.hidden * (one.ep - 1) / one.ep
     return sent / link
 
 
 def _optimizer(one: Setting) -> float:
-    if not one.batch or not one.seq_len or one.adapters:
+    if not one.gbs or not one.seq_len or one.adapters:
         return 0.0
     shared = 1 if one.zero else one.weight_replicas
-    return 20 * one.params * shared / (one.batch * one.seq_len) / one.links.memory
+    return 20 * one.params * shared / (one.gbs * one.seq_len) / one.links.memory
 
 
 def _step(one: Setting) -> float:
-    if not one.batch or not one.seq_len:
+    if not one.gbs or not one.seq_len:
         return 0.0
-    return 0.05 * one.devices / (one.batch * one.seq_len)
+    return 0.05 * one.devices / (one.gbs * one.seq_len)
 
 
 def _jitter(one: Setting) -> float:
@@ -189,7 +189,7 @@ def bubble(one: Setting) -> float:
 
 def tile_waste(one: Setting) -> float:
     """Share of computed columns that tiles of 128 add to the matrices of a layer split by TP."""
-    if not one.shaped:
+    if not one.shape_is_stated:
         return 0.0
     split = (one.hidden / one.tp, 3 * one.hidden / one.tp, 4 * one.hidden / one.tp)
     return sum(math.ceil(n / 128) * 128 / n - 1 for n in split) / 3
@@ -197,7 +197,7 @@ def tile_waste(one: Setting) -> float:
 
 def uneven_heads(one: Setting) -> float:
     """1 if a head's channels are no multiple of 8, which tensor cores need."""
-    return float(bool(one.heads and one.shaped and one.hidden / one.heads % 8))
+    return float(bool(one.heads and one.shape_is_stated and one.hidden / one.heads % 8))
 
 
 def odd_heads(one: Setting) -> float:

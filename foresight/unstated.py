@@ -24,9 +24,11 @@ class Unstated:
         """A run with the recomputation and the ZeRO stage of its source, unless it states them."""
         one = settled(one, self.recomputing)
         stage = self.stages.get(place(one))
-        if one.staged or stage is None:
+        if one.zero_is_stated or stage is None:
             return one
-        return replace(one, zero=stage, words={**one.words, "zero_stage": str(stage)})
+        return replace(
+            one, zero=stage, other_settings={**one.other_settings, "zero_stage": str(stage)}
+        )
 
 
 def unstated(settings: Sequence[Setting]) -> Unstated:
@@ -37,10 +39,10 @@ def unstated(settings: Sequence[Setting]) -> Unstated:
 def _stages(settings: Sequence[Setting]) -> dict[Hashable, int]:
     """The least ZeRO stage of sources that state none and cannot be without: weights, gradients and
     optimizer states of most runs would exceed the memory that they print, or their device."""
-    stating = {place(one) for one in settings if one.staged}
+    stating = {place(one) for one in settings if one.zero_is_stated}
     silent: dict[Hashable, list[Setting]] = {}
     for one in settings:
-        if place(one) not in stating and (one.memory or one.room):
+        if place(one) not in stating and (one.peak_memory_gb or one.device_memory_gb):
             silent.setdefault(place(one), []).append(one)
     found = {}
     for key, of in silent.items():
@@ -51,4 +53,7 @@ def _stages(settings: Sequence[Setting]) -> dict[Hashable, int]:
 
 
 def _contradicting(runs: Sequence[Setting], stage: int) -> int:
-    return sum(states(replace(one, zero=stage)) > (one.memory or one.room or 0.0) for one in runs)
+    return sum(
+        states(replace(one, zero=stage)) > (one.peak_memory_gb or one.device_memory_gb or 0.0)
+        for one in runs
+    )

@@ -67,7 +67,10 @@ def test_a_run_left_out_in_closed_form_is_as_one_that_was_never_there(
     predictor: Predictor,
 ) -> None:
     settings = [one for one in predictor.pace.settings if one.source[0].endswith("1B3.md")]
-    costs, noise = [float(one.pace or 0) for one in settings], [one.noise for one in settings]
+    costs, noise = (
+        [float(one.s_per_token or 0) for one in settings],
+        [one.noise for one in settings],
+    )
     whole = fit(PACE, settings, costs, noise, PACE_SCALES)
     at = 3
     error, deviation = whole.left_out([at], [at])
@@ -240,7 +243,7 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     assert base["where"].endswith(":428")
     again = with_sizes(base, {"mbs": 4})
     one = setting(again)
-    assert one is not None and one.pace is None and one.mbs == 4
+    assert one is not None and one.s_per_token is None and one.mbs == 4
     asked = predictor.unstated.settled(one)
     assert reach(predictor.pace.settings, asked) == Reach((Beyond.SETTING,))
     assert len({(row["tp"], row["pp"], row["mbs"]) for row in all_splits(base, {})}) > 20

@@ -35,12 +35,12 @@ def _row(
 @pytest.fixture(scope="module")
 def fitted() -> Posterior:
     rows = candidates(published("004*.md"), Query()).eligible("pace").kept
-    settings = [one for row in rows if (one := setting(row)) and one.pace]
+    settings = [one for row in rows if (one := setting(row)) and one.s_per_token]
     return _fit(settings)
 
 
 def _fit(settings: list[Setting]) -> Posterior:
-    paces = [float(one.pace or 0) for one in settings]
+    paces = [float(one.s_per_token or 0) for one in settings]
     return fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
 
 
@@ -96,11 +96,11 @@ def test_a_format_that_a_device_has_not_is_refused(tmp_path: Path) -> None:
 
 
 def test_shapes_beyond_the_measured_are_named(fitted: Posterior) -> None:
-    runs = [replace(run, shaped=True) for run in fitted.settings]
+    runs = [replace(run, shape_is_stated=True) for run in fitted.settings]
     far = replace(runs[0], model="x", layers=400.0, hidden=65536.0, heads=512)
     found = [size.name for size in reach(runs, far).outside]
     assert {"layers", "hidden size"} <= set(found), found
-    guessed = {size.name for size in reach(runs, replace(far, shaped=False)).outside}
+    guessed = {size.name for size in reach(runs, replace(far, shape_is_stated=False)).outside}
     assert not {"layers", "hidden size"} & guessed, "of a usual model: nobody asked for them"
 
 
@@ -130,20 +130,25 @@ def test_all_that_can_be_asked_for_without_a_size_can_be_beyond(fitted: Posterio
         "EP",
     } <= SIZES.keys()
     one = fitted.settings[0]
-    for change in ({"cp": 2.0}, {"vpp": 2.0}, {"ep": 2.0}, {"words": {**one.words, "dtype": "x"}}):
+    for change in (
+        {"cp": 2.0},
+        {"vpp": 2.0},
+        {"ep": 2.0},
+        {"words": {**one.other_settings, "dtype": "x"}},
+    ):
         assert reach(fitted.settings, replace(one, **change)).kinds == (Beyond.RANGE,)
 
 
 def test_each_value_of_a_setting_is_left_out_whole(fitted: Posterior) -> None:
-    one = replace(fitted.settings[0], words={})
-    runs = [replace(one, words={"dtype": of}) for of in ("bf16", "fp8", "fp8")]
+    one = replace(fitted.settings[0], other_settings={})
+    runs = [replace(one, other_settings={"dtype": of}) for of in ("bf16", "fp8", "fp8")]
     assert [fold.removed for fold in folds(runs, Beyond.RANGE)] == [(0,), (1, 2)]
     assert not folds(runs[1:], Beyond.RANGE), "one value: nothing would be left"
 
 
 def test_a_kind_that_nothing_is_left_out_for_has_three_deviations(fitted: Posterior) -> None:
     one = fitted.settings[0]
-    alone = _fit([replace(one, group=at, pace=float(one.pace or 0) * (1 + at / 1000))
+    alone = _fit([replace(one, group=at, s_per_token=float(one.s_per_token or 0) * (1 + at / 1000))
                   for at in range(30)])  # fmt: skip
     widths = Widths(alone)
     assert widths.scored_by(Beyond.RANGE) is Beyond.SETTING
@@ -204,10 +209,10 @@ def test_a_machine_that_was_slow_between_fast_days_may_be_so_again(tmp_path: Pat
 
 def test_what_was_before_a_repair_does_not_count() -> None:
     rows = candidates(published("004*.md"), Query()).eligible("pace").kept
-    row, one = next((row, one) for row in rows if (one := setting(row)) and one.pace)
-    pace = float(one.pace or 0)
+    row, one = next((row, one) for row in rows if (one := setting(row)) and one.s_per_token)
+    pace = float(one.s_per_token or 0)
     day = {"before": 2.0, "since": 1.0, "then": 1.05}
-    runs = [replace(one, pace=pace * by, words={"date": str(at)}, undated="same")
+    runs = [replace(one, s_per_token=pace * by, other_settings={"date": str(at)}, group_any_day="same")
             for at, by in enumerate(day.values())]  # fmt: skip
     found = apart([row] * 3, runs, runs[1])
     assert found is not None and len(found.rows) == 2

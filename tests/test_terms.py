@@ -24,7 +24,7 @@ def run() -> Setting:
     """A run of 1.3B on V100, of TP 1 and PP 1, with nothing recomputed."""
     rows = candidates(published("004*.md"), Query()).eligible("pace").kept
     one = next(one for row in rows if (one := setting(row)))
-    return replace(one, tp=1.0, pp=1.0, recompute="none", devices=8.0, per_node=8.0)
+    return replace(one, tp=1.0, pp=1.0, recompute="none", devices=8.0, devices_per_node=8.0)
 
 
 def test_context_parallelism_exchanges_keys_and_values(run: Setting) -> None:
@@ -42,13 +42,13 @@ def test_short_times_are_hidden_behind_matrix_products(run: Setting) -> None:
     assert kernels(small) > 100 * kernels(large), "16 times shorter, and hidden besides"
     gathers = TERMS["data"]
     batch = float(run.mbs or 0) * run.devices
-    plain, sharded = (replace(run, batch=batch, zero=stage) for stage in (2, 3))
+    plain, sharded = (replace(run, gbs=batch, zero=stage) for stage in (2, 3))
     assert gathers(sharded) < 1.5 * gathers(plain), "ZeRO 3 gathers ahead of what needs it"
 
 
 def test_fp8_does_not_halve_a_step(run: Setting) -> None:
-    assert run.peak and run.narrow == 1
-    narrow = replace(run, peak=2 * run.peak, narrow=2.0)
+    assert run.peak_flop_s and run.format_speedup == 1
+    narrow = replace(run, peak_flop_s=2 * run.peak_flop_s, format_speedup=2.0)
     gain = TERMS["compute"](run) / TERMS["compute"](narrow)
     assert 1.3 < gain < 1.7
     assert TERMS["attention"](narrow) == pytest.approx(TERMS["attention"](run))
@@ -63,7 +63,7 @@ def test_adapters_have_no_gradients_of_the_weights() -> None:
 
 
 def test_a_source_whose_runs_would_not_fit_recomputes(run: Setting) -> None:
-    silent = replace(run, recompute=None, room=32.0, staged=False)
+    silent = replace(run, recompute=None, device_memory_gb=32.0, zero_is_stated=False)
     tight = replace(silent, mbs=32.0, group="tight")
     full = inferred([silent, tight, replace(tight, group="more")])
     assert recomputed(settled(silent, full)) == pytest.approx(4 / 3), "as the source does"
@@ -83,8 +83,8 @@ def test_near_sizes_of_a_source_share_what_the_terms_miss(run: Setting) -> None:
 
 def test_a_narrow_format_is_faster_on_an_unknown_device_too(run: Setting) -> None:
     """The peak that is assumed for it is one of 16 bits."""
-    wide = replace(run, peak=None, narrow=1.0)
-    fp8 = replace(wide, narrow=2.0)
+    wide = replace(run, peak_flop_s=None, format_speedup=1.0)
+    fp8 = replace(wide, format_speedup=2.0)
     assert TERMS["compute"](fp8) == pytest.approx(TERMS["compute"](wide) / 1.5)
     assert TERMS["attention"](fp8) == TERMS["attention"](wide)
 
@@ -93,9 +93,9 @@ def test_a_narrow_format_is_faster_on_an_unknown_device_too(run: Setting) -> Non
 def gpt3(run: Setting) -> Setting:
     """GPT-3 175B on A100, TP 8 and PP 16, as in arXiv 2104.04473; links of 100 GB/s."""
     return replace(
-        run, params=175e9, expert_params=0.0, flops=6 * 175e9, peak=312e12, narrow=1.0,
+        run, params=175e9, expert_params=0.0, flops=6 * 175e9, peak_flop_s=312e12, format_speedup=1.0,
         links=Links(1.2e12, 100e9), layers=96.0, hidden=12288.0, heads=96.0, vocab=51200.0,
-        seq_len=2048.0, devices=1024.0, per_node=8.0, tp=8.0, pp=16.0, mbs=1.0, batch=1536.0,
+        seq_len=2048.0, devices=1024.0, devices_per_node=8.0, tp=8.0, pp=16.0, mbs=1.0, gbs=1536.0,
         zero=0, recompute="none",
     )  # fmt: skip
 
