@@ -143,7 +143,7 @@ def _add_other_cells(warehouse: Warehouse, rows: Sequence[Row]) -> None:
 
 def _add_stated(warehouse: Warehouse, documents: dict[str, Document]) -> None:
     """Add the statements of context lines, even those that a column of the table overrides."""
-    from ..ingest.context_lines import configuration  # pages do not need it
+    from ..ingest.documents.context_lines import configuration  # pages do not need it
 
     query = """SELECT DISTINCT r.uri, f.line, f.raw FROM facts f JOIN runs r ON r.run_id = f.run_id
                WHERE r.run_id IN (SELECT run_id FROM audited) AND f.line IS NOT NULL ORDER BY ALL"""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..ingest.source_text import source_text
+from ..ingest.files.source_text import source_text
 from ..schema.warehouse import Warehouse
 from .closing import by_comment, comments, lines_of
 from .finding import Finding, Place

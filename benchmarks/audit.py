@@ -21,7 +21,7 @@ from itertools import product
 from pathlib import Path
 
 from bench.audit.run import audit
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -75,9 +75,9 @@ def made(folder: Path, logs: int) -> None:
 
 def one(how: str, logs: Path, db: Path) -> Times:
     """Seconds: wall, processor here and in children, of a task, of an empty commit."""
-    from bench.ingest.batches import Batch, read_batch
-    from bench.ingest.cluster import opened
-    from bench.ingest.pipeline import ingest
+    from bench.ingest.files.batches import Batch, read_batch
+    from bench.ingest.files.cluster import opened
+    from bench.ingest.files.pipeline import ingest
     from bench.ingest.version import parser_version
     from bench.schema import own_process
 

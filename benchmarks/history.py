@@ -27,8 +27,8 @@ from pathlib import Path
 from bench.audit.run import examined
 from bench.decide.history import TIPS, history
 from bench.decide.query import Query
-from bench.ingest.pipeline import cores
-from bench.ingest.stated_rows import stated_rows
+from bench.ingest.files.pipeline import cores
+from bench.ingest.files.stated_rows import stated_rows
 from bench.project.read_history import read_history
 from bench.schema.opening import open_read
 

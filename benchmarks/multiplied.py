@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_write
 from bench.schema.stored import rebuild
 from bench.schema.warehouse import Warehouse

@@ -34,7 +34,7 @@ from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, lacking, setting
 from bench.foresight.terms import PACE
 from bench.foresight.unstated import unstated
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.records.export import export_records
 from bench.records.layout import content, file_name

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..ingest.folders import uri_of
+from ..ingest.files.folders import uri_of
 from ..project.git import git, top_of_checkout
 from ..project.settings import inside, read_settings
 from ..reports.regions import Document, Region, read_document

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ingest.folders import files_below
+from ..ingest.files.folders import files_below
 from ..project.read import read
 from ..project.settings import find_db, find_home, inside, read_settings
 from ..schema.opening import open_read

@@ -70,7 +70,7 @@ def _list(paths: Sequence[Path], all_rows: bool, form: Format | None, output: Pa
 def _draft(paths: Sequence[Path], number: int, output: Path | None) -> None:
     """Draft a format for one shape; raises BenchError for an unknown number."""
     from ..doctor.draft import draft
-    from ..ingest.dialect import dialects
+    from ..ingest.logs.dialect import dialects
 
     shapes = _diagnosed(paths).shapes
     if number > len(shapes):
@@ -88,7 +88,7 @@ def _draft(paths: Sequence[Path], number: int, output: Path | None) -> None:
 
 def _diagnosed(paths: Sequence[Path]) -> Diagnosis:
     from ..doctor.shapes import diagnose
-    from ..ingest.dialect import dialects
+    from ..ingest.logs.dialect import dialects
 
     return diagnose(paths, Path.cwd(), dialects(_own_formats()), warn)
 

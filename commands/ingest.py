@@ -17,7 +17,7 @@ from ..terminal.tables import choose_format, emit, render
 from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
-    from ..ingest.cluster import Cluster
+    from ..ingest.files.cluster import Cluster
 
 
 @o.command(source=("db", "overrides"))
@@ -64,8 +64,8 @@ def ingest(
     format: o.Format = None,
 ) -> None:
     """Read logs and tables into the warehouse; skip unchanged files."""
-    from ..ingest.pipeline import cores
-    from ..ingest.pipeline import ingest as read_in
+    from ..ingest.files.pipeline import cores
+    from ..ingest.files.pipeline import ingest as read_in
     from ..project.after_ingest import after_ingest_into
     from ..project.settings import find_db, read_settings
     from ..schema import own_process
@@ -110,7 +110,7 @@ def _workers(word: str | None, db: Path) -> AbstractContextManager[Cluster | Non
     """The requested cluster, if any."""
     if word is None:
         return nullcontext()
-    from ..ingest.cluster import opened
+    from ..ingest.files.cluster import opened
     from ..schema.place import scratch_of
 
     return opened(word, scratch_of(db), info)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..ingest.variables import variable_of
+from ..ingest.documents.variables import variable_of
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import fields
 from ..vocabulary.hardware import device_pattern

@@ -12,7 +12,7 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any
 
-from ..ingest.environment import naming
+from ..ingest.logs.environment import naming
 from ..project.history import added
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hosts import hosts

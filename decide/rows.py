@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, cast
 
 from ..audit.memory import GB
-from ..ingest.environment import states
+from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse

@@ -9,10 +9,10 @@ from pathlib import Path
 import tomlkit
 from tomlkit.items import InlineTable, String
 
-from ..ingest.dialect import Dialect, claimant, declared
-from ..ingest.drafted import checked, field_of, hint_of
-from ..ingest.drafted import pattern_of as pattern_of_words
-from ..ingest.number_names import Number, numbers_of
+from ..ingest.logs.dialect import Dialect, claimant, declared
+from ..ingest.logs.drafted import checked, field_of, hint_of
+from ..ingest.logs.drafted import pattern_of as pattern_of_words
+from ..ingest.logs.number_names import Number, numbers_of
 from ..schema.errors import BenchError
 from .separated import numbers_below, pattern_of, separator_of
 from .shapes import Shape

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..ingest.number_names import Number, numbers_of
+from ..ingest.logs.number_names import Number, numbers_of
 
 CELL = r"(?:[-+]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?|(?i:[-+]?(?:nan|inf)))"
 _ANY = r"[-+.\w]{1,40}"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..ingest.containers import is_of_docker, recoded, unwrapped
-from ..ingest.content import UTF_16
-from ..ingest.dialect import Dialect
-from ..ingest.drafted import RANKED_DIGITS
-from ..ingest.inputs import inputs
-from ..ingest.lines import printed_at, read_lines
-from ..ingest.log import LogReader
-from ..ingest.packed import packing, require_bytes, unpacked
+from ..ingest.files.containers import is_of_docker, recoded, unwrapped
+from ..ingest.files.content import UTF_16
+from ..ingest.files.inputs import inputs
+from ..ingest.files.packed import packing, require_bytes, unpacked
+from ..ingest.logs.dialect import Dialect
+from ..ingest.logs.drafted import RANKED_DIGITS
+from ..ingest.logs.lines import printed_at, read_lines
+from ..ingest.logs.log import LogReader
 from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
 from ..vocabulary.secrets import redact_text
 from .separated import names_above, shape_of_cells

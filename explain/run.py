@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..audit.places import column_of
-from ..ingest.header import declared_arguments
-from ..ingest.source_text import source_text
+from ..ingest.files.source_text import source_text
+from ..ingest.logs.header import declared_arguments
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.secrets import redact_text

@@ -36,9 +36,10 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A configuration in the model's terms. `s_per_token`: device-seconds a token, None: to predict.
+    """A configuration in the model's terms.
 
-    `flops`: FLOPs a token without recomputation; `peak_flop_s`: dense FLOP/s of a device, None if unknown.
+    `s_per_token`: device-seconds a token, None: to predict; `flops`: FLOPs a token without
+    recomputation; `peak_flop_s`: dense FLOP/s of a device, None if unknown.
     Keys are equal for runs that share a system, a source, a model or flags.
     """
 

@@ -7,8 +7,8 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ingest.content import read_content
-from ..ingest.source import Task, read_file
+from ..ingest.files.content import read_content
+from ..ingest.files.source import Task, read_file
 from ..schema.rows import Row
 
 OK, RUNNING = "ok", "running"

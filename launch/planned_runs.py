@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..ingest.pipeline import ingest
+from ..ingest.files.pipeline import ingest
 from ..schema.errors import BenchError
 from ..vocabulary.secrets import redact, redact_text
 from . import environment, process_probe, record

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from multiprocessing import get_context
 
-from ..ingest.prefetch import begin_worker, no_interrupts
-from ..ingest.stated_rows import StatedRow, stated_rows
+from ..ingest.files.prefetch import begin_worker, no_interrupts
+from ..ingest.files.stated_rows import StatedRow, stated_rows
 from ..schema import own_process
 from .commits import Commit
 

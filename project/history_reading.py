@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from ..ingest.row_history import DocumentRows, RowChange, TrackedRow
-from ..ingest.stated_rows import StatedRow, stated_rows
+from ..ingest.files.row_history import DocumentRows, RowChange, TrackedRow
+from ..ingest.files.stated_rows import StatedRow, stated_rows
 from ..schema.histories import History, Tip, append, gone, tips
 from ..schema.opening import open_read, open_write
 from ..schema.rows import Rows, content_id

@@ -86,7 +86,7 @@ def _as_warehouse(path: Path, formats: Path | None) -> Iterator[Path]:
     if is_shared(path) or _is_warehouse(path):
         yield path
         return
-    from ..ingest.pipeline import ingest_into
+    from ..ingest.files.pipeline import ingest_into
 
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         made = Path(folder, "bench.duckdb")

@@ -10,7 +10,7 @@ from ..schema.errors import BenchError, NothingRecognised
 from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
-    from ..ingest.summary import Summary
+    from ..ingest.files.summary import Summary
     from ..schema.annotation import Annotation
     from ..schema.warehouse import Warehouse
     from .after_ingest import Checked
@@ -33,7 +33,7 @@ def read(
     `unreadable` is called with name and reason of each unreadable file; without it the first one
     raises BenchError. Raises NothingRecognised if there is no log or table.
     """
-    from ..ingest.pipeline import ingest_into
+    from ..ingest.files.pipeline import ingest_into
     from ..schema.opening import in_memory
     from .after_ingest import after_ingest
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ..ingest.folders import uri_of
+from ..ingest.files.folders import uri_of
 from ..ingest.version import parser_version
 from ..schema.histories import History, newest
 from ..schema.migrate import now_utc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..ingest.stated_rows import StatedRow
+from ..ingest.files.stated_rows import StatedRow
 from .commits import Touched
 
 _LEAST = 0.5  # share of a removed document's rows in the added one

@@ -10,10 +10,10 @@ from typing import Any
 from ..decide.budget import Budget
 from ..decide.rows import Row
 from ..project.short import Names
-from ..reports.words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secret_commands import REDACTED
+from .words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
 
 # Columns of every answer; each report adds its own before and after them.
 RUN = ("where", "run", *shown("answers"), "settings", "date", "annotated")

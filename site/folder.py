@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..ingest.folders import SITE_MARK
+from ..ingest.files.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
 from ..vocabulary.regular import parse_json, read_regular, require_within

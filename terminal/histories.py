@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ..ingest.pipeline import cores
+from ..ingest.files.pipeline import cores
 from ..project.history_reading import HistorySummary
 from ..project.read_history import read_history
 from ..schema.errors import FINE, NOTHING_RECOGNISED

@@ -47,7 +47,7 @@ def split(arguments: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 
 def _not_named(words: Sequence[str]) -> list[str]:
     """The arguments that are not a pattern, standard input or address."""
-    from ..ingest.inputs import (
+    from ..ingest.files.inputs import (
         is_named_input,  # imported late: the log readers, which pages do not need
     )
 

@@ -156,7 +156,7 @@ class Source:
         return without_annotations(db, self.lock_timeout)
 
     def _read(self, paths: tuple[Path, ...], skipped: list[str] | None, audited: bool) -> Warehouse:
-        from ..ingest.pipeline import cores
+        from ..ingest.files.pipeline import cores
         from ..project.read import read
         from ..project.settings import read_settings
 

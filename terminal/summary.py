@@ -14,7 +14,7 @@ from ..vocabulary.format import counted
 from .messages import detail, fail, info, warn
 
 if TYPE_CHECKING:
-    from ..ingest.summary import Summary
+    from ..ingest.files.summary import Summary
     from ..schema.warehouse import Warehouse
 
 

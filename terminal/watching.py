@@ -23,7 +23,7 @@ from .status import Column, columns_of, drawn, exact
 from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
-    from ..ingest.summary import Summary
+    from ..ingest.files.summary import Summary
     from ..launch.sweep import Stop
 
 _POLL_S = 0.1

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.audit.finding import Finding
 from bench.audit.run import audit
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from tests.program import quick
 

@@ -31,7 +31,7 @@ def running(folder: Path, workers: int = 2) -> Iterator[str]:
     import dask
     from distributed import LocalCluster
 
-    from bench.ingest.cluster import _CONFIG, environment_kept
+    from bench.ingest.files.cluster import _CONFIG, environment_kept
 
     preload = folder / "fatal.py"
     preload.write_text(FATAL)
@@ -51,8 +51,8 @@ def read(ready: Connection, files: Path, db: Path, address: str, seen: Path) -> 
 
     A byte is added to `seen` when it is a file's turn.
     """
-    from bench.ingest import pipeline, prefetch
-    from bench.ingest.cluster import opened
+    from bench.ingest.files import pipeline, prefetch
+    from bench.ingest.files.cluster import opened
 
     pipeline._BATCH_ROWS, prefetch._CHUNK_FILES = 300, 3
     ready.send("ready")

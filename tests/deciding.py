@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.schema.warehouse import Warehouse
 from tests.program import quick

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
-from bench.ingest.summary import Summary
+from bench.ingest.files.pipeline import ingest_into
+from bench.ingest.files.summary import Summary
 from bench.schema.opening import in_memory
 
 Run = Mapping[str, Any]  # a row of the view, measurements added by name

@@ -15,10 +15,10 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["bench"]):
-    from bench.ingest import accounting
-    from bench.ingest.dialect import dialects
-    from bench.ingest.lines import read_lines
-    from bench.ingest.log import LogReader
+    from bench.ingest.files import accounting
+    from bench.ingest.logs.dialect import dialects
+    from bench.ingest.logs.lines import read_lines
+    from bench.ingest.logs.log import LogReader
     from bench.schema.arrow import to_arrow
 
 ROOT = Path(__file__).resolve().parent.parent

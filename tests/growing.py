@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.ingest.pipeline import ingest
-from bench.ingest.summary import Summary
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.summary import Summary
 from bench.schema.opening import open_read
 from tests.making import everything
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.logread import LogRead
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
+from bench.ingest.logs.logread import LogRead
 from bench.schema.rows import Row
 
 WORLD = "using world size: 2, data-parallel-size: 2, tensor-model-parallel size: 1, "

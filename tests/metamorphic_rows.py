@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.ingest.tables import read_markdown
+from bench.ingest.documents.tables import read_markdown
 from bench.schema.rows import Rows
 from tests.metamorphic_tables import Line, text_of
 

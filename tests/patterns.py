@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.ingest.nouns import noun_patterns
+from bench.ingest.documents.nouns import noun_patterns
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 
@@ -156,7 +156,8 @@ def in_data() -> list[Found]:
     for rule in rules():
         found.append(Found(f"{rule.id} of gitleaks", rule.pattern, frozenset({"sub"})))
     for number, (field, pattern) in enumerate(noun_patterns()):
-        found.append(Found(f"ingest/nouns.toml: {field} {number}", pattern, frozenset({"search"})))
+        place = f"ingest/documents/nouns.toml: {field} {number}"
+        found.append(Found(place, pattern, frozenset({"search"})))
     for number, form in enumerate(FORMS):
         found.append(Found(f"form of secrets {number}", form.pattern, frozenset({"sub"})))
     return found

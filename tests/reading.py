@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from bench.ingest import bulk, line_shapes, scan
-from bench.ingest.dialect import Dialect, dialects
-from bench.ingest.line_shapes import shapes_of
-from bench.ingest.lines import declared_prefixes, read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.logread import LogRead
+from bench.ingest.logs import bulk, line_shapes, scan
+from bench.ingest.logs.dialect import Dialect, dialects
+from bench.ingest.logs.line_shapes import shapes_of
+from bench.ingest.logs.lines import declared_prefixes, read_lines
+from bench.ingest.logs.log import LogReader
+from bench.ingest.logs.logread import LogRead
 from bench.schema.arrow import to_arrow
 
 ROOT = Path(__file__).parents[1]

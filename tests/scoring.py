@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.materialized import OF_RUNS, materialize
 from bench.schema.opening import in_memory
 from bench.schema.warehouse import Warehouse

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
 from bench.schema.commits import Change
@@ -91,7 +91,7 @@ def write(
 ) -> None:
     """A writer on a machine of its own: small batches, so that there are many commits."""
     os.environ.update(environment, XDG_CACHE_HOME=str(machine))
-    from bench.ingest import pipeline
+    from bench.ingest.files import pipeline
 
     pipeline._BATCH_FILES = 3
     ready.send("ready")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.accounting import Job, read_jobs
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.accounting import Job, read_jobs
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from tests.logs import only_run, read
 from tests.making import iteration

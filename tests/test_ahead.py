@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import prefetch
-from bench.ingest.content import LONG_BYTES, Content, read_content
-from bench.ingest.parsed import parse_together
-from bench.ingest.pipeline import ingest
-from bench.ingest.source import Task, read_file
+from bench.ingest.files import prefetch
+from bench.ingest.files.content import LONG_BYTES, Content, read_content
+from bench.ingest.files.parsed import parse_together
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.source import Task, read_file
 from bench.records.layout import MARK
 from bench.schema.arrow import to_arrow
 from tests.making import count, everything
@@ -33,7 +33,7 @@ MANY = """
 import sys
 from pathlib import Path
 from bench.ingest import prefetch
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 if __name__ == "__main__":
     prefetch.WORTH_IT, prefetch._CHUNK_FILES = 0, 2
     ingest([Path(sys.argv[1])], Path(sys.argv[2]), processes=2,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.notebook.api import Bench
 from bench.schema.errors import BenchError, Locked, NothingRecognised
 from bench.schema.opening import open_write

@@ -16,7 +16,7 @@ from bench.audit.interval import Interval, Printed, largest_agreement
 from bench.audit.places import placed
 from bench.audit.reference import table
 from bench.audit.run import audit, rules
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.catalogue import formulas
 from bench.schema.opening import in_memory
 from bench.schema.warehouse import Warehouse

@@ -17,7 +17,7 @@ import pytest
 
 from bench.audit.load import load
 from bench.audit.run import audit
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from tests.sweeps import KINDS, MACHINES, MODELS, Sweep, damage, sweep
 from tests.test_audit import ERRORS

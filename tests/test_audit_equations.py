@@ -10,7 +10,7 @@ from bench.audit.expression import FUNCTIONS, expression
 from bench.audit.interval import Interval
 from bench.audit.rule import Rule, Sample, rules_version
 from bench.audit.run import audit, rules
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 SAMPLES = [(rule, one) for rule in rules() for one in rule.samples if not one.before]

@@ -10,7 +10,7 @@ import pytest
 
 from bench.audit.finding import Finding
 from bench.audit.run import audit
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 HEADER = (

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest import blocks
-from bench.ingest.blocks import Lines, line_ends
-from bench.ingest.masks import mask_digits
+from bench.ingest.logs import blocks
+from bench.ingest.logs.blocks import Lines, line_ends
+from bench.ingest.logs.masks import mask_digits
 
 LETTERS = "ab09:/|. \u00e9\u0663\U0001d7d8\x2f\x3a\x7f"
 LINES = st.lists(st.text(LETTERS, max_size=12), min_size=1, max_size=40)

@@ -12,7 +12,7 @@ import pytest
 
 from bench.audit.closing import comments
 from bench.ingest.cast import double
-from bench.ingest.inputs import inputs
+from bench.ingest.files.inputs import inputs
 from bench.ingest.sidecars.tree import leaves
 from bench.project.path_patterns import PathPattern
 from bench.schema.sidecar_links import _pattern

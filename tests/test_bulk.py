@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import blocks
-from bench.ingest.dialect import Dialect, dialects
-from bench.ingest.lines import PIECE_LIMIT, declared_prefixes, peel
-from bench.ingest.masks import (
+from bench.ingest.logs import blocks
+from bench.ingest.logs.dialect import Dialect, dialects
+from bench.ingest.logs.lines import PIECE_LIMIT, declared_prefixes, peel
+from bench.ingest.logs.masks import (
     any_digits,
     is_digit_blind,
     is_digit_sensitive,

@@ -102,7 +102,7 @@ def test_what_a_chart_has_no_room_for_is_said_on_it_and_below(folder: Path) -> N
 def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Path) -> None:
     many(folder)
     from bench.decide.query import Query
-    from bench.ingest.pipeline import ingest_into
+    from bench.ingest.files.pipeline import ingest_into
     from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES, footer
@@ -120,7 +120,7 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
 
 def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     from bench.decide.query import Query
-    from bench.ingest.pipeline import ingest_into
+    from bench.ingest.files.pipeline import ingest_into
     from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES
@@ -178,7 +178,7 @@ def test_the_title_says_what_a_chart_shows(root: Path, folder: Path, args: str) 
 
 def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
     from bench.decide.query import Query
-    from bench.ingest.pipeline import ingest_into
+    from bench.ingest.files.pipeline import ingest_into
     from bench.project.short import Names
     from bench.reports.computed import answered
     from bench.reports.drawing import PICTURES

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.closing import left_out, quantities
-from bench.ingest.equations import FirstSteps, Sizes
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
+from bench.ingest.logs.closing import left_out, quantities
+from bench.ingest.logs.equations import FirstSteps, Sizes
 from bench.schema.opening import in_memory
 
 SIZES = Sizes(gbs=32, seq_len=2048, grad_accum=4, replicas=8, devices=16)

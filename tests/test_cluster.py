@@ -21,12 +21,13 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from bench.ingest import cluster as clusters
-from bench.ingest import prefetch, version
-from bench.ingest.cluster import opened
-from bench.ingest.pipeline import ingest
-from bench.ingest.staging import NAME, pack, staging, unpacked
-from bench.ingest.summary import Summary
+from bench.ingest import version
+from bench.ingest.files import cluster as clusters
+from bench.ingest.files import prefetch
+from bench.ingest.files.cluster import opened
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.staging import NAME, pack, staging, unpacked
+from bench.ingest.files.summary import Summary
 from bench.schema.errors import BenchError
 from bench.schema.place import scratch_of
 from tests.clusters import read, running

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest.dialect import dialects
-from bench.ingest.environment import of_command
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.environment import of_command
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
 from tests.making import log
 
 HEAD = "using world size: 64, data-parallel-size: 1, tensor-model-parallel size: 4, "

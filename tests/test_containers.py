@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.containers import is_of_docker, unwrapped
-from bench.ingest.pipeline import ingest, ingest_into
+from bench.ingest.files.containers import is_of_docker, unwrapped
+from bench.ingest.files.pipeline import ingest, ingest_into
 from bench.schema.opening import in_memory, open_read
 from tests.making import iteration, log
 

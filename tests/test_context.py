@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest.context import (
+from bench.ingest.documents.context import (
     devices_named,
     dtype_of,
     machine_facts,
@@ -14,13 +14,13 @@ from bench.ingest.context import (
     phrases_in,
     same_device,
 )
-from bench.ingest.context_lines import configuration, is_launch, reaches_back
-from bench.ingest.document import read_document
-from bench.ingest.fact import Fact
-from bench.ingest.formula_lines import one_liner
-from bench.ingest.frameworks import framework_of
-from bench.ingest.reach import stated
-from bench.ingest.statements import legend_in, statements_in
+from bench.ingest.documents.context_lines import configuration, is_launch, reaches_back
+from bench.ingest.documents.document import read_document
+from bench.ingest.documents.fact import Fact
+from bench.ingest.documents.formula_lines import one_liner
+from bench.ingest.documents.frameworks import framework_of
+from bench.ingest.documents.reach import stated
+from bench.ingest.documents.statements import legend_in, statements_in
 from tests.reaching import EVERY, FORMULA, TABLE
 
 

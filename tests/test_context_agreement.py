@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.agreement import agreeing
-from bench.ingest.fact import Fact
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.documents.agreement import agreeing
+from bench.ingest.documents.fact import Fact
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from tests.reaching import TABLE, reached
 

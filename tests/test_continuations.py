@@ -10,7 +10,7 @@ import pytest
 from bench.decide.goodput import measured
 from bench.decide.query import Query
 from bench.decide.selection import select
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest
 from bench.schema.materialized import OF_CONTINUATIONS, materialize
 from bench.schema.opening import open_read, open_write

@@ -9,7 +9,7 @@ import pytest
 from bench.decide.answers import lasting, ranked
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.ingest.sidecars.files import SAMPLES, may_be_sidecar, read_sidecar
 from bench.project.settings import read_file
 from bench.schema.errors import BenchError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.errors import LOCKED, Locked
 from bench.schema.opening import open_read, open_write
 from tests.making import everything, folder

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
 from bench.schema.errors import FOUND, USAGE

@@ -7,11 +7,19 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.cast import CASTS
-from bench.ingest.dialect import Dialect, Sample, claimant, dialects, in_order, load, load_folder
-from bench.ingest.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_arguments
-from bench.ingest.quotes import read_quoted
-from bench.ingest.record import NO_COLUMNS
-from bench.ingest.segments import Segments
+from bench.ingest.documents.quotes import read_quoted
+from bench.ingest.logs.dialect import (
+    Dialect,
+    Sample,
+    claimant,
+    dialects,
+    in_order,
+    load,
+    load_folder,
+)
+from bench.ingest.logs.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_arguments
+from bench.ingest.logs.record import NO_COLUMNS
+from bench.ingest.logs.segments import Segments
 from bench.schema.errors import BenchError
 from bench.schema.shapes import shapes
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from bench.doctor.draft import draft
 from bench.doctor.shapes import Shape, diagnose, shape_of
-from bench.ingest.dialect import Dialect, dialects, load
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.number_names import numbers_of
+from bench.ingest.logs.dialect import Dialect, dialects, load
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
+from bench.ingest.logs.number_names import numbers_of
 from bench.schema.errors import BenchError
 from tests.making import log
 from tests.program import quick

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 SECONDS = (2.0, 2.2, 1.9, 2.6, 2.1, 2.0, 1.8, 2.4)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bench.ingest.grid import Table
-from bench.ingest.markdown import Heading, blocks
-from bench.ingest.tabbed import tabbed_table
+from bench.ingest.documents.grid import Table
+from bench.ingest.documents.markdown import Heading, blocks
+from bench.ingest.documents.tabbed import tabbed_table
 
 HEADINGS = ("GPUs", "TP", "Tokens/s/GPU")
 ROWS = [("8", "1", "4,078"), ("16", "2", "3,939")]

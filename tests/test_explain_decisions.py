@@ -16,7 +16,7 @@ from bench.explain.context import ExplainContext, explain_context
 from bench.explain.decisions import COMMANDS, DecisionContext, decisions, on_answer
 from bench.explain.number import parse_number
 from bench.explain.tree import Node
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.reports.computed import presented
 from bench.schema.opening import in_memory
 from bench.terminal.answers import as_text

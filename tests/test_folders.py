@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from tests.making import count, folder, iteration, log
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.summary import Summary
+from bench.ingest.files.summary import Summary
 from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.making import count, iteration, log
@@ -94,7 +94,7 @@ def test_logs_that_have_grown_are_gone_on_with_whatever_their_number(
         opened.append(path)
         return open_read(path, lock_timeout)
 
-    monkeypatch.setattr("bench.ingest.pipeline.open_read", counted)
+    monkeypatch.setattr("bench.ingest.files.pipeline.open_read", counted)
     summary = follower.store()
     assert (summary.grown, summary.failed) == (16, [])
     assert len(opened) == 1 + 2, "for what is known, and for eight logs at once"

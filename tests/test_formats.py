@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.logread import LogRead
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
+from bench.ingest.logs.logread import LogRead
 from bench.schema.rows import Row
 
 MEGATRON = rb"iteration[ =]+(\d+) */ *\d+ *\|"

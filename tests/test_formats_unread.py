@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
 from bench.vocabulary.measuring import measures
 from tests.test_formats import LOGS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.catalogue import formulas
 from bench.schema.materialized import OF_PAGES, materialize
 from bench.schema.opening import in_memory

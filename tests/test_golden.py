@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.pieces import format_pieces
 from tests.perturb import KINDS, perturbed

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bench.ingest import content as contents
-from bench.ingest.checkpoint import freeze, thaw
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.pipeline import ingest
+from bench.ingest.files import content as contents
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.logs.checkpoint import freeze, thaw
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
 from bench.schema.opening import open_read, open_write
 from bench.schema.rows import Rows
 from tests.growing import piece_by_piece, rows, shown, steps, whole
@@ -241,7 +241,7 @@ def test_what_a_second_reading_warns_of_is_reported(file: Path, db: Path) -> Non
 def test_a_log_that_others_keep_storing_is_told_by_its_name(
     file: Path, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.ingest.pipeline.ATTEMPTS", 1)
+    monkeypatch.setattr("bench.ingest.files.pipeline.ATTEMPTS", 1)
     file.write_text(log(3))
     ingest([file], db, live=True)
 

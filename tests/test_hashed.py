@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.ingest import content, planner
-from bench.ingest.content import LONG_BYTES, Changed, read_content, stamp_of, unhashed
-from bench.ingest.parsed import Parsed
-from bench.ingest.pipeline import ingest
-from bench.ingest.source import Task, read_file
-from bench.ingest.streams import Hashing
+from bench.ingest.files import content, planner
+from bench.ingest.files.content import LONG_BYTES, Changed, read_content, stamp_of, unhashed
+from bench.ingest.files.parsed import Parsed
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.source import Task, read_file
+from bench.ingest.files.streams import Hashing
 from bench.schema.opening import open_read
 from bench.schema.rows import Rows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.ingest.results import Habits, results
+from bench.ingest.documents.results import Habits, results
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of
 

@@ -12,7 +12,7 @@ import pytest
 
 from bench.decide.history import history
 from bench.decide.query import Query
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.project import history_reading as module
 from bench.project.after_ingest import after_ingest_into
 from bench.project.history_reading import HistorySummary

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.row_history import DocumentRows
-from bench.ingest.stated_rows import StatedRow, stated_rows
+from bench.ingest.files.row_history import DocumentRows
+from bench.ingest.files.stated_rows import StatedRow, stated_rows
 from bench.project import revisions
 from bench.project.read_history import read_history
 from bench.schema.errors import BenchError

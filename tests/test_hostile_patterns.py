@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest import hostile
-from bench.ingest.dialect import dialects
-from bench.ingest.hostile import LONGEST, lines_against, slow_pattern
+from bench.ingest.logs import hostile
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.hostile import LONGEST, lines_against, slow_pattern
 from bench.schema.errors import BenchError
 
 GOOD = [

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.ingest import version
-from bench.ingest.content import read_content
-from bench.ingest.pipeline import ingest, ingest_into
-from bench.ingest.source import Task, read_file
+from bench.ingest.files.content import read_content
+from bench.ingest.files.pipeline import ingest, ingest_into
+from bench.ingest.files.source import Task, read_file
 from bench.schema.errors import BenchError
 from bench.schema.opening import in_memory, open_read, open_write
 from bench.schema.store import hide

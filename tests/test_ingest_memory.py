@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench.ingest import bulk
-from bench.ingest.dialect import dialects
-from bench.ingest.log import LogReader
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.logs import bulk
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.log import LogReader
 from bench.schema import spill, store
 from bench.schema.opening import open_read
 from bench.schema.spill import Spill
@@ -26,7 +26,7 @@ from tests.making import everything, iteration
 PEAK = """
 import resource, sys
 from pathlib import Path
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 ingest([Path(sys.argv[1])], Path(sys.argv[2]))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """

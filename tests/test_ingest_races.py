@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest import content, planner
-from bench.ingest.content import Content
-from bench.ingest.pipeline import ingest
-from bench.ingest.summary import Summary
+from bench.ingest.files import content, planner
+from bench.ingest.files.content import Content
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.summary import Summary
 from bench.schema.opening import open_read
 from tests.making import count, folder, iteration, log
 

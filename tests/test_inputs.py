@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest import inputs
-from bench.ingest.inputs import fetched, remote_url
+from bench.ingest.files import inputs
+from bench.ingest.files.inputs import fetched, remote_url
 from bench.schema.errors import BenchError
 from tests.checkouts import ROWS
 from tests.making import count, log, table

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bench.ingest.grid import Table, TableRow
-from bench.ingest.joined import with_settings_apart
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.documents.grid import Table, TableRow
+from bench.ingest.documents.joined import with_settings_apart
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 

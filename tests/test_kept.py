@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from bench.ingest import dialect
+from bench.ingest.logs import dialect
 from bench.reports.compiled import Compiled
 from bench.vocabulary.kept import KEPT, cached
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
+from bench.ingest.logs.dialect import dialects
 from tests.acting import ALLOCATE, TORCHRUN
 from tests.launching import preloadable
 from tests.program import quick

@@ -11,8 +11,9 @@ from functools import partial
 import pytest
 
 from bench.explain import ask
-from bench.ingest import context, number_names
-from bench.ingest.document import read_document
+from bench.ingest.documents import context
+from bench.ingest.documents.document import read_document
+from bench.ingest.logs import number_names
 from bench.launch import reading
 from bench.reports import escape, regions
 from bench.vocabulary import heading_units, headings, settings

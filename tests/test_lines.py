@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from bench.ingest import lines
-from bench.ingest.lines import declared_prefixes, peel, read_lines
+from bench.ingest.logs import lines
+from bench.ingest.logs.lines import declared_prefixes, peel, read_lines
 
 
 def texts(data: bytes) -> list[tuple[int, str]]:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogReader
-from bench.ingest.steps import OPEN_STEPS
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogReader
+from bench.ingest.logs.steps import OPEN_STEPS
 from bench.schema.opening import in_memory
 from bench.schema.store import insert
 from tests.logs import BLOCK, codes, header, iteration, only_run, read, rows

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.ingest.cast import inverse, inverse_rounded
-from bench.ingest.closing import left_out, quantities
-from bench.ingest.equations import FirstSteps, Sizes
+from bench.ingest.logs.closing import left_out, quantities
+from bench.ingest.logs.equations import FirstSteps, Sizes
 from tests.log_lines import read, rows
 
 SWIFT = (

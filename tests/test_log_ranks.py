@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bench.ingest.step import rank_of, rank_prefix_of
+from bench.ingest.logs.step import rank_of, rank_prefix_of
 from tests.logs import header, iteration, read, rows
 
 FRONT = {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import printed_at
-from bench.ingest.logread import LogRead
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import printed_at
+from bench.ingest.logs.logread import LogRead
 from bench.schema.opening import open_read
 from tests.log_lines import line, read, rows
 from tests.program import quick

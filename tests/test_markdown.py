@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bench.ingest.grid import Table
-from bench.ingest.markdown import Heading, TextLine, blocks, split_row
+from bench.ingest.documents.grid import Table
+from bench.ingest.documents.markdown import Heading, TextLine, blocks, split_row
 
 
 def tables(text: str) -> list[Table]:

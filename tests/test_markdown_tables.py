@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from bench.ingest.markdown import _parser
+from bench.ingest.documents.markdown import _parser
 
 PIECES = (
     "| a | b |\n|---|---|\n| 1 | 2 |\n", "x | y\n--|--\n1 | 2\n", "| late | row |\n", "bare text\n",

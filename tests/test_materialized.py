@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.ingest.pipeline import ingest, ingest_into
+from bench.ingest.files.pipeline import ingest, ingest_into
 from bench.schema import materialized, stored
 from bench.schema.materialized import (
     OF_PAGES,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.opening import open_read
 from tests.metamorphic import CHANGES, changed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.catalogue import column_note, metrics, view_notes
 from bench.schema.materialized import OF_PAGES, materialize
 from bench.schema.opening import in_memory

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.ingest.blocks import Lines
 from bench.ingest.cast import double, shifted, timestamp
-from bench.ingest.dialect import dialects
-from bench.ingest.layouts import StepLayout, Value, step_layout
-from bench.ingest.line_shapes import Shapes
-from bench.ingest.masks import mask_digits
-from bench.ingest.numbers import Numbers
-from bench.ingest.pipeline import ingest_into
-from bench.ingest.scan import Scan
+from bench.ingest.files.pipeline import ingest_into
+from bench.ingest.logs.blocks import Lines
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.layouts import StepLayout, Value, step_layout
+from bench.ingest.logs.line_shapes import Shapes
+from bench.ingest.logs.masks import mask_digits
+from bench.ingest.logs.numbers import Numbers
+from bench.ingest.logs.scan import Scan
 from bench.schema.opening import in_memory
 
 LAYOUTS = [

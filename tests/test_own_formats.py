@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import _dialects, dialects
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.logs.dialect import _dialects, dialects
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read
 from tests.program import quick

@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from bench.ingest import packed
-from bench.ingest.names import family, is_log_name, is_packed_log
-from bench.ingest.pipeline import ingest
+from bench.ingest.files import packed
+from bench.ingest.files.names import family, is_log_name, is_packed_log
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.making import count, log

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.ingest import hostile
-from bench.ingest.hostile import lines_against
+from bench.ingest.logs import hostile
+from bench.ingest.logs.hostile import lines_against
 from tests.patterns import Found, in_code, in_data
 
 SIZES = (24, 96, 384, 1536)  # characters: what doubles with each would be seen at once
@@ -26,16 +26,16 @@ SQUARE = 11.0  # times as long for four times the text: linear is 4, the square 
 DOCUMENT, FILE_NAME, OURS = "2,000 characters", "a name of a file", "a text of the program itself"
 BOUNDED = {
     "audit/rule.py": FILE_NAME,
-    "decide/failures.py: _PLACE": "a reason, cut by ingest/termination.py",
-    "ingest/csv_directive.py": DOCUMENT,
-    "ingest/masks.py": OURS,
-    "ingest/joined.py": DOCUMENT,
-    "ingest/names.py": FILE_NAME,
-    "ingest/number_names.py: _NAME": "200 characters before a number",
-    "ingest/paired.py": DOCUMENT,
-    "ingest/prose.py": DOCUMENT,
-    "ingest/unfolded.py": DOCUMENT,
-    "ingest/context.toml": DOCUMENT,
+    "decide/failures.py: _PLACE": "a reason, cut by ingest/logs/termination.py",
+    "ingest/documents/csv_directive.py": DOCUMENT,
+    "ingest/logs/masks.py": OURS,
+    "ingest/documents/joined.py": DOCUMENT,
+    "ingest/files/names.py": FILE_NAME,
+    "ingest/logs/number_names.py: _NAME": "200 characters before a number",
+    "ingest/documents/paired.py": DOCUMENT,
+    "ingest/documents/prose.py": DOCUMENT,
+    "ingest/documents/unfolded.py": DOCUMENT,
+    "ingest/documents/context.toml": DOCUMENT,
     "ingest/dialects/deepspeed_step.toml": "repeats of 2,000 at most: linear beyond",
     "ingest/dialects/trainer_environment.toml": "repeats of 2,000 at most: linear beyond",
     "launch/launchers/slurm.py": "what scontrol answers",
@@ -57,14 +57,14 @@ BOUNDED = {
 # Made while the program runs, of parts that are found here or of escaped words.
 MADE = {
     "claims/question.py": "escaped words",
-    "ingest/context.py": "phrases of context.toml, found as data",
-    "ingest/declaration.py": "formats: those of bench found as data, a user's tried at load",
-    "ingest/hostile.py": "the same",
-    "ingest/lines.py": "prefixes.toml, found as data",
-    "ingest/masks.py": "formats without their digits",
-    "ingest/nouns.py": "forms of nouns.toml, found as data",
-    "ingest/own_tool.py": "an escaped name",
-    "ingest/row.py": "a number",
+    "ingest/documents/context.py": "phrases of context.toml, found as data",
+    "ingest/logs/declaration.py": "formats: those of bench found as data, a user's tried at load",
+    "ingest/logs/hostile.py": "the same",
+    "ingest/logs/lines.py": "prefixes.toml, found as data",
+    "ingest/logs/masks.py": "formats without their digits",
+    "ingest/documents/nouns.py": "forms of nouns.toml, found as data",
+    "ingest/documents/own_tool.py": "an escaped name",
+    "ingest/documents/row.py": "a number",
     "launch/process_probe.py": "names of libraries of the program",
     "project/facts_file.py": "an escaped name",
     "project/path_patterns.py": "tests/test_bounds.py",

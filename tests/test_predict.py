@@ -21,7 +21,7 @@ from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import setting, system_of
 from bench.foresight.sizes import all_splits, base_of, impossible, with_sizes
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.reports.chart import write as write_chart
 from bench.reports.computed import names_of
 from bench.reports.predict_chart import predict_picture

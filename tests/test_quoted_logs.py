@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 OLMO = """2024-03-01 10:00:0{n}.123\thost:0\tolmo.train:967\tINFO\t[step={n}/739328,epoch=0]

@@ -212,7 +212,8 @@ def test_what_was_before_a_repair_does_not_count() -> None:
     row, one = next((row, one) for row in rows if (one := setting(row)) and one.s_per_token)
     pace = float(one.s_per_token or 0)
     day = {"before": 2.0, "since": 1.0, "then": 1.05}
-    runs = [replace(one, s_per_token=pace * by, other_settings={"date": str(at)}, group_any_day="same")
+    runs = [replace(one, s_per_token=pace * by, other_settings={"date": str(at)},
+                    group_any_day="same")
             for at, by in enumerate(day.values())]  # fmt: skip
     found = apart([row] * 3, runs, runs[1])
     assert found is not None and len(found.rows) == 2

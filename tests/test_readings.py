@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.ingest.pipeline import ingest_into
-from bench.ingest.tables import read_markdown
+from bench.ingest.documents.tables import read_markdown
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.arrow import to_arrow
 from bench.schema.opening import in_memory
 from tests.documents import check, read

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from tests.documents import check, read
 

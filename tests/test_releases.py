@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.check import check
 from bench.schema.errors import Incompatible
 from bench.schema.opening import open_read

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.audit.restate import Restated, restate
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.errors import BenchError
 from bench.schema.materialized import OF_PAGES, materialize
 from bench.schema.opening import in_memory, open_read

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from bench.ingest.tables import read_markdown
+from bench.ingest.documents.tables import read_markdown
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "size": ("Model", "Model size", "Size", "模型", "参数规模"),

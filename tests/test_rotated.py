@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from tests.growing import rows, steps
 from tests.making import count, log
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.document import read_document
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.documents.document import read_document
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.experts import has_experts
 

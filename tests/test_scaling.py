@@ -14,7 +14,7 @@ from bench.decide.answers import scaled
 from bench.decide.eligible import candidates
 from bench.decide.fits import fits
 from bench.decide.query import Query
-from bench.ingest.pipeline import ingest_into
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from tests.deciding import Stored, answer, table
 from tests.program import quick, told

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema import ddl, migrate, shapes
 from bench.schema.errors import BenchError, Incompatible
 from bench.schema.opening import in_memory, open_read, open_write

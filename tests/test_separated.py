@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest_into
-from bench.ingest.separated import read_separated
+from bench.ingest.documents.separated import read_separated
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.schema.rows import Rows
 

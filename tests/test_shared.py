@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
 from bench.schema.commits import CommitConflict, repeated
 from bench.schema.copies import backup, compact_at, share

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.place import place_of
 from tests.making import folder
 from tests.sharing import at, needs_lake

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ingest.techniques import recompute_named
+from bench.ingest.documents.techniques import recompute_named
 from tests.test_told_of_runs import runs
 
 PAGE = """# Training on Arch

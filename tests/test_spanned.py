@@ -2,9 +2,9 @@
 
 import pytest
 
-from bench.ingest.drawn import drawn_table
-from bench.ingest.grid import Table
-from bench.ingest.spanned import one_run_a_row
+from bench.ingest.documents.drawn import drawn_table
+from bench.ingest.documents.grid import Table
+from bench.ingest.documents.spanned import one_run_a_row
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of
 

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest import planner
-from bench.ingest.content import Changed, Content, is_untouched, read_content, read_small, stamp_of
-from bench.ingest.inputs import Input
-from bench.ingest.pipeline import ingest
-from bench.ingest.source import Task, read_file
+from bench.ingest.files import planner
+from bench.ingest.files.content import (
+    Changed,
+    Content,
+    is_untouched,
+    read_content,
+    read_small,
+    stamp_of,
+)
+from bench.ingest.files.inputs import Input
+from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.source import Task, read_file
 from bench.ingest.version import PARSER_VERSION
 from bench.schema.arrow import to_arrow
 from bench.schema.ledger import STEP_NS, TICK_NS, Ledger, Stamp, read_ledger

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.content import stamp_of
+from bench.ingest.files.content import stamp_of
 from tests.making import iteration
 
 
@@ -43,7 +43,7 @@ def test_steps_are_read_in_columns_without_pandas(tmp_path: Path) -> None:
     lines = [iteration(n, of=9999) for n in range(1000, 1400)]
     (tmp_path / "run.log").write_text("".join(lines))
     modules = imported(["ingest", "-q", "run.log", "--db", "w.duckdb"], tmp_path)
-    assert "bench.ingest.step_rows" in modules
+    assert "bench.ingest.logs.step_rows" in modules
     assert "pandas" not in modules
 
 
@@ -55,8 +55,8 @@ def test_known_files_load_no_reader(data: Path, tmp_path: Path) -> None:
     ingest = ["ingest", "data", "-q", "--db", "w.duckdb"]
     assert {"numpy", "pyarrow"} <= imported(ingest, tmp_path)
     modules = imported(ingest, tmp_path)
-    assert "bench.ingest.content" in modules
-    assert not modules & {"numpy", "pyarrow", "pandas", "bench.ingest.planner"}
+    assert "bench.ingest.files.content" in modules
+    assert not modules & {"numpy", "pyarrow", "pandas", "bench.ingest.files.planner"}
 
 
 @pytest.mark.parametrize(("given", "used"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])

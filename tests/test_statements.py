@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.ingest.context_lines import configuration
-from bench.ingest.statements import legend_in, statements_in
+from bench.ingest.documents.context_lines import configuration
+from bench.ingest.documents.statements import legend_in, statements_in
 
 
 @pytest.mark.parametrize(

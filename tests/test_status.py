@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from bench.watch.status import Budget, RunStatus, statuses
 from tests.making import iteration, log

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.ci.config import validate
-from bench.ingest.folders import files_below
+from bench.ingest.files.folders import files_below
 from bench.launch.sweep import exclusive
 from bench.project.facts_file import read_facts
 from bench.project.settings import find_db

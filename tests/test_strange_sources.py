@@ -14,7 +14,7 @@ import pytest
 from bench.audit.closing import unused
 from bench.audit.finding import Finding, Place
 from bench.audit.places import placed
-from bench.ingest.source_text import source_text
+from bench.ingest.files.source_text import source_text
 from bench.schema.opening import open_read
 from tests.program import quick
 
@@ -56,7 +56,7 @@ def test_lines_of_a_source_are_shown_as_they_were_read(made: Path) -> None:
 def test_a_source_that_has_grown_large_is_shown_as_far_as_it_was_read(
     named: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.ingest.source_text.LARGEST", 16)
+    monkeypatch.setattr("bench.ingest.files.source_text.LARGEST", 16)
     (tmp_path / "a.log").write_text("step 1\nstep 2\nstep 3\n")
     with open_read(named("a.log", b"step 1\nstep 2")) as warehouse:
         assert source_text(warehouse, tmp_path, "a.log") == (["step 1", "step 2"], "")

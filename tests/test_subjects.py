@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.clauses import facts_by_subject
-from bench.ingest.families import model_in
-from bench.ingest.pipeline import ingest_into
-from bench.ingest.subjects import subject_named
+from bench.ingest.documents.clauses import facts_by_subject
+from bench.ingest.documents.families import model_in
+from bench.ingest.documents.subjects import subject_named
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
 HEAD = "| Model | Method | GPUs | MBS | Tokens/s/GPU |\n|---|---|---|---|---|\n"

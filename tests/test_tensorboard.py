@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.ingest.tensorboard import NoReader, read_events, writers
+from bench.ingest.files.tensorboard import NoReader, read_events, writers
 from tests.making import iteration
 from tests.program import quick
 

@@ -93,10 +93,10 @@ def test_a_narrow_format_is_faster_on_an_unknown_device_too(run: Setting) -> Non
 def gpt3(run: Setting) -> Setting:
     """GPT-3 175B on A100, TP 8 and PP 16, as in arXiv 2104.04473; links of 100 GB/s."""
     return replace(
-        run, params=175e9, expert_params=0.0, flops=6 * 175e9, peak_flop_s=312e12, format_speedup=1.0,
-        links=Links(1.2e12, 100e9), layers=96.0, hidden=12288.0, heads=96.0, vocab=51200.0,
-        seq_len=2048.0, devices=1024.0, devices_per_node=8.0, tp=8.0, pp=16.0, mbs=1.0, gbs=1536.0,
-        zero=0, recompute="none",
+        run, params=175e9, expert_params=0.0, flops=6 * 175e9, peak_flop_s=312e12,
+        format_speedup=1.0, links=Links(1.2e12, 100e9), layers=96.0, hidden=12288.0, heads=96.0,
+        vocab=51200.0, seq_len=2048.0, devices=1024.0, devices_per_node=8.0, tp=8.0, pp=16.0,
+        mbs=1.0, gbs=1536.0, zero=0, recompute="none",
     )  # fmt: skip
 
 

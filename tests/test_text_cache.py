@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from bench.ingest.text_cache import cached
+from bench.ingest.documents.text_cache import cached
 
 
 def test_hostile_documents_do_not_fill_the_memory() -> None:

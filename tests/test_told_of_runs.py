@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ingest.explained import explained
-from bench.ingest.tables import read_markdown
+from bench.ingest.documents.explained import explained
+from bench.ingest.documents.tables import read_markdown
 from bench.schema.rows import Row
 from bench.vocabulary.sizes import parse_size
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogRead, LogReader
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogRead, LogReader
 from bench.trainer import environment, flops, log
 from bench.trainer.options import Options, parse
 from bench.trainer.presets import PRESETS, Shape, shaped

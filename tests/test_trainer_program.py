@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.dialect import dialects
-from bench.ingest.lines import read_lines
-from bench.ingest.log import LogRead, LogReader
+from bench.ingest.logs.dialect import dialects
+from bench.ingest.logs.lines import read_lines
+from bench.ingest.logs.log import LogRead, LogReader
 from bench.trainer import environment, log
 from bench.trainer.flops import printed
 from bench.trainer.options import parse

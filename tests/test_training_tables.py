@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.ingest.training_tables import is_training
+from bench.ingest.documents.training_tables import is_training
 from bench.vocabulary.parallelism import sizes_in
 
 

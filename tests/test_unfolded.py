@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.crossed import with_axis_named
-from bench.ingest.document import read_document
-from bench.ingest.grid import Table, TableRow
-from bench.ingest.markdown import split_row
-from bench.ingest.orientation import oriented
-from bench.ingest.unfolded import settings_of, unfolded
+from bench.ingest.documents.crossed import with_axis_named
+from bench.ingest.documents.document import read_document
+from bench.ingest.documents.grid import Table, TableRow
+from bench.ingest.documents.markdown import split_row
+from bench.ingest.documents.orientation import oriented
+from bench.ingest.documents.unfolded import settings_of, unfolded
 from tests.cells import read
 from tests.program import quick
 

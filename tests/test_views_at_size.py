@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read, open_write
 from bench.schema.reference import public_columns
 

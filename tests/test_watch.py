@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read
 from bench.watch.follow import Follower

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.grid import Table
-from bench.ingest.markdown import blocks
-from bench.ingest.own_tool import tool_defined, tool_used
-from bench.ingest.pipeline import ingest_into
-from bench.ingest.prose import lead_facts
-from bench.ingest.techniques import recompute_named
-from bench.ingest.undecided import decided
+from bench.ingest.documents.grid import Table
+from bench.ingest.documents.markdown import blocks
+from bench.ingest.documents.own_tool import tool_defined, tool_used
+from bench.ingest.documents.prose import lead_facts
+from bench.ingest.documents.techniques import recompute_named
+from bench.ingest.documents.undecided import decided
+from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.headings import column_of, columns_of
 

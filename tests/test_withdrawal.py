@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.prose import counted, lead_facts, model_named, unambiguous
-from bench.ingest.tables import read_markdown
-from bench.ingest.withdrawal import is_struck, withdraws
+from bench.ingest.documents.prose import counted, lead_facts, model_named, unambiguous
+from bench.ingest.documents.tables import read_markdown
+from bench.ingest.documents.withdrawal import is_struck, withdraws
 from tests.program import quick
 
 _TABLE = """\

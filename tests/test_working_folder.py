@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest import prefetch
-from bench.ingest.pipeline import ingest
+from bench.ingest.files import prefetch
+from bench.ingest.files.pipeline import ingest
 from tests.program import environment, quick
 
 RAN = "ran"

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-IMPORTED = ["bench.ingest.pipeline", "bench.schema.store", "bench.schema.opening", __name__]
+IMPORTED = ["bench.ingest.files.pipeline", "bench.schema.store", "bench.schema.opening", __name__]
 
 
 def forked() -> ForkServerContext:
@@ -50,7 +50,7 @@ class Child:
 
 def read(ready: Connection, files: Path, db: Path) -> None:
     """Ingest in small batches, so that there are many commits to be killed in."""
-    from bench.ingest import pipeline
+    from bench.ingest.files import pipeline
     from bench.schema import shapes
 
     pipeline._BATCH_ROWS = 300

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ingest.folders import files_below, uri_of
-from ..ingest.names import family, is_log_name, is_packed_log
-from ..ingest.pipeline import ingest
-from ..ingest.rotated import Folders
-from ..ingest.summary import Summary
+from ..ingest.files.folders import files_below, uri_of
+from ..ingest.files.names import family, is_log_name, is_packed_log
+from ..ingest.files.pipeline import ingest
+from ..ingest.files.rotated import Folders
+from ..ingest.files.summary import Summary
 from ..schema.errors import BenchError, Locked
 from ..schema.place import home_of
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.budget import SECONDS_A_DAY
-from ..ingest.names import has_successor
-from ..ingest.termination import INTERVALS, LEAST_S
+from ..ingest.files.names import has_successor
+from ..ingest.logs.termination import INTERVALS, LEAST_S
 from ..schema.warehouse import Warehouse
 
 LATELY = 5  # intervals whose median is compared with the steady state

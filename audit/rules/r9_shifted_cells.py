@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ...ingest.results import habits_of, results
+from ...ingest.documents.results import habits_of, results
 from ...vocabulary.cell import Cell
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, columns_of

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from ...schema.rows import Rows
 from ..coverage import Coverage
-from ..environment import is_recorded, states
+from ..logs.environment import is_recorded, states
 from .power import are_samples, read_samples
 from .script import read_script
 from .statement import Statements, names

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...vocabulary.secrets import redact_lines
-from ..environment import LISTS, OPTIONS, is_recorded, of_command
+from ..logs.environment import LISTS, OPTIONS, is_recorded, of_command
 from . import directives
 from .statement import Statements
 

@@ -13,7 +13,7 @@ from ...schema.errors import BenchError
 from ...vocabulary.fields import named
 from ...vocabulary.secrets import redact, redact_text
 from ..cast import is_absent
-from ..header import declared_arguments
+from ..logs.header import declared_arguments
 
 COLUMN = "column"  # the scope of a value of a typed column
 LONGEST = 2000

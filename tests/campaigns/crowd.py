@@ -26,7 +26,7 @@ _PAUSE_S = 0.01
 
 def write(ready: Connection, top: Path, number: int, until: float) -> None:
     """Logs of its own, one after the other, until then; notes how many, and its longest wait."""
-    from bench.ingest.pipeline import ingest
+    from bench.ingest.files.pipeline import ingest
 
     ready.send("ready")
     written, longest = 0, 0.0

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from tests.making import folder
 
 LIMIT_S = 60.0  # of one check; a damaged file may make no command hang

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.ingest.pipeline import ingest
+from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from tests.making import iteration
 

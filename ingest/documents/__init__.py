@@ -1,0 +1,1 @@
+"""Tables of a document, and what the text around them states, to runs."""

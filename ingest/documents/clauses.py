@@ -1,0 +1,162 @@
+"""Sentences that set values for some rows: `bf16 on A100 and fp8 on H100`, `Eager uses MBS 1`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...vocabulary.hardware import device_pattern
+from ...vocabulary.headings import column_of
+from ...vocabulary.sizes import find_size
+from .context import setting_field
+from .fact import Fact
+from .families import families_in
+from .frameworks import frameworks_in
+from .prose import lead_facts
+
+_APART = re.compile(r"[,;]\s(?:and\s|but\s|while\s|whereas\s)?|\s(?:and|but|while|whereas)\s")
+_WORDS = (
+    r"(?:\d{1,4}(?:\.\d{1,2})?[BM]\b|[A-Za-z][\w+/-]{0,30})(?: (?!and\b|or\b)[\w+/-]{1,30}){0,2}"
+)
+_AFTER = re.compile(
+    rf"\s(?:(?:on|for|with|in)\s(?:(?:the|an?)\s)?[`*]{{0,2}}(?P<name>{_WORDS})|\([`*]{{0,2}}(?P<inner>{_WORDS})[`*]{{0,2}}\))"
+    r"[`*]{0,2}[.:]?$"
+)
+_BEFORE = re.compile(
+    rf"^\W{{0,6}}(?P<name>{_WORDS})\s(?:uses?|used|runs?|ran|has|had|is|are|was|were)\s", re.I
+)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*")
+_SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
+_LONGEST = 300  # characters of a sentence
+_FEWEST = 2
+_ARTICLES = frozenset(("the", "a", "an"))
+# The devices of a site are not those of a run.
+_INSTALLED = re.compile(
+    r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
+    r"\b(?:total of|in total)\b"
+    r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",
+    re.I,
+)
+# Such a sentence may state another value for other rows.
+_OTHERS = re.compile(r"\b(?:others?|rest|remaining)\b", re.I)
+# A subject with one of these words is no single row.
+_ALL = frozenset(
+    re.findall(
+        r"\w+",
+        "we i you they it this that these those there which who what our ours all each every both"
+        " most everything everyone training trainings run runs experiment experiments model models"
+        " job jobs benchmark benchmarks test tests result results number numbers setup set config"
+        " configuration configurations environment node nodes host hosts server servers machine"
+        " machines instance instances cluster clusters system systems hardware gpu gpus device"
+        " devices accelerator accelerators card cards batch batches size sizes length sequence"
+        " sequences precision framework software code script scripts table tables row rows column"
+        " columns section data dataset corpus optimizer memory world value values paper author"
+        " authors step steps iteration iterations measurement measurements performance throughput"
+        " timings checkpointing recomputation recompute parallelism sharding accumulation attention"
+        " weights gradients activations parameters params layers heads vocabulary default defaults"
+        " total average practice principle general addition particular parallel order contrast"
+        " following above below network interconnect library version repository project team",
+    )
+)
+
+
+def facts_by_subject(text: str, line: int) -> list[Fact]:
+    """The facts of a text whose clauses name one subject each."""
+    sentences = (sentence for sentence in _SPLIT.split(text) if len(sentence) <= _LONGEST)
+    return [
+        fact for sentence in sentences if not is_installed(sentence) for fact in _of(sentence, line)
+    ]
+
+
+def is_installed(sentence: str) -> bool:
+    """Whether a sentence is about the devices of a site, which are not those of a run."""
+    return bool(_INSTALLED.search(sentence))
+
+
+def without_clauses(text: str, bound: list[Fact]) -> str:
+    """A text without the sentences with facts about one subject only."""
+    stated = {fact.raw for fact in bound}
+    others = (part for part in _SPLIT.split(text) if part.strip() not in stated)
+    return " ".join(others) if stated else text
+
+
+def without_subjects(facts: list[Fact], bound: list[Fact]) -> list[Fact]:
+    """The facts, with those of fields that are bound replaced."""
+    fields = {fact.field for fact in bound}
+    return [*(fact for fact in facts if fact.field not in fields), *bound]
+
+
+def _of(sentence: str, line: int) -> list[Fact]:
+    found: dict[str, list[Fact]] = {}
+    for clause, subject in _clauses(sentence):
+        for fact in _facts(clause, line):
+            only = None if is_of_all(subject) else subject
+            named = replace(fact, raw=sentence.strip(), only_named=only, only_there=bool(only))
+            found.setdefault(fact.field, []).append(named)
+    several = [
+        fact
+        for facts in found.values()
+        if min(len({one.only_named for one in facts}), len({one.value for one in facts})) >= _FEWEST
+        for fact in facts
+    ]
+    fields = {one.field for one in several}
+    return [*several, *(one for one in _of_one(sentence, line) if one.field not in fields)]
+
+
+def _of_one(sentence: str, line: int) -> Iterator[Fact]:
+    """The facts of a sentence about one subject: `Eager uses MBS 1`, `MBS 1 for eager`."""
+    front, others = "", bool(_OTHERS.search(sentence))
+    for clause in _APART.split(sentence):
+        before, after = _BEFORE.match(clause), _AFTER.search(clause)
+        front = _plain(before["name"]) if before else front
+        leads = not is_of_all(front)
+        subject = front if leads else _plain(after["name"] or after["inner"]) if after else ""
+        if is_of_all(subject):
+            continue
+        # A device, a model or a trainer may be named though there is only one.
+        known = device_pattern().search(subject) or frameworks_in(subject) or families_in(clause)
+        for fact in _facts(clause, line):
+            bound = replace(fact, raw=sentence.strip(), only_named=subject)
+            yield replace(bound, only_there=others or (leads and not known))
+
+
+def _facts(clause: str, line: int) -> Iterator[Fact]:
+    for fact in lead_facts(clause, line):
+        if fact.field not in ("device", "device_memory", "model_name", "size"):
+            yield fact
+
+
+def is_of_all(subject: str) -> bool:
+    """Whether a subject covers all rows, or is a setting: `we`, `the batch size`."""
+    words = _words(subject)
+    return (
+        not words
+        or not _ALL.isdisjoint(words)
+        or bool(setting_field(subject) or column_of(subject) or find_size(subject))
+    )
+
+
+def _plain(name: str) -> str:
+    return " ".join(_words(name))
+
+
+def _words(text: str) -> list[str]:
+    return [one for one in re.findall(r"[^\W_]+", text.lower()) if one not in _ARTICLES]
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
+    """Clauses and the subject of each; a bare value repeats the words of the first clause."""
+    parts = _APART.split(sentence)
+    number = _NUMBER.search(parts[0])
+    lead = parts[0][: number.start()] if number else ""
+    for at, part in enumerate(parts):
+        after, before = _AFTER.search(part), _BEFORE.match(part)
+        if after:
+            value, subject = part[: after.start()], after["name"] or after["inner"]
+        elif before:
+            value, subject = part[before.end() :], before["name"]
+        else:
+            continue
+        bare = at > 0 and _NUMBER.match(value.strip())
+        yield (f"{lead}{value.strip()}" if bare else value), _plain(subject)

@@ -1,0 +1,125 @@
+"""The frameworks in a text, and those that it states as used for its results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ...vocabulary.sizes import find_size
+from .fact import Fact
+from .families import families_in
+from .own_tool import tool_used
+
+_NAMES = (
+    r"megatron(?:-deepspeed|[ -](?:lm|core|bridge))?|deepspeed|hf|hugging ?face|nemo|torchtitan"
+    r"|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
+    r"|llama-factory|mindspeed(?:-llm)?|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl|ms-swift|primus"
+    r"|olmo-core|openrlhf|nanogpt|nanochat|picotron|vescale|flagscale|neuronx-distributed|easylm|t5x|bmtrain"
+    r"|axonn|nemo-rl|llm\.c|oneflow"
+)
+# A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
+_FRAMEWORK = re.compile(
+    rf"(?:{_NAMES})(?![\w-])(?:\s+[\w.]{{1,20}}){{0,3}}(?:\s+\([^()]{{1,40}}\))?", re.I
+)
+# `NeMo Performance Summary` is of NeMo.
+_OF_DOCUMENTS = frozenset(
+    re.findall(
+        r"\w+",
+        "performance summary benchmark benchmarks benchmarking result results report overview guide"
+        " training numbers tutorial documentation docs table tables experiments readme study log"
+        " sweep sweeps ablation ablations runs matrix profile"
+        " throughput scaling speed efficiency comparison notes pretraining release announcement"
+        " pretrain finetune finetuning sft lora llm llms model models"
+        " gpt gpt2 gpt3 bert llama llama2 llama3 qwen qwen2 qwen3 t5 mixtral mistral",
+    )
+)
+_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
+_RESULTS_OF = re.compile(
+    r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
+    rf"(?P<name>{_NAMES})(?![\w-])|(?<![\w-])(?P<owner>{_NAMES})'s\s+(?:\w+\s+){{0,3}}?"
+    r"(?:results?|benchmarks?|performance|numbers|test data|throughput)\b",
+    re.I,
+)
+# Parts and hubs that many frameworks use.
+_NO_TRAINERS = frozenset(("fsdp", "hf", "hugging face", "huggingface", "composer"))
+_WITH = re.compile(r"([^,;(]{1,80}?)(\s(?:with|using|on)\s)([^,;(]{1,80})", re.I)
+_STAGE = re.compile(r"\bzero[ _-]?(?:stage[ _-]?)?[0-3]\b", re.I)
+_MADE_WITH = re.compile(
+    rf"(?:^\W{{0,6}}|\b(?:using|with|in|on|via|by|inside|of|frameworks?|software|container|image|stack|librar(?:y|ies)"
+    rf"|trainer|codebase|backend)\b[\s:=*`\[]{{0,6}}(?:the\s|our\s|nvidia(?:'s)?\s){{0,2}}[`*\[]{{0,3}})"
+    rf"(?P<name>{_NAMES})(?![\w-])(?:[`*\s]{{0,3}}v?(?P<version>\d+(?:\.\w+)+))?",
+    re.I,
+)
+
+
+def frameworks_heading(text: str, line: int) -> list[Fact]:
+    """The frameworks at the beginning of a heading; additions are none (`+ offload`)."""
+    words = text.split()
+    while words and (words[-1].strip(".:").lower() in _OF_DOCUMENTS or not words[-1].isascii()):
+        words.pop()
+    parts = [part.strip() for part in " ".join(words).split("+")]
+    known = [part for part in parts if _FRAMEWORK.fullmatch(part)]
+    if not known or parts[: len(known)] != known:
+        return []
+    return [Fact("framework", " + ".join(known), text.strip(), line, "heading")]
+
+
+def frameworks_in(text: str) -> list[str]:
+    """The frameworks that a text names."""
+    return [found[0] for found in _NAMED.finditer(text)]
+
+
+def trainers_in(text: str) -> set[str]:
+    """The frameworks that a text names, without parts that many of them use, in small letters."""
+    return {name.lower() for name in frameworks_in(text)} - _NO_TRAINERS
+
+
+def heading_of(names: Iterable[str]) -> str:
+    """The heading of a column of such names: Framework, or Technique for parts that many use."""
+    parts = all(name.lower() in _NO_TRAINERS for name in names)
+    return "Technique" if parts else "Framework"
+
+
+def model_apart(label: str) -> tuple[str, str | None]:
+    """The label of a model without the trainers in it, and these trainers.
+
+    `megatron bert 345m with deepspeed zero3`: the other words stay, to distinguish rows.
+    """
+    found = _WITH.fullmatch(label)
+    head, joint, tail = found.groups() if found else (label, "", "")
+    first = _NAMED.match(head)
+    own = head[first.end() :].strip() if first else head
+    others = [name for name in frameworks_in(tail) if name.lower() not in _NO_TRAINERS]
+    names = [*([first[0]] if first else []), *others]
+    if not names or find_size(own) is None or not families_in(own):
+        return label, None
+    rest = _NAMED.sub(" ", _STAGE.sub(" ", tail)).strip("+ ") if others else tail
+    return f"{own}{joint}{rest}" if rest else own, " + ".join(names)
+
+
+def framework_of(text: str, line: int) -> list[Fact]:
+    """The framework of the results, as the opening of a document states it."""
+    every = (found["name"] or found["owner"] for found in _RESULTS_OF.finditer(text))
+    names = {name.lower(): name for name in every}
+    if len(names) != 1:
+        return []
+    return [Fact("framework", names.popitem()[1], text.strip(), line, "document")]
+
+
+def begins_with_trainer(text: str) -> bool:
+    """Whether an item begins with a framework's name and its version or commit."""
+    found = _NAMED.match(text.lstrip(" *`["))
+    after = text.lstrip(" *`[")[found.end() :] if found else ""
+    return bool(re.match(r"[*`\])\s]{1,4}v?(?=[\w.]*\d)[\w.]{2,40}", after))
+
+
+def framework_named(text: str, line: int) -> list[Fact]:
+    """The framework, with version, that a sentence or an item states as used for runs."""
+    every = trainers_in(text)
+    if not every and (own := tool_used(text)):
+        return [Fact("framework", own, text.strip(), line, "document")]
+    found = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
+    if len(every) != 1 or found is None:
+        return []
+    value = f"{found['name']} {found['version']}" if found["version"] else found["name"]
+    return [Fact("framework", value, text.strip(), line, "document")]

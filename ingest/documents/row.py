@@ -1,0 +1,296 @@
+"""One row of a published table: its cells by column, and the facts of the text that apply to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ...vocabulary.cell import Cell
+from ...vocabulary.cell_words import is_link
+from ...vocabulary.fields import stated_by
+from ...vocabulary.hardware import device_pattern
+from ...vocabulary.parallelism import sizes_in
+from ...vocabulary.settings import Setting, clock_ghz, env_kind
+from ...vocabulary.sizes import active_size, parse_size
+from ...vocabulary.slices import counted_of, devices_in, is_machine, slice_of
+from ..cast import LIMITS, integer
+from .context import INTEGERS, dtype_of, formats_in, recipe_of
+from .fact import Fact
+from .frameworks import model_apart
+from .prose import counted
+from .rivals import is_of_authors
+from .techniques import recompute_named
+
+_WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
+MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
+TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
+# Fields that text around a table may state; nodes, devices and DP are columns of the table.
+FROM_TEXT = frozenset(field.name for field in stated_by("text"))
+# A bare number of parameters may be a number of tokens, so words have to follow it.
+_LABEL = re.compile(
+    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
+    r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
+    r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
+    r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
+    # a longer text is the name of a configuration
+    r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
+)
+_LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
+_BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
+_YES_OR_NO = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """The facts of the text around a table for one row; `numbers`: those that are integers."""
+
+    facts: Mapping[str, Fact]
+    numbers: Mapping[str, int]
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Fact]) -> RowContext:
+        read = {
+            name: integer(fact.value)
+            for name, fact in facts.items()
+            if name in INTEGERS and fact.value
+        }
+        return cls(facts, {name: value for name, value in read.items() if isinstance(value, int)})
+
+
+def numbers_of(by_name: Mapping[str, Cell]) -> dict[str, float]:
+    """The whole numbers that the cells of a row state, by field; `size` in 1e9 parameters."""
+    stated = {name: cell for name, cell in by_name.items() if name == "size" or name in _WHOLE}
+    return {
+        name: cell.value
+        for name, cell in stated.items()
+        if cell.value and cell.value > 0 and not cell.invalid
+        and (name == "size" or cell.kind in ("number", "settings"))
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """A row as read; `context` has only fields without a column in the table."""
+
+    line: int
+    cells: Sequence[Cell]
+    by_name: Mapping[str, Cell]
+    context: RowContext
+    flags: Sequence[Setting] = ()  # of columns headed with the name of a variable
+    words: str = ""  # the cells under unknown headings
+
+    def integer(self, name: str) -> int | None:
+        """A whole number from its cell, else from the text; None if damaged or missing."""
+        cell = self.by_name.get(name)
+        if cell is None:
+            size = sizes_in(self._with_label()).get(name)
+            return self.context.numbers.get(name) if size is None else size
+        if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
+            return None
+        if name == "dp_shard" and cell.value in _YES_OR_NO and not self._is_split_whole():
+            return None  # under `FSDP` 1 and 0 may mean yes and no, and one shard means no sharding
+        return int(cell.value)
+
+    def _with_label(self) -> str:
+        """The words of the row, and those of the model's label: `345m with zero3`."""
+        label = self.by_name.get("size")
+        return f"{label.raw}; {self.words}" if label else self.words
+
+    def devices(self) -> int | None:
+        """Devices as stated, else those of a slice by the name of the device: 64 for `v5p-128`."""
+        if not {"devices", "nodes", "ranks"}.isdisjoint(self.by_name):
+            return self.integer("devices")
+        word = self.word("device") or ""
+        count, part = counted_of(word), slice_of(word)
+        if count:
+            each = devices_in(count[1]) or 0 if is_machine(count[1]) else 1
+            return count[0] * each or None
+        if part:
+            return part[1] or None
+        own = self._counted("devices")
+        # A count in the text is of all rows, and a row that counts nodes differs from the others.
+        return own or (None if self._counted("nodes") else self.integer("devices"))
+
+    def nodes(self) -> int | None:
+        """Nodes as stated, else the machines that the device's cell counts."""
+        count = counted_of(self.word("device") or "") if "nodes" not in self.by_name else None
+        if count and is_machine(count[1]):
+            return count[0] or None
+        own = None if {"nodes", "ranks"} & self.by_name.keys() else self._counted("nodes")
+        return own or self.integer("nodes")
+
+    def device(self) -> str | None:
+        """The device as written, without the count before it; words of the row go before the
+        text."""
+        named = {found[0].strip("() ") for found in device_pattern().finditer(self.words)}
+        if "device" not in self.by_name and len(named) == 1:
+            return named.pop()
+        word = (self.word("device") or "").strip("*_` ") or None
+        count = counted_of(word or "")
+        return count[1] if count else word
+
+    def device_batch(self) -> float | None:
+        """Sequences of a step for one device; below 1 where several devices share one."""
+        cell = self.by_name.get("device_batch")
+        if cell is None or cell.kind not in ("number", "settings") or cell.invalid:
+            return None
+        return cell.value
+
+    def word(self, name: str) -> str | None:
+        """A text from its cell, else from the text of the document."""
+        cell = self.by_name.get(name)
+        if cell is None:
+            return self._from_text(name)
+        return None if cell.kind == "missing" or cell.raw in ("-", "") else cell.raw
+
+    def dtype(self) -> str | None:
+        """The number format that a cell names (`amp_bf16`, `FP8-CS (FP8-MX)`), else its words."""
+        label = self.by_name.get("size")
+        recipe = self.by_name.get("recipe")
+        own = "" if "dtype" in self.by_name else f"{self.words}; {recipe.raw if recipe else ''}"
+        named = dtype_of(own)
+        if named is None and formats_in(own):
+            return None  # several formats; the text does not state which
+        if named is None and label and "dtype" not in self.by_name:
+            named = dtype_of(label.raw)
+        word = named or self.word("dtype")
+        return (dtype_of(word) or word) if word else None
+
+    def recipe(self) -> str | None:
+        """The recipe of a narrow number format, from its cell or within others."""
+        cells = (self.by_name.get(name) for name in ("recipe", "dtype"))
+        named = [recipe_of(cell.raw) for cell in cells if cell]
+        own = self.word("recipe") if "recipe" in self.by_name else None
+        own = None if own and is_link(own) else own  # `[Link](https://...)` is no recipe
+        return own or next(filter(None, named), None) or recipe_of(self.words)
+
+    def active_b(self) -> float | None:
+        """Parameters in 1e9 that a token uses: from their column, or from a label (`30B-A3B`)."""
+        cell = self.by_name.get("active_b")
+        return cell.value if cell else active_size(self.model() or "")
+
+    def model(self) -> str | None:
+        """The size or model label as written."""
+        cell = self.by_name.get("size")
+        if cell is None:
+            return self._own_label() or self.word("size")
+        return model_apart(cell.text)[0] if cell.text else cell.text
+
+    def framework(self) -> str | None:
+        """From its column, else from the label of the model, else from the text."""
+        label = None if "framework" in self.by_name else self.by_name.get("size")
+        own = model_apart(label.text or "")[1] if label else None
+        named = own or self.word("framework")
+        return None if named is None or is_of_authors(named) else named
+
+    def params_b(self) -> float | None:
+        """Parameters in 1e9 of the label's cell, else as a formula near the table states them."""
+        cell = self.by_name.get("size")
+        if cell is not None:
+            return cell.value
+        if label := self._own_label():
+            return parse_size(label)
+        stated = self._from_text("params_b")
+        return None if stated is None else float(stated)
+
+    def _own_label(self) -> str | None:
+        """The model at the beginning of a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
+        words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
+        read = filter(None, map(_LABEL.match, words.split("; ")))
+        found = {label["label"] or label["name"] for label in read}
+        return found.pop() if len(found) == 1 else None
+
+    def params_stated(self) -> int | None:
+        """Parameters as stated in a column besides the label of the model."""
+        cell = self.by_name.get("params")
+        if cell is None or cell.value is None or cell.value * 1e9 >= LIMITS["bigint"]:
+            return None
+        return round(cell.value * 1e9)
+
+    def recompute(self) -> str | None:
+        """none, selective or full."""
+        cell = self.by_name.get("recompute")
+        if cell is None:
+            return recompute_named(self.words) or self.word("recompute")
+        if cell.kind != "flag":
+            return None
+        return "selective" if cell.value is None else "full" if cell.value else "none"
+
+    def flag(self, name: str) -> bool | None:
+        """A yes or no."""
+        cell = self.by_name.get(name)
+        return None if cell is None or cell.value is None else bool(cell.value)
+
+    def date(self) -> str | None:
+        """The date of its column, else the first in the notes."""
+        return next((day for name in ("date", "notes") for day in self._pieces(name, "date")), None)
+
+    def job_ids(self) -> list[str]:
+        """The job ids in the notes."""
+        return self._pieces("notes", "job")
+
+    def notes(self) -> str | None:
+        """The remark of the row."""
+        notes = self.by_name.get("notes")
+        return notes.raw if notes and notes.raw and notes.kind != "missing" else None
+
+    def procs_per_node(self) -> int | None:
+        """Processes per node, if a setting in a cell states them."""
+        values = [s.value for s in self.settings() if s.name == "procs_per_node" and s.value]
+        return int(values[0]) if values and values[0].isdigit() else None
+
+    def settings(self) -> Iterator[Setting]:
+        """Settings written inside cells, and the columns of clocks and variables."""
+        yield from self.flags
+        for cell in self.cells:
+            yield from cell.settings
+        freq = self.by_name.get("freq")
+        if freq and freq.value is not None:
+            yield Setting("clock_ghz", clock_ghz(f"{freq.value:g}{freq.unit or 'GHz'}"), "clock")
+
+    def env(self, facts: Sequence[Fact]) -> dict[str, tuple[str | None, str, int]]:
+        """Value, kind and line of each environment flag; cells go before the text."""
+        flags = {
+            fact.field[4:]: (fact.value, env_kind(fact.field[4:]), fact.line)
+            for fact in facts
+            if fact.field.startswith("env:")
+        }
+        own = (setting for setting in self.settings() if setting.kind != "topology")
+        return flags | {s.name: (s.value, s.kind, self.line) for s in own}
+
+    def _is_split_whole(self) -> bool:
+        """Whether TP, PP and CP use all devices, so that there is one data-parallel shard."""
+        sizes = [self.integer(name) for name in ("tp", "pp", "cp") if name in self.by_name]
+        return bool(sizes) and None not in sizes and self.devices() == prod(filter(None, sizes))
+
+    def _pieces(self, name: str, kind: str) -> list[str]:
+        cell = self.by_name.get(name)
+        return [piece[1] for piece in (cell.pieces if cell else ()) if piece[0] == kind]
+
+    def _counted(self, name: str) -> int | None:
+        """The count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
+        adjacent = [self.by_name[at].raw for at in ("size", "devices") if at in self.by_name]
+        words = " | ".join([self.words, *adjacent])
+        found = {fact.value for fact in counted(words, self.line) if fact.field == name}
+        if square := self._square(words):
+            return square[0] if name == "nodes" else square[0] * square[1]
+        return int(found.pop() or 0) if len(found) == 1 else None
+
+    def _square(self, words: str) -> tuple[int, int] | None:
+        """Nodes and devices per node in brackets, if the row confirms them: `H100 (4x8)`."""
+        found = _BRACKETED.search(words)
+        if found is None:
+            return None
+        nodes, each = int(found[1]), int(found[2])
+        sizes = [self.integer(size) for size in ("dp", "tp", "pp")]
+        if None not in sizes:
+            split = prod(filter(None, sizes)) * (self.integer("cp") or 1)
+            return (nodes, each) if split == nodes * each else None
+        total = re.search(rf"(?<!\d){nodes * each}\s?(?:卡|GPUs?|cards?)", words, re.I)
+        return (nodes, each) if total else None
+
+    def _from_text(self, name: str) -> str | None:
+        fact = self.context.facts.get(name)
+        return fact.value if fact else None

@@ -1,0 +1,101 @@
+"""The kind of run of a row: training or not, of all weights or of adapters alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...vocabulary.cell import Cell
+from ...vocabulary.cell_words import switched
+from ...vocabulary.headings import Column
+from .grid import Table
+
+# A cell of nothing but these marks a row without training.
+_SERVED = re.compile(
+    r"\W*(?:predict(?:ion|ing)?|infer(?:ence|ring)?|generat(?:e|ion)|serv(?:e|ing)|decod(?:e|ing)|prefill"
+    r"|eval(?:uat(?:e|ion))?|推理|预测|评测|评估)\W*",
+    re.I,
+)
+# Under `Task` or `Bottleneck` the same words mean what was trained, or what took longest.
+_PHASE = re.compile(r"\W*(?:[a-z]{1,12} )?(?:phase|mode|stage)\W*|.{0,4}(?:阶段|模式)", re.I)
+_KIND = r"(?<![a-z])(?:q?-?lora|dora|peft|adapters?)(?![a-z])"
+_ADAPTERS = re.compile(_KIND, re.I)
+_BARE = re.compile(rf"\W*{_KIND}\W*", re.I)
+_UNUSED = re.compile(
+    rf"(?<![a-z])(?:no|not|non|without|w/o)[ -](?:[a-z]{{1,12}} ){{0,2}}{_KIND}|[无不]{_KIND}"
+    rf"|{_KIND}\s?[:=]?\s?(?:(?:is|was|are|were) )?"
+    r"(?:not (?:used|enabled|applied|trained)|unused|disabled|off|none|no|false)(?![a-z])",
+    re.I,
+)
+_OF_NETWORKS = re.compile(
+    r"network|ethernet|infiniband|fabric|connectx|mellanox|(?<![a-z])(?:nic|hca|roce|efa)(?![a-z])",
+    re.I,
+)
+_EITHER = re.compile(r"\bfull\b|\ball weights\b|全参|全量", re.I)
+
+
+def served(cells: Sequence[str], headings: Sequence[str]) -> str | None:
+    """Why a row is inference or evaluation, and no run: `Predict` below `Phase`."""
+    for cell, heading in zip(cells, headings, strict=False):
+        if _SERVED.fullmatch(cell) and _PHASE.fullmatch(heading):
+            return f"a row of {cell!r} is no run of training"
+    return None
+
+
+class Adapters:
+    """The rows of a table that trained adapters alone: by the row, else by the nearest heading.
+
+    If other rows of the table name adapters, a row that does not trained something else.
+    """
+
+    def __init__(self, table: Table, headings: Sequence[str]) -> None:
+        self._columns = table.header.cells
+        rows = (_by_cells(row.cells, self._columns) for row in table.rows)
+        self._otherwise = not any(rows) and _by_headings(self._columns, headings)
+
+    def trained(self, cells: Sequence[str]) -> bool:
+        """Whether the row of these cells trained adapters alone."""
+        own = _by_cells(cells, self._columns)
+        return self._otherwise if own is None else own
+
+
+def _by_headings(columns: Sequence[str], headings: Sequence[str]) -> bool:
+    unswitched = " ".join(one for one in columns if not _BARE.fullmatch(one))
+    for heading in (unswitched, *reversed(headings)):
+        named = _adapters_in(heading)
+        if named is not None or _EITHER.search(heading):
+            return bool(named) and not _EITHER.search(heading)
+    return False
+
+
+def _by_cells(cells: Sequence[str], headings: Sequence[str]) -> bool | None:
+    """Whether the cells of a row name adapters; below `LoRA` a yes or no is enough."""
+    named = [_adapters_in(cell) for cell in cells]
+    below = zip(cells, headings, strict=False)
+    named += [switched(cell) for cell, heading in below if _BARE.fullmatch(heading)]
+    return True if True in named else False if False in named else None
+
+
+def _adapters_in(text: str) -> bool | None:
+    """Whether a text names adapters as trained, or as unused; network adapters do not count."""
+    rest = _UNUSED.sub(" ", text)
+    kinds = {one[0].lower().strip("s") for one in _ADAPTERS.finditer(rest)}
+    if _OF_NETWORKS.search(text):
+        kinds.discard("adapter")
+    return True if kinds else False if rest != text else None
+
+
+def words_of(
+    headings: Sequence[str], cells: Sequence[Cell], columns: Sequence[Column | None]
+) -> str:
+    """The words of cells under unknown headings, and those after the numbers of results.
+
+    A yes stands for its heading: `bf16` over `T`.
+    """
+    words = []
+    for at, (cell, column) in enumerate(zip(cells, columns, strict=False)):
+        if column is None:
+            words.append(headings[at] if switched(cell.raw) and at < len(headings) else cell.raw)
+        elif column.role == "result":
+            words.append(cell.text or "")
+    return "; ".join(words)

@@ -1,0 +1,54 @@
+"""The columns of a table that its headings name, as far as the cells below fit them."""
+
+from __future__ import annotations
+
+import re
+
+from ...vocabulary.cell import in_tokens
+from ...vocabulary.cells import parse_cell
+from ...vocabulary.headings import Column, columns_of
+from ...vocabulary.headings import columns as known_columns
+from .grid import Table
+from .sections import FoundTable
+
+_COUNTED = {"node": "nodes", "device": "devices"}
+_MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
+# 4090, 910 and 7900 are devices.
+_WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
+
+
+def columns_in(found: FoundTable) -> list[Column | None]:
+    """The column of each heading, None if it is unknown; of a table without runs all are."""
+    headings = found.table.header.cells
+    if found.number is None:
+        return [None] * len(headings)
+    columns = [
+        None if column and _of_another_kind(found.table, at, column) else column
+        for at, column in enumerate(columns_of(headings))
+    ]
+    named = {column.name for column in columns if column}
+    for at, column in enumerate(columns):
+        if column and column.name == "device" and _counts(found.table, at):
+            counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
+            columns[at] = known_columns()[counted] if counted not in named else None
+    return columns
+
+
+def _counts(table: Table, at: int) -> bool:
+    """Whether a column headed by a device states counts: 8, 16 and 32 under `GPU`."""
+    cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
+    filled = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
+    counted = bool(filled) and all(_WHOLE.fullmatch(cell) for cell in filled)
+    # 1, 2, 3: the first device, the second, the third
+    return counted and (len(filled) < 3 or filled != [str(n) for n in range(1, len(filled) + 1)])
+
+
+def _of_another_kind(table: Table, at: int, column: Column) -> bool:
+    """Whether all cells of a column are of another kind: words for sizes, tokens for sequences."""
+    if not column.worded and column.role != "batch":
+        return False
+    cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
+    filled = [cell for cell in cells if cell.kind != "missing"]
+    if column.role == "batch" and filled and all(in_tokens(cell) for cell in filled):
+        return True
+    return column.worded and bool(filled) and all(cell.value is None for cell in filled)

@@ -1,0 +1,199 @@
+"""Whether a table is about training runs: by its headings, and by the words around it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from ...vocabulary.headings import Column, columns_of, is_benchmark
+from ...vocabulary.parallelism import sizes_in
+
+_TRAINING = re.compile(
+    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
+    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
+    r"|\bgradient (?:accumulation|checkpoint\w*)|训练|微调",
+    re.I,
+)
+_INFERENCE = re.compile(
+    r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bvLLM\b"
+    r"|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b"  # of text, not of hardware
+    r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测",
+    re.I,
+)
+# Quantities that only a server has; the latency of a step is one of training.
+_SERVED = re.compile(
+    r"(?<!step )(?<!iteration )\blatency\b|\bTTFT\b|\bTPOT\b|\bITL\b|\bprefill\b|\bdecod(?:e|ing)\b"
+    r"|\bprompts?\b|\brequests?\b|\bconcurren|\b(?:in|out)put (?:len|tok)|\bISL\b|\bOSL\b|\bQPS\b"
+    r"|\bacceptance rate\b",
+    re.I,
+)
+_REINFORCED = re.compile(r"\b(?:RLHF|PPO|GRPO|DAPO|RLOO|GSPO|REINFORCE)\b")
+_SAVES = re.compile(
+    r"\b(?:sav|load|restor|writ)\w*[ -]+(?:of[ -]+)?(?:the[ -]+)?checkpoint|\bcheckpoint\w*[ -]+"
+    r"(?:sav|load|restor|writ|i/?o\b)",
+    re.I,
+)
+_CHECKPOINTS = re.compile(r"\bcheckpoint\w*[ -]+sizes?\b", re.I)
+_KERNELS = re.compile(
+    r"\bkernels?\b|\bgemms?\b|\bmatmuls?\b|\bmicro-?bench\w*|\ball-?(?:reduce|gather|to-?all)\b"
+    r"|\breduce-?scatter\b|\bcollectives?\b(?!-)|\bbandwidth\b",
+    re.I,
+)
+_QUALITY = re.compile(
+    r"\bloss(?:es)?\b|\bperplexity\b|\bppl\b|\bacc(?:uracy)?\b|\bf1\b|\bbleu\b|\bscores?\b|\bbpb\b",
+    re.I,
+)
+_ESTIMATED = re.compile(
+    r"\b(?:estimat|theoretical|calculat|approximat|minimum|at least|recommend|should have)"
+    r"|估[算计]|最低",
+    re.I,
+)
+_RATES = frozenset(
+    re.findall(
+        r"\w+",
+        "tokens_per_s tokens_per_s_per_device samples_per_s samples_per_s_per_device step_time"
+        " steps_per_s tflops hw_tflops mfu hfu throughput throughput_per_device",
+    )
+)
+# The time of a step is of training, unless split into parts: `op | ms/step` down to a total.
+_OF_STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?)\b", re.I)
+_PARTS = re.compile(
+    r"\W*(?:ops?|operat(?:ion|or)s?|phases?|stages?|components?|kernels?|parts?|functions?|modules?|layers?"
+    r"|categor(?:y|ies)|buckets?|regions?|sources?|where)\W*",
+    re.I,
+)
+_IN_PARTS = re.compile(
+    r"\b(?:break-?down|profil(?:e|er|ed|ing)|traces?)\b|\|\W{0,8}(?:total|sum|forward|backward|fwd|bwd|optimizer)\b",
+    re.I,
+)
+_SIZED = ("topology", "batch")
+_SEVERAL = 2  # sizes in a cell
+_CODE = 200  # characters of a cell that names sizes
+# No kernel has these: such a table is about runs that use kernels.
+_OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
+
+
+# A row of these is a moment or a statistic of one run: `Step | Loss | Tokens/s`.
+_MOMENT = re.compile(
+    r"\W*(?:(?:global )?steps?|epochs?|iter(?:ation)?s?|statistics?|percentiles?|quantiles?|ranks?"
+    r"|步数|轮次|统计量?)\W*",
+    re.I,
+)
+
+
+def subject_of(texts: Iterable[str]) -> str | None:
+    """The subject of most lines of a document that name one: training or inference."""
+    subjects = Counter(subject for text in texts if (subject := _nearest([text])))
+    return subjects.most_common(1)[0][0] if subjects else None
+
+
+def is_training(
+    headings: Sequence[str],
+    path: Sequence[str],
+    lead: str,
+    subject: str | None = None,
+    rows: Sequence[Sequence[str]] = (),
+) -> bool:
+    """Whether a table is one of training runs; `path` are the headings above, outermost first.
+
+    The nearest words decide between training and inference, else the subject of the document
+    (`subject`). Loss curves, timings of kernels and saves of checkpoints are excluded.
+    """
+    columns = [column for column in columns_of(headings) if column]
+    results = {column.name for column in columns if column.role == "result"}
+    in_cells = _has_column_of_sizes(rows)
+    sized = in_cells or any(column.role in _SIZED for column in columns)
+    near = [lead, *reversed(path)]
+    named = _nearest([" ".join(headings), *near])
+    about = named or subject
+    served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
+    if served or about == "inference":
+        return False
+    moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
+    losses = any(_QUALITY.search(heading) for heading in headings)
+    at = moments.index(True) if any(moments) else -1
+    if at == 0 or (at > 0 and losses and not sized and _counts_up(rows, at)):
+        return False
+    of_checkpoints = any(map(_CHECKPOINTS.search, (*headings, *near[1:2])))
+    saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
+    if saves and results <= {"step_time", "speed", "mem"}:
+        return False
+    if not (sized or results & _OF_MODELS) and any(
+        _KERNELS.search(text) for text in (*headings, near[0], *near[1:2])
+    ):
+        return False
+    if not results and losses:
+        return False
+    if results == {"mem"} and named == "training" and not any(map(_ESTIMATED.search, near[:2])):
+        return any(column.name == "size" for column in columns)
+    if named is None and "step_time" in results and _is_of_steps(headings, near):
+        named = subject
+    return (
+        is_benchmark(headings)
+        or (in_cells and bool(results & _RATES))
+        or _is_measured(columns, results, len(headings), named, about)
+    )
+
+
+def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether most cells of a column are larger numbers than those above: moments of a run.
+
+    `Steps` may be how many each run took.
+    """
+    cells = [row[at].replace(",", "").strip(" *`") for row in rows if at < len(row)]
+    numbers = [int(cell) for cell in cells if cell.isdecimal()]
+    up = sum(before < after for before, after in pairwise(numbers))
+    return 2 * up >= len(cells) - 1
+
+
+def _is_reinforced(texts: Sequence[str]) -> bool:
+    """Whether the texts are about training that generates: its tables have prompts, too."""
+    return any(map(_REINFORCED.search, texts))
+
+
+def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most cells of a column name several sizes: `cp8-dp2-gas1`, `TP 4, PP 2`."""
+    width = max(map(len, rows), default=0)
+    for at in range(width):
+        cells = [row[at] for row in rows if at < len(row) and len(row[at]) <= _CODE]
+        named = sum(len(sizes_in(cell)) >= _SEVERAL for cell in cells)
+        if named and 2 * named > len(rows):
+            return True
+    return False
+
+
+def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:
+    """Whether a table is about whole steps, not about their parts."""
+    of_parts = any(map(_PARTS.fullmatch, headings)) or any(map(_IN_PARTS.search, near))
+    return any(map(_OF_STEPS.search, headings)) and not of_parts
+
+
+def _nearest(texts: Iterable[str]) -> str | None:
+    """The subject of the nearest text that names one: training or inference."""
+    for text in texts:
+        training, inference = bool(_TRAINING.search(text)), bool(_INFERENCE.search(text))
+        if training or inference:
+            return "training" if training else "inference"
+    return None
+
+
+def _is_measured(
+    columns: Sequence[Column], results: set[str], width: int, named: str | None, about: str | None
+) -> bool:
+    """Whether there is a rate next to a known column, in a document about training.
+
+    Next to unknown columns only, the nearest words have to name training. A share of the peak next
+    to a column of the model is of training.
+    """
+    rates = results & _RATES
+    adjacent = [
+        column for column in columns if column.role != "remark" and column.name not in rates
+    ]
+    shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
+    known = bool(adjacent or len(rates) > 1) and about == "training"
+    # A server prints neither of these for its steps.
+    steps = {"step_time", "tflops"} <= rates or {"step_time", "mfu"} <= rates
+    stepped = steps and about is None
+    return bool(rates) and (shares or known or stepped or (width > 1 and named == "training"))

@@ -1,0 +1,1 @@
+"""Files to the warehouse: listed, planned against the ledger, read, stored."""

@@ -1,0 +1,118 @@
+"""A parsed file: its rows as Arrow tables to store, and counts for the summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...schema.arrow import Tables, divided, to_arrow, to_arrow_together
+from ...schema.incremental import Part, Stored
+from ...schema.rows import Row, Rows
+from ...schema.spill import Spill
+from ...vocabulary.secrets import Redactions
+from ..redacted import redact_rows
+from .defects import DEFECTS, contained
+from .source import ReadFile, Task, read_file
+
+REMARKS_KEPT = 1000  # of one file are shown; the warehouse has all of them
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The rows of one file, and counts of them; `kind` is None if it is no log or table.
+
+    Of a log that may grow `part` has the rows that stay, and `tables` those that may change.
+    """
+
+    kind: str | None = None
+    tables: Spill = field(default_factory=Spill)
+    part: Part | None = None
+    resumed: bool = False
+    source: Row | None = None
+    counts: Counter[str] = field(default_factory=Counter)  # rows by table
+    remarks: list[Row] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
+    tables_other: int = 0  # tables of a document that are no benchmarks
+    redacted_before: int = field(default_factory=lambda: Redactions.count)
+
+    def add(self, rows: Rows) -> None:
+        """Counts and converts the rows read since the last call. Raises OSError: a full disk."""
+        redact_rows(rows, self.redacted_before)
+        self.tables.add(to_arrow(rows))
+        self.count(rows)
+
+    def count(self, rows: Rows) -> None:
+        """Counts rows that are converted elsewhere."""
+        for name, found in rows.by_table.items():
+            self.counts[name] += len(found)
+        for name, many in rows.tables.items():
+            self.counts[name] += sum(table.num_rows for table in many)
+        self.remarks += rows.by_table.get("warnings", ())[: REMARKS_KEPT - len(self.remarks)]
+        self.models.update(str(r["model"]) for r in rows.by_table.get("runs", ()) if r.get("model"))
+        for row in rows.by_table.get("sources", ()):
+            self.source = row
+
+    def finish(self, read: ReadFile) -> None:
+        """Sets what is known only at the end of the file."""
+        self.kind, self.resumed = read.kind, read.resumed
+        self.tables_other = read.coverage.tables_other if read.coverage else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTogether:
+    """Several small files, converted together, as another process returns them.
+
+    None: a file that has to be read, or refused, separately.
+    """
+
+    files: Sequence[Parsed | None]
+    tables: Tables
+    lengths: Sequence[Mapping[str, int]]
+
+    def divided(self) -> Sequence[Parsed | None]:
+        """The files, each with its tables."""
+        read = filter(None, self.files)
+        for file, tables in zip(read, divided(self.tables, self.lengths), strict=True):
+            file.tables.keep_in_memory(tables)
+        return self.files
+
+
+def parse(task: Task, before: Stored | None = None) -> Parsed:
+    """One file, piece by piece; `before`: the stored part of a grown log.
+
+    Raises what `read_file` raises, Defect where a reader of ours fails.
+    """
+    parsed = Parsed()
+    with contained():
+        read = read_file(task, parsed.add)
+        if read.checkpoint:
+            parsed.part = Part(read.checkpoint, before if read.resumed else None, parsed.tables)
+            parsed.tables = Spill()
+        parsed.add(read.rows)
+        parsed.finish(read)
+    return parsed
+
+
+def parse_together(tasks: Sequence[Task]) -> ParsedTogether:
+    """Small files in order; each with the result of `parse`."""
+    files: list[Parsed | None] = []
+    every: list[Rows] = []
+    for task in tasks:
+        before = Redactions.count
+        try:
+            read = read_file(task)
+            redact_rows(read.rows, before)
+        except (OSError, *DEFECTS):
+            files.append(None)
+            continue
+        every.append(read.rows)
+        files.append(parsed := Parsed())
+        parsed.finish(read)
+    try:
+        tables, lengths = to_arrow_together(every)  # first, since it may add warnings to the rows
+    except DEFECTS:  # of one of them
+        return ParsedTogether([None] * len(files), {}, ())
+    for one, rows in zip(filter(None, files), every, strict=True):
+        one.count(rows)
+    return ParsedTogether(files, tables, lengths)

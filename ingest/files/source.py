@@ -1,0 +1,294 @@
+"""One file -> its kind and its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from ...records import reading as records
+from ...schema.incremental import Checkpoint
+from ...schema.rows import Rows
+from ...vocabulary.secrets import redact_text
+from ..coverage import Coverage
+from ..logs.checkpoint import freeze, thaw
+from ..logs.dialect import Dialect, dialects
+from ..logs.lines import read_lines
+from ..logs.log import LogReader
+from ..sidecars.files import may_be_sidecar
+from ..sidecars.power import LARGEST_OF_SAMPLES, are_samples
+from .accounting import LONGEST, may_be_jobs
+from .containers import is_of_docker, recoded, unwrapped
+from .content import UTF_16, Content
+from .packed import ended_early
+from .tensorboard import is_event_file
+
+# Readers of rare kinds are imported late: most files of a folder are known, or are logs.
+_LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
+_MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
+_UNNAMED = frozenset(("", ".txt"))
+_SAMPLE = 1 << 20  # bytes of a log searched for steps of an unknown format
+_SHOWN = 120  # characters of a shape
+_SEPARATED = {".csv": "csv", ".tsv": "tsv"}
+_COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
+_DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
+_SEPARATOR_ROW = re.compile(
+    # Possessive: a long line of blanks or dashes is scanned once.
+    rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
+    re.M,
+)
+
+
+Sink = Callable[[Rows], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to read: its bytes, its name in the warehouse, the id of its source.
+
+    `formats` is a user's own folder of log formats. For a log that `may_grow`, the result may have
+    a checkpoint; reading continues at the checkpoint `since`. `before` is how many bytes were
+    stored of a file that a worker of a cluster hashes.
+    """
+
+    content: Content
+    uri: str
+    source_id: str
+    formats: Path | None = None
+    may_grow: bool = False
+    since: Checkpoint | None = None
+    before: int = 0
+
+
+@dataclass(slots=True)
+class ReadFile:
+    """The rows of a file; `kind` is None when it is neither log nor benchmark table."""
+
+    kind: str | None
+    rows: Rows
+    coverage: Coverage | None = None
+    checkpoint: Checkpoint | None = None  # of a log that may grow: `rows` may change then
+    resumed: bool = False  # only bytes after the given checkpoint were read
+
+
+def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
+    """The rows of a file of any kind.
+
+    A `sink` takes the rows of a long log as they are read, and the result has the last of them; of
+    a log that may grow, the sink takes those that no later line changes. If the SHA-256 of the
+    bytes was unknown, it is in `task.content` afterwards, except for event files.
+
+    Raises OSError when it cannot be read, Changed when the bytes are not those that were hashed.
+    """
+    content = task.content
+    head = content.first_bytes()
+    if records.is_marker(content.path) or records.looks_like_record(head):
+        rows, sha256 = records.read_records(content.path, task.source_id)
+        content.check(sha256)
+        return ReadFile("record" if rows.by_table.get("runs") else None, rows)
+    if content.packing():
+        return _read_log(task, sink)
+    if head.startswith(UTF_16):
+        return _in_utf_16(task)
+    if is_event_file(task.uri):
+        from .tensorboard import read_events
+
+        rows, coverage = read_events(content.path, task.source_id)
+        return _with_source_row("log" if rows.by_table.get("runs") else None, rows, coverage, task)
+    if b"\x00" in head[:8192] and not _looks_like_text(head):
+        return ReadFile(None, Rows())
+    read = _read_text(task, head, sink)
+    if read.kind is None and content.size <= LONGEST and may_be_jobs(head):
+        return _jobs(task)
+    return read
+
+
+def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
+    suffix, size = task.content.path.suffix.lower(), task.content.size
+    limit = LARGEST_OF_SAMPLES if are_samples(head) else _COMPANION_LIMIT
+    if suffix not in _LOGS and size <= limit and may_be_sidecar(task.uri, head):
+        sidecar = _sidecar(task)
+        if sidecar.kind:
+            return sidecar
+    if suffix in _SEPARATED:
+        return _separated(task, _SEPARATED[suffix])
+    if suffix in _LOGS:  # programs print tables with pipes into their logs
+        log = _read_log(task, sink)
+        if log.kind:
+            return log
+    if size <= _DOCUMENT_LIMIT and (suffix in _MARKDOWN or _SEPARATOR_ROW.search(head)):
+        document = _document(task)
+        if document.kind or suffix in _MARKDOWN:
+            return document
+    if suffix in _LOGS:
+        return log
+    return _read_log(task, sink)
+
+
+def _in_utf_16(task: Task) -> ReadFile:
+    """A file in UTF-16, as spreadsheets save tables and PowerShell writes logs."""
+    suffix = task.content.path.suffix.lower()
+    if task.content.size > _DOCUMENT_LIMIT:
+        return ReadFile(None, Rows())
+    if suffix in _SEPARATED:
+        return _separated(task, _SEPARATED[suffix])
+    log = _read_log(task, None, recoded) if suffix in _LOGS else None
+    if log is not None and log.kind:
+        return log
+    document = _document(task)
+    return document if document.kind or log is not None else _read_log(task, None, recoded)
+
+
+def _looks_like_text(head: bytes) -> bool:
+    # Logs have NUL bytes after a crash; a binary file has many other control bytes too.
+    control = sum(byte < 9 or 13 < byte < 27 for byte in head[:8192]) - head[:8192].count(0)
+    return control * 50 < len(head[:8192])
+
+
+def _document(task: Task) -> ReadFile:
+    from ..documents.tables import read_markdown
+
+    text, errors = task.content.text()
+    rows, coverage = read_markdown(text, task.source_id)
+    kind = "document" if coverage.tables or rows.by_table.get("runs") else None
+    return _with_source_row(kind, rows, coverage, task, errors)
+
+
+def _jobs(task: Task) -> ReadFile:
+    from .accounting import read_jobs, rows_of_jobs
+
+    text, errors = task.content.text()
+    form, jobs = read_jobs(text)
+    lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
+    coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
+    return _with_source_row("jobs" if jobs else None, rows_of_jobs(jobs), coverage, task, errors)
+
+
+def _sidecar(task: Task) -> ReadFile:
+    from ..sidecars.files import KIND, coverage, read_sidecar, rows_of
+
+    text, errors = task.content.text()
+    found = read_sidecar(task.uri, text)
+    if found is None:
+        return ReadFile(None, Rows())
+    rows = rows_of(found, task.source_id, text, task.content.size, errors)
+    return ReadFile(KIND, rows, coverage(found))
+
+
+def _separated(task: Task, form: str) -> ReadFile:
+    from ..documents.separated import read_separated
+
+    text, errors = task.content.text()
+    rows, coverage = read_separated(text, task.source_id, form)
+    return _with_source_row(form if coverage.tables else None, rows, coverage, task, errors)
+
+
+def _read_log(
+    task: Task, sink: Sink | None, recode: Callable[[BinaryIO], BinaryIO] | None = None
+) -> ReadFile:
+    from ..logs.bulk import feed
+
+    content = task.content
+    if recode is None and is_of_docker(content.first_bytes()):
+        recode = unwrapped
+    if task.may_grow and sink and recode is None and not content.packing():
+        return _growing(task, sink)
+    reader, digest = LogReader(task.source_id, dialects(task.formats)), content.digest()
+    with content.stream(0, content.size, digest) as stream:
+        feed(reader, recode(stream) if recode else stream, sink)
+        cut = ended_early(stream)
+    content.check_read(digest)
+    read = _finished(task, reader)
+    if read.kind is None and recode is None and content.path.suffix.lower() in _UNNAMED | _LOGS:
+        read = _of_unknown_trainer(task, sink) or read
+    if cut:
+        message = "the packed file breaks off: it is read up to there"
+        read.rows.warn("cut_file", message, read.coverage.lines if read.coverage else None)
+    return read
+
+
+def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
+    """A log of no known format whose lines are proved to be steps; None for any other."""
+    from ..logs.bulk import feed
+    from ..logs.drafted import drafted
+
+    content = task.content
+    if content.size > _DOCUMENT_LIMIT:
+        return None
+    with content.stream(0, content.size) as stream:
+        draft = drafted(read_lines(BytesIO(stream.read(_SAMPLE))))
+    if draft is None:
+        return None
+    reader = LogReader(task.source_id, (*dialects(task.formats), draft.dialect))
+    with content.stream(0, content.size) as stream:
+        feed(reader, stream, sink)
+    read = _finished(task, reader)
+    shape = redact_text(draft.shape)[:_SHOWN]
+    message = f"no format reads `{shape}`: drafted from its names and numbers ({draft.proof})"
+    read.rows.warn("drafted_format", message, 1)
+    return read
+
+
+def _growing(task: Task, sink: Sink) -> ReadFile:
+    """A log whose complete lines are read for good, and the rest of it until it grows."""
+    from ..logs.bulk import feed
+
+    content, since, known = task.content, task.since, dialects(task.formats)
+    reader = thaw(since.state, task.source_id, known) if since else None
+    resumed, start = (True, since.offset) if since and reader else (False, 0)
+    reader, checkpoint = reader or LogReader(task.source_id, known), None
+    end, digest = content.end_of_lines(start), content.digest()
+    with content.stream(start, end, digest) as lines:
+        feed(reader, lines, sink)
+    if reader.has_begun:
+        reader.end_line()
+        sink(reader.take_rows())
+        state = freeze(reader)
+        checkpoint = Checkpoint(end, state) if state else None
+    with content.stream(end, content.size, digest) as rest:
+        feed(reader, rest)
+    if resumed and digest:  # the bytes before were not read
+        content.check_tail(digest)
+    else:
+        content.check_read(digest)
+    return replace(_finished(task, reader), checkpoint=checkpoint, resumed=resumed)
+
+
+def _finished(task: Task, reader: LogReader) -> ReadFile:
+    """The result at the end of a log."""
+    read = reader.finish()
+    name = _dominant_format(read.formats, reader.formats)
+    coverage = Coverage(
+        "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
+        lines_measuring=read.lines_measuring,
+    )  # fmt: skip
+    return _with_source_row(
+        "log" if read.runs else None, read.rows, coverage, task, read.encoding_errors
+    )
+
+
+def _dominant_format(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
+    """The format of most lines: of a framework's steps, else of an engine's, else of any record."""
+    declared = {dialect.name: dialect for dialect in known if dialect.name in formats}
+    steps = [n for n, d in declared.items() if d.reads in ("iteration", "part")]
+    own = [name for name in steps if not declared[name].secondary]
+    others = [n for n, d in declared.items() if d.reads not in ("noise", "env", "command")]
+    return max(sorted(own or steps or others), key=formats.__getitem__, default=None)
+
+
+def _with_source_row(
+    kind: str | None, rows: Rows, coverage: Coverage, task: Task, encoding_errors: int = 0
+) -> ReadFile:
+    """A file with its row of `sources`, which only recognized files have."""
+    if kind:
+        rows.add(
+            "sources", source_id=task.source_id, kind=coverage.kind, format=coverage.format,
+            title=coverage.title, bytes=task.content.size, lines=coverage.lines,
+            lines_read=coverage.lines_read, lines_known=coverage.lines_known,
+            lines_unread=coverage.lines_unread, encoding_errors=encoding_errors,
+            lines_measuring=coverage.lines_measuring,
+        )  # fmt: skip
+    return ReadFile(kind, rows, coverage)

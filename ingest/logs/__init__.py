@@ -1,0 +1,1 @@
+"""Lines of a log to records, steps and runs."""

@@ -1,0 +1,230 @@
+"""Assigns the records of one log to its runs."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...schema.rows import Rows, content_id
+from .dialect import Dialect
+from .environment import Environment
+from .header import Header
+from .logread import LogRead
+from .record import Record
+from .run import LOAD, Run
+from .steps import Steps
+
+MOST_WAITING = 5000
+STATED = frozenset(("header", "parameters", "argument", "block", "memory"))
+Kept = tuple[Dialect, Record, int]
+Drawn = tuple[Dialect, Record, int, tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class Preamble:
+    """Lines above the one that begins a run, which belong to it: their records."""
+
+    kept: list[Kept] = field(default_factory=list)
+
+    def keep(self, dialect: Dialect, record: Record, line: int) -> None:
+        """A record that may belong to the next run."""
+        if len(self.kept) < MOST_WAITING and dialect.reads != "block":
+            self.kept.append((dialect, record, line))
+
+    def take(self) -> list[Kept]:
+        """The records, once."""
+        kept, self.kept = self.kept, []
+        return kept
+
+    def first(self) -> Kept | None:
+        """The record that begins a run without steps: of a program that failed or timed itself."""
+        kinds = {dialect.reads for dialect, _, _ in self.kept}
+        if not kinds & {"failure", "timers", "measurement"}:
+            return None
+        begins = {"header"} | kinds & {"timers", "measurement"}
+        return next((kept for kept in self.kept if kept[0].reads in begins), None)
+
+
+class Runs:
+    """The runs of a log one after the other, and the lines between them.
+
+    The row of a run is added at its end, a fact at once, a step when no later line can change it.
+    """
+
+    def __init__(self, source_id: str, rows: Rows, read: LogRead) -> None:
+        self._source_id, self._rows, self._read = source_id, rows, read
+        self.run: Run | None = None
+        self.block: Dialect | None = None
+        self.starts: Counter[str] = Counter()
+        self.environment = Environment()
+        self.preamble = Preamble()
+        self.bars: deque[Drawn] = deque(maxlen=MOST_WAITING)  # progress bars of no known purpose
+        self.in_preamble = False  # the newest record is kept for a run that has not begun
+        self._number = 0
+
+    def restore(self, read: LogRead) -> None:
+        """Reconnects the parts once their state is loaded from a checkpoint."""
+        self._read = read
+
+    def take(self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str]) -> bool:
+        """Stores a record; False where no run or block has begun that it could belong to."""
+        self._number, self.in_preamble = line, False
+        match dialect.reads:
+            case "iteration" | "part":
+                return self._take_step(dialect, record, tuple(prefixes))
+            case "env" | "command":
+                return self._take_flags(dialect, record)
+            case "noise":
+                return True
+            case _ if dialect.reads in STATED:
+                return self._take_header(dialect, record)
+            case _:
+                return self._take_event(dialect, record)
+
+    def _take_step(self, dialect: Dialect, record: Record, prefixes: tuple[str, ...]) -> bool:
+        self.block = None
+        fields = record.fields
+        of_run = self.run is not None and self.run.goal == fields.get("train_iters")
+        if dialect.progress_bar and not of_run:
+            self.bars.append((dialect, record, self._number, prefixes))
+            return True
+        unnumbered = dialect.reads == "part" and not dialect.secondary and "iteration" not in fields
+        if (unnumbered or dialect.buffered) and (self.run is None or not self.run.goal):
+            self._take_bars()
+        self._current(record).add_step(dialect, record, self._number, prefixes)
+        return True
+
+    def _take_bars(self) -> None:
+        """The bar of the training, now that losses show there is one: the bar with most updates."""
+        totals = Counter(record.fields.get("train_iters") for _, record, _, _ in self.bars)
+        line, total = self._number, max(totals, key=totals.__getitem__, default=None)
+        for dialect, record, number, prefixes in self.bars:
+            if record.fields.get("train_iters") == total:
+                self._number = number
+                self._current(record).add_step(dialect, record, number, prefixes)
+        self._number = line
+        self.bars.clear()
+
+    def _take_flags(self, dialect: Dialect, record: Record) -> bool:
+        job_ids = self.environment.take(dialect.reads, record.fields, self._number)
+        if job_ids and self.run is not None:
+            self.run.job_ids |= dict.fromkeys(job_ids)
+        return job_ids is not None
+
+    def _take_header(self, dialect: Dialect, record: Record) -> bool:
+        if dialect.starts_run and self.run is not None and self.run.over_at(dialect.name):
+            self.run.last_line = self._number - 1
+            self.finish(self._number)
+        if dialect.reads == "block" and dialect.closes:
+            closed = self.block is not None and self.block.opens == dialect.closes
+            self.block = None if closed else self.block
+            return self.run is not None and closed
+        if self.run is None and not dialect.starts_run:
+            self.preamble.keep(dialect, record, self._number)
+            self.in_preamble = True
+            return False
+        run = self._current(record)
+        run.started_by.add(dialect.name)
+        run.keep_date(record.fields)
+        self._state(run, dialect, record, self._number)
+        return True
+
+    def _state(self, run: Run, dialect: Dialect, record: Record, line: int) -> None:
+        if dialect.reads == "block":
+            self.block = dialect
+            if dialect.starts_run:
+                run.steps.restarted(line)
+        elif dialect.reads == "header":
+            run.header.state(record, line)
+        elif dialect.reads == "parameters":
+            run.header.on_rank(record, line)
+        elif dialect.reads == "memory":
+            run.figures.add_memory(record, line, run.steps.iteration)
+        else:
+            name, value = str(record.fields["name"]), str(record.fields.get("value", ""))
+            run.header.argument(name, value, line, dialect.scope)
+
+    def _take_event(self, dialect: Dialect, record: Record) -> bool:
+        if self.run is None and not dialect.starts_run:
+            self.preamble.keep(dialect, record, self._number)
+            self.in_preamble = True
+            return False
+        run, line = self._current(record), self._number
+        if dialect.starts_run:
+            run.framework = run.framework or dialect.framework
+        match dialect.reads:
+            case "failure":
+                run.fail(record, line, dialect.refines)
+            case "cause":
+                run.termination.explain(record, line)
+            case "stop":
+                run.termination.stop(line)
+            case "end":
+                run.end(record, line)
+            case "evaluation":
+                run.evaluate(record, line)
+            case "timers":
+                run.figures.add_timers(record, line, run.steps.iteration)
+            case "measurement":
+                run.measure(record, line)
+            case _:
+                run.add_event(record, line, str(record.fields["kind"]))
+        return True
+
+    def finish(self, next_line: int | None = None) -> None:
+        """The run ends: at the end of the file, or at the line that begins the next run."""
+        if self.run is not None:
+            self.run.finish(self.environment.flags, next_line)
+            self._read.runs += 1
+            self.run = None
+
+    def begin_late(self, last: int) -> None:
+        """At the end of the log: where no line began a run, the preamble may show one."""
+        first = self.preamble.first() if self.run is None else None
+        if first is None:
+            return
+        kept, self._number = self.preamble.kept, first[2]
+        run = self._current(first[1])
+        for dialect, record, line in kept:
+            self._number = line
+            if dialect.reads not in STATED:
+                self._take_event(dialect, record)
+                self._read.lines_read += 1
+                self._read.lines_unread -= 1
+                self._read.formats[dialect.name] += 1
+        run.last_line = last
+
+    def _current(self, record: Record) -> Run:
+        """The run that is being read; the first header or iteration line starts one."""
+        if self.run is None:
+            text = record.raw.strip()
+            self.starts[text] += 1
+            run_id = content_id(self._source_id, "log", text, self.starts[text])
+            number = self._number
+            header = Header(run_id, self._rows)
+            steps = Steps(run_id, self._rows)
+            self.run = Run(run_id, self._source_id, self._rows, number, number, header, steps)
+            self._catch_up(self.run)
+        return self.run
+
+    def _catch_up(self, run: Run) -> None:
+        """Header lines above the first line of the run belong to it."""
+        numbers = set()
+        for dialect, record, line in self.preamble.take():
+            if record.fields.get("kind") == LOAD:
+                run.add_event(record, line, LOAD)
+            elif record.fields.get("scheduler") is True:
+                run.termination.report(record, line)
+            elif dialect.reads in STATED:
+                self._state(run, dialect, record, line)
+            elif dialect.reads == "evaluation":  # of the model as it was made
+                run.evaluate(record, line)
+            else:
+                continue
+            numbers.add(line)
+            self._read.formats[dialect.name] += 1
+        numbers.discard(self._number)
+        self._read.lines_read += len(numbers)
+        self._read.lines_unread -= len(numbers)
+        run.job_ids |= dict.fromkeys(self.environment.job_ids())
