@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
@@ -99,9 +98,6 @@ def _audit(
     from ..decide.history import require_history
     from ..decide.history import scope as history_scope
 
-    gc.set_threshold(
-        100_000, 50, 50
-    )  # rows stay alive: garbage collection would take 20% of the time
     root = source.root
     with source.opened(audited=False) as warehouse:
         if history:
