@@ -109,7 +109,7 @@ def _add_measured(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
 def _add_quoted(warehouse: Warehouse, by_id: dict[str, Row]) -> None:
     """Add quoted log lines as rows, with the precision of their digits."""
     if not any(row.origin == "quote" for row in by_id.values()):
-        return  # a warehouse may have a hundred million steps
+        return  # the steps of a warehouse need not be read
     query = """SELECT i.run_id, i.step_time_s, i.tflops, i.samples_per_s
                FROM iterations i JOIN runs r USING (run_id) SEMI JOIN audited USING (run_id)
                WHERE r.origin = 'quote'
