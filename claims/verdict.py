@@ -77,6 +77,6 @@ def outcome(verdicts: Iterable[Verdict], notes: Iterable[str] = ()) -> Outcome:
     """The outcome of verdicts: sorted by severity, without duplicates."""
     order = tuple(Way)
     return Outcome(
-        tuple(sorted(dict.fromkeys(verdicts), key=lambda fromkey: order.index(fromkey.way))),
+        tuple(sorted(dict.fromkeys(verdicts), key=lambda verdict: order.index(verdict.way))),
         tuple(notes),
     )

@@ -262,7 +262,7 @@ def _notes(check: _Check) -> Iterator[str]:
             for finding in findings_on(check.warehouse, check.lines.root, check.found.places)
             if finding.severity == "warning" and not finding.closed
         ]
-        yield from (f"the audit warns of {fromkey}" for fromkey in dict.fromkeys(warned))
+        yield from (f"the audit warns of {warning}" for warning in dict.fromkeys(warned))
 
 
 def _tool(one: Tool) -> str:

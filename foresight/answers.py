@@ -63,20 +63,18 @@ class Start:
             return all_splits(self.base, wanted)
         alike = [row for row in self.rows if _is_of(row, self.base)]
         sizes = sorted({row["nodes"] for row in alike if row["nodes"]})
-        return [
-            made for nodes in sizes for made in all_splits(self.base, {**wanted, "nodes": nodes})
-        ]
+        return [row for nodes in sizes for row in all_splits(self.base, {**wanted, "nodes": nodes})]
 
-    def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
+    def rated(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Configurations with their predictions, days and costs."""
         return [
-            {**_with_days(row, self), "basis": "predicted"} for row in self.predictor.rated(made)
+            {**_with_days(row, self), "basis": "predicted"} for row in self.predictor.rated(rows)
         ]
 
-    def measured(self, made: Sequence[Row]) -> list[dict[str, Any]]:
+    def measured(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """The comparable runs for configurations: of their model, system, sizes and batch."""
         alike = ("system", "size", "device_count", "gbs", "seq_len")
-        of = {tuple(row[name] for name in alike) for row in made}
+        of = {tuple(row[name] for name in alike) for row in rows}
         return [
             {**_with_days(row, self), "basis": "measured"}
             for row in self.rows
@@ -149,13 +147,13 @@ def _elsewhere(start: Start) -> list[str]:
 
 
 def _without(
-    start: Start, alike: Sequence[Row], made: Sequence[Row]
+    start: Start, alike: Sequence[Row], rows: Sequence[Row]
 ) -> tuple[Start, list[dict[str, Any]], bool]:
     """A basis that does not know the runs of what is asked for, and the predictions from it: from
     the measurement itself they would only hand it back. False where no runs are left without them
     that tell anything of it."""
     if not alike:
-        return start, start.rated(made), False
+        return start, start.rated(rows), False
     runs = {row["run"] for row in alike}
     kept = [row for row in start.known.kept if row["run"] not in runs]
     # A machine that was not steady stays so, whatever the prediction rests on.
@@ -163,9 +161,9 @@ def _without(
     try:
         predictor = trained(kept, start.known.left_out, system_of(start.base))
         blind = replace(start, predictor=replace(predictor, jobs=jobs))
-        return blind, blind.rated(made), True
+        return blind, blind.rated(rows), True
     except BenchError:  # too few runs, or all of them far smaller
-        return start, start.rated(made), False
+        return start, start.rated(rows), False
 
 
 def _change(row: Row) -> dict[str, Any] | None:

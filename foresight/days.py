@@ -29,30 +29,30 @@ class Apart:
         return min(mean - width, middle + self.low), max(mean + width, middle + self.high)
 
 
-def apart(rows: Sequence[Row], settings: Sequence[Setting], one: Setting) -> Apart | None:
+def apart(rows: Sequence[Row], settings: Sequence[Setting], setting: Setting) -> Apart | None:
     """The jobs of a configuration, or else those of the least steady one of its source, model and
     devices, from the first day on with the machine's state of the prediction's day.
 
     Jobs before a repair do not count; a machine that was slow between two fast days may be slow
     again.
     """
-    day = one.other_settings.get("date")
+    day = setting.other_settings.get("date")
     here = [
         (row, run)
         for row, run in zip(rows, settings, strict=True)
         if (run.source, run.system, run.model, run.devices)
-        == (one.source, one.system, one.model, one.devices)
+        == (setting.source, setting.system, setting.model, setting.devices)
     ]
     groups: dict[object, list[tuple[Row, Setting]]] = {}
     for row, run in here:
         groups.setdefault(run.group_any_day, []).append((row, run))
-    own = _of(groups.pop(one.group_any_day, []), day)
+    own = _of(groups.pop(setting.group_any_day, []), day)
     if own and len(own.rows) > 1:
         return own
     spreads = [found for jobs in groups.values() if (found := _of(jobs, day))]
     # The fit treats differences within a day as noise; days differ by more.
-    spreads = [replace(found, itself=False) for found in spreads if len(found.rows) > 1]
-    return max(spreads, key=lambda found: found.high - found.low, default=own)
+    spreads = [replace(spread, itself=False) for spread in spreads if len(spread.rows) > 1]
+    return max(spreads, key=lambda spread: spread.high - spread.low, default=own)
 
 
 def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:

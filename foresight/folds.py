@@ -101,38 +101,38 @@ def _kind(one: Outside | Unmeasured) -> Beyond:
     return Beyond.SIZE if one.name == "devices" else Beyond.RANGE
 
 
-def reach(runs: Sequence[Setting], one: Setting) -> Reach:
+def reach(runs: Sequence[Setting], setting: Setting) -> Reach:
     """The extrapolation of a prediction from runs."""
-    of_system = [run for run in runs if run.system == one.system]
+    of_system = [run for run in runs if run.system == setting.system]
     if not of_system:
         return Reach((Beyond.SYSTEM,))
-    of_source = [run for run in of_system if run.source[0] == one.source[0]]
-    of_model = [run for run in of_source if run.model == one.model]
+    of_source = [run for run in of_system if run.source[0] == setting.source[0]]
+    of_model = [run for run in of_source if run.model == setting.model]
     kinds: list[Beyond] = []
     if not of_model:
-        kinds.append(Beyond.MODEL if between(of_source, one) else Beyond.SOURCE)
+        kinds.append(Beyond.MODEL if between(of_source, setting) else Beyond.SOURCE)
     near = of_model or of_source or of_system
-    found: list[Outside | Unmeasured] = [*_outside(near, one), *_unmeasured(near, one)]
+    found: list[Outside | Unmeasured] = [*_outside(near, setting), *_unmeasured(near, setting)]
     kinds += sorted({_kind(each) for each in found}, key=list(Beyond).index)
     return Reach(tuple(kinds) or (Beyond.SETTING,), tuple(found))
 
 
-def between(of_source: Sequence[Setting], one: Setting) -> bool:
+def between(of_source: Sequence[Setting], setting: Setting) -> bool:
     """Whether a source has smaller and larger models than this one."""
-    params = [run.params for run in of_source if run.model != one.model]
-    return bool(params) and min(params) <= one.params <= max(params)
+    params = [run.params for run in of_source if run.model != setting.model]
+    return bool(params) and min(params) <= setting.params <= max(params)
 
 
-def _outside(near: Sequence[Setting], one: Setting) -> Iterator[Outside]:
+def _outside(near: Sequence[Setting], setting: Setting) -> Iterator[Outside]:
     for name, size in SIZES.items():
-        value, known = size(one), [have for run in near if (have := size(run))]
+        value, known = size(setting), [have for run in near if (have := size(run))]
         if value and known and not min(known) <= value <= max(known):
             yield Outside(name, value, min(known), max(known))
 
 
-def _unmeasured(near: Sequence[Setting], one: Setting) -> Iterator[Unmeasured]:
+def _unmeasured(near: Sequence[Setting], setting: Setting) -> Iterator[Unmeasured]:
     for word, name in WORDS.items():
-        value = one.other_settings.get(word)
+        value = setting.other_settings.get(word)
         if value is not None and all(run.other_settings.get(word) != value for run in near):
             yield Unmeasured(name, value)
 
@@ -154,7 +154,7 @@ def folds(settings: Sequence[Setting], kind: Beyond, most: int | None = None) ->
 
 def _configurations(settings: Sequence[Setting]) -> Iterator[Fold]:
     """Interleaved parts of all configurations."""
-    groups = [*_by([one.group for one in settings]).values()]
+    groups = [*_by([setting.group for setting in settings]).values()]
     for part in range(min(_PARTS, len(groups))):
         at = tuple(sorted(one for group in groups[part::_PARTS] for one in group))
         if len(at) < len(settings):
@@ -163,7 +163,7 @@ def _configurations(settings: Sequence[Setting]) -> Iterator[Fold]:
 
 def _models(settings: Sequence[Setting]) -> Iterator[Fold]:
     """Each model of a system, in sources with smaller and larger ones."""
-    for at in _by([(one.system, one.model) for one in settings]).values():
+    for at in _by([(setting.system, setting.model) for setting in settings]).values():
         tested = []
         for place in at:
             one = settings[place]
@@ -177,7 +177,7 @@ def _models(settings: Sequence[Setting]) -> Iterator[Fold]:
 def _larger(settings: Sequence[Setting]) -> Iterator[Fold]:
     """Each size of a source and model above two others, of which the larger is at least half of it;
     this size and all above it are left out."""
-    for at in _by([curve(one) for one in settings]).values():
+    for at in _by([curve(setting) for setting in settings]).values():
         sizes = sorted({settings[one].devices for one in at})
         for below, size in pairwise(sizes[1:]):
             if size <= _REACH * below:
@@ -189,7 +189,7 @@ def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
     """For each size except the job's, of a source and model: values above a limit are left out, and
     those up to twice the limit are predicted; of each setting without a size, all runs of a value.
     """
-    curves = [*_by([curve(one) for one in settings]).values()]
+    curves = [*_by([curve(setting) for setting in settings]).values()]
     for name, size in SIZES.items():
         if name == "devices":
             continue
@@ -211,7 +211,7 @@ def _ranges(settings: Sequence[Setting]) -> Iterator[Fold]:
 
 def _of(key: Callable[[Setting], Hashable]) -> Callable[[Sequence[Setting]], Iterator[Fold]]:
     def made(settings: Sequence[Setting]) -> Iterator[Fold]:
-        for at in _by([key(one) for one in settings]).values():
+        for at in _by([key(setting) for setting in settings]).values():
             if len(at) < len(settings):
                 yield Fold(tuple(at), tuple(at))
 
@@ -228,9 +228,9 @@ _MADE: dict[Beyond, Callable[[Sequence[Setting]], Iterator[Fold]]] = {
 }
 
 
-def curve(one: Setting) -> Hashable:
+def curve(setting: Setting) -> Hashable:
     """A key equal for runs of one source and model that differ in size."""
-    return one.system, one.source[0], one.model
+    return setting.system, setting.source[0], setting.model
 
 
 def _by(keys: Sequence[Hashable]) -> dict[Hashable, list[int]]:

@@ -49,8 +49,8 @@ class Scores:
     @property
     def ratios(self) -> Array:
         """Errors over deviations."""
-        found: Array = np.abs(self.errors) / self.deviations
-        return found
+        scores: Array = np.abs(self.errors) / self.deviations
+        return scores
 
     def weights(self, source: str) -> Array:
         """Weights of the scores for a run of a source: one for each of its own, and a constant for
@@ -135,8 +135,8 @@ def deviation(fitted: Posterior, variance: Array, more: float = 0.0) -> Array:
     """Deviations of ln(cost) of further jobs, by the variances of a fit; `more`: that of an unknown
     source."""
     more = fitted.scales.noise**2 + more**2
-    found: Array = np.sqrt(np.maximum(variance, 0.0) + more)
-    return found
+    deviations: Array = np.sqrt(np.maximum(variance, 0.0) + more)
+    return deviations
 
 
 @dataclass(slots=True)

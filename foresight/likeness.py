@@ -46,8 +46,8 @@ class Shared:
 
     def covariance(self, rough: Array) -> Array:
         """The covariance for products of the relative roughness of each pair's sources."""
-        found: Array = self.steady + rough * self.rough
-        return found
+        likeness: Array = self.steady + rough * self.rough
+        return likeness
 
     def among(self, kept: Sequence[int]) -> Shared:
         """The covariance among some of the runs."""
@@ -87,11 +87,12 @@ def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
     from scipy.spatial.distance import cdist
 
     system, source, model, shape = (
-        same([getattr(one, name) for one in a], [getattr(one, name) for one in b])
+        same([getattr(setting, name) for setting in a], [getattr(setting, name) for setting in b])
         for name in ("system", "source", "model", "shape")
     )
     peakless = np.outer(
-        [one.peak_flop_s is None for one in a], [one.peak_flop_s is None for one in b]
+        [setting.peak_flop_s is None for setting in a],
+        [setting.peak_flop_s is None for setting in b],
     )
     apart = cdist(places(a), places(b))
     differing = _differing(a, b)
@@ -101,18 +102,18 @@ def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:
 def same(a: Sequence[Hashable], b: Sequence[Hashable]) -> Array:
     """1 where keys of `a` and `b` are equal, else 0."""
     codes = {key: at for at, key in enumerate(dict.fromkeys([*a, *b]))}
-    left, right = (np.array([codes[one] for one in keys]) for keys in (a, b))
-    found: Array = np.equal.outer(left, right).astype(np.float64)
-    return found
+    left, right = (np.array([codes[key] for key in keys]) for keys in (a, b))
+    equal: Array = np.equal.outer(left, right).astype(np.float64)
+    return equal
 
 
 def places(settings: Sequence[Setting]) -> Array:
     """Sizes in doublings (n x 9): the coordinates of distances between runs."""
     sizes = [
-        (one.tp, one.pp, one.cp * one.ep, one.mbs or 1, one.devices,
-         (one.gbs or one.devices) / one.devices, one.seq_len or ASSUMED_SEQ_LEN, one.params,
-         (one.heads or 64) / one.tp)
-        for one in settings
+        (setting.tp, setting.pp, setting.cp * setting.ep, setting.mbs or 1, setting.devices,
+         (setting.gbs or setting.devices) / setting.devices, setting.seq_len or ASSUMED_SEQ_LEN,
+         setting.params, (setting.heads or 64) / setting.tp)
+        for setting in settings
     ]  # fmt: skip
     return np.log2(np.array(sizes, dtype=np.float64).reshape(-1, 9))
 
@@ -122,7 +123,8 @@ def _differing(a: Sequence[Setting], b: Sequence[Setting]) -> Array:
     found = np.zeros((len(a), len(b)))
     for name in dict.fromkeys(name for one in (*a, *b) for name in one.other_settings):
         found += 1 - same(
-            [one.other_settings.get(name) for one in a], [one.other_settings.get(name) for one in b]
+            [setting.other_settings.get(name) for setting in a],
+            [setting.other_settings.get(name) for setting in b],
         )
     return found
 
@@ -130,5 +132,5 @@ def _differing(a: Sequence[Setting], b: Sequence[Setting]) -> Array:
 def matern(apart: Array, length: float) -> Array:
     """A similarity that falls with the distance (Matern 3/2)."""
     far = np.sqrt(3) * apart / length
-    found: Array = (1 + far) * np.exp(-far)
-    return found
+    near: Array = (1 + far) * np.exp(-far)
+    return near

@@ -33,27 +33,27 @@ def fitted(printed: Sequence[Setting], failed: Sequence[tuple[Setting, float]]) 
     The need of the latter is above the room: its estimate is the mean above it under the fit (EM of
     a censored normal; Tobin, Econometrica 26, 1958). None for too few runs.
     """
-    printed = [one for one in printed if one.peak_memory_gb]
+    printed = [setting for setting in printed if setting.peak_memory_gb]
     if len(printed) < _FEWEST:
         return None
     settings = [*printed, *(one for one, _ in failed)]
     rooms = np.array([room for _, room in failed])
     need = rooms * (1 + _SPREAD)
-    known = [float(one.peak_memory_gb or 0) for one in printed]
+    known = [float(setting.peak_memory_gb or 0) for setting in printed]
     for _ in range(_ROUNDS if failed else 1):
         noise = [*(0.0 for _ in printed), *(_SPREAD for _ in failed)]
-        found = fit(MEMORY, settings, [*known, *need.tolist()], noise, MEMORY_SCALES)
-        need = _above(found, len(printed), rooms, need)
-    return found
+        posterior = fit(MEMORY, settings, [*known, *need.tolist()], noise, MEMORY_SCALES)
+        need = _above(posterior, len(printed), rooms, need)
+    return posterior
 
 
-def _above(found: Posterior, first: int, rooms: Array, need: Array) -> Array:
+def _above(posterior: Posterior, first: int, rooms: Array, need: Array) -> Array:
     """The mean need above the room, of the runs from the first failed one on."""
     from scipy.stats import truncnorm
 
     needs = need.copy()
     for at, room in enumerate(rooms):
-        error, deviation = found.left_out([first + at], [first + at])
+        error, deviation = posterior.left_out([first + at], [first + at])
         mean = math.log(need[at]) - float(error[0])
         low = (math.log(room) - mean) / float(deviation[0])
         of = truncnorm(min(low, 8.0), np.inf, loc=mean, scale=float(deviation[0]))

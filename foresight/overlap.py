@@ -35,8 +35,8 @@ class Overlap:
         if new:
             return overlap((*self.settings, *new.values())).between(a, b)
         rows, columns = ([self.places[_place(one)] for one in of] for of in (a, b))
-        found: Array = self.table[np.ix_(rows, columns)]
-        return found
+        shares: Array = self.table[np.ix_(rows, columns)]
+        return shares
 
 
 def overlap(settings: Sequence[Setting], pairs: Likeness | None = None) -> Overlap:
@@ -45,12 +45,12 @@ def overlap(settings: Sequence[Setting], pairs: Likeness | None = None) -> Overl
     each = pairs.system * np.exp(-_WORD * pairs.differing) * matern(pairs.apart, _NEAR)
     places = {key: at for at, key in enumerate(dict.fromkeys(map(_place, settings)))}
     mean = np.zeros((len(places), len(settings)))
-    mean[[places[_place(one)] for one in settings], range(len(settings))] = 1.0
+    mean[[places[_place(setting)] for setting in settings], range(len(settings))] = 1.0
     mean /= mean.sum(1, keepdims=True)
     common = mean @ each @ mean.T
     norm = np.sqrt(np.diag(common))
     return Overlap(tuple(settings), places, common / np.outer(norm, norm))
 
 
-def _place(one: Setting) -> Hashable:
-    return one.source, one.system
+def _place(setting: Setting) -> Hashable:
+    return setting.source, setting.system

@@ -115,13 +115,13 @@ def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _with_repeats(
-    found: Sequence[Row], repeats: Sequence[Row], least: float = 1e-6
+    rows: Sequence[Row], repeats: Sequence[Row], least: float = 1e-6
 ) -> list[dict[str, Any]]:
     """New runs in order, each after the repeats with a higher worth."""
     both: list[dict[str, Any]] = []
     no_new = {"chance_of_best": None, "narrows": None}
     left = [{**row, **no_new, "again": True} for row in repeats if row["expected_gain"] > least]
-    for row in found:
+    for row in rows:
         while left and left[0]["expected_gain"] > row["expected_gain"]:
             both.append(left.pop(0))
         both.append({**row, "again": False})
@@ -186,7 +186,7 @@ def _affordable(chosen: Sequence[Row], limits: Limits) -> tuple[list[Row], dict[
     of = {"run_device_hours": limits.device_hours, "run_cost": limits.money}
     spent = dict.fromkeys(of, 0.0)
     kept: list[Row] = []
-    for row in (_with_hours(one, limits) for one in chosen):
+    for row in (_with_hours(row, limits) for row in chosen):
         if limits.money is not None and row["price_per_device_hour"] is None:
             raise BenchError(
                 f"no price of {row['device'] or 'a device that is not stated'}",

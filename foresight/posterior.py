@@ -57,12 +57,12 @@ class Basis:
 
 def basis(law: Law, settings: Sequence[Setting]) -> Basis:
     """The amounts that a law counts for runs."""
-    amounts = [[term.of(one) for term in law.terms] for one in settings]
-    shapes = [[shape.of(one) for shape in law.shapes] for one in settings]
+    amounts = [[term.of(setting) for term in law.terms] for setting in settings]
+    shapes = [[shape.of(setting) for shape in law.shapes] for setting in settings]
     return Basis(
         law,
         np.array(amounts, dtype=np.float64).reshape(len(settings), len(law.terms)),
-        np.array([law.waits(one) for one in settings], dtype=np.float64),
+        np.array([law.waits(setting) for setting in settings], dtype=np.float64),
         np.array(shapes, dtype=np.float64).reshape(len(settings), len(law.shapes)),
     )
 
@@ -70,7 +70,7 @@ def basis(law: Law, settings: Sequence[Setting]) -> Basis:
 def _prior(law: Law) -> tuple[Array, Array]:
     """Prior means and deviations of the parameters: of the terms, of waiting, of the factors."""
     usual = [*(term.usual for term in law.terms), 0.0, *(0.0 for _ in law.shapes)]
-    spread = [*(term.spread for term in law.terms), 0.3, *(one.spread for one in law.shapes)]
+    spread = [*(term.spread for term in law.terms), 0.3, *(shape.spread for shape in law.shapes)]
     return np.array(usual), np.array(spread)
 
 
@@ -117,7 +117,7 @@ class Posterior:
 
     def parameters(self, settings: Sequence[Setting]) -> Array:
         """The parameters of runs (n x k)."""
-        return np.array([self.systems.get(one.system, self.common) for one in settings])
+        return np.array([self.systems.get(setting.system, self.common) for setting in settings])
 
     def predicted(self, new: Sequence[Setting]) -> tuple[Array, Array]:
         """Mean and covariance of ln(cost) of further runs, without the noise of one job."""
@@ -141,16 +141,16 @@ class Posterior:
     def _roughness(self, settings: Sequence[Setting]) -> list[float]:
         """Roughness by the sources of runs; for an unknown source, that of the system's others."""
         others: dict[Hashable, list[float]] = {}
-        for one in self.settings:
-            others.setdefault(one.system, []).append(self.rough[one.source[0]])
+        for setting in self.settings:
+            others.setdefault(setting.system, []).append(self.rough[setting.source[0]])
         usual = {system: float(np.median(of)) for system, of in others.items()}
         return [self.rough.get(one.source[0], usual.get(one.system, 1.0)) for one in settings]
 
-    def terms(self, one: Setting, mean: float) -> tuple[Part, ...]:
+    def terms(self, setting: Setting, mean: float) -> tuple[Part, ...]:
         """The parts of a prediction, which add up to it, in the order of the law; the last is the
         residual shared by similar runs."""
-        theta, (usual, spread) = self.parameters([one]), _prior(self.law)
-        costs, wait = basis(self.law, [one]).parts(theta)
+        theta, (usual, spread) = self.parameters([setting]), _prior(self.law)
+        costs, wait = basis(self.law, [setting]).parts(theta)
         parts = [
             Part(term.title, float(cost), float(np.exp(at)), math.exp(prior), math.exp(wide),
                  term.words)
@@ -185,8 +185,8 @@ class Posterior:
 def _of_parameters(law: Law, a: Array, b: Array, same_system: Array, s: Scales) -> Array:
     """Covariance by the parameters: one value for all, and a deviation of each system."""
     _, spread = _prior(law)
-    found: Array = ((a * spread**2) @ b.T) * ((1 - s.own**2) + s.own**2 * same_system)
-    return found
+    covariance: Array = ((a * spread**2) @ b.T) * ((1 - s.own**2) + s.own**2 * same_system)
+    return covariance
 
 
 def fit(
@@ -203,9 +203,9 @@ def fit(
     usual, spread = _prior(law)
     shared, alike = known or _shared(law, settings, scales)
     costs, noise = np.array(costs, dtype=np.float64), np.array(noise, dtype=np.float64)
-    counted, files = basis(law, settings), [one.source[0] for one in settings]
-    alone = np.array([scales.noise**2 / one.jobs for one in settings]) + np.square(noise)
-    theta = np.array([began.systems[one.system] if began else usual for one in settings])
+    counted, files = basis(law, settings), [setting.source[0] for setting in settings]
+    alone = np.array([scales.noise**2 / setting.jobs for setting in settings]) + np.square(noise)
+    theta = np.array([began.systems[setting.system] if began else usual for setting in settings])
     heavy = np.ones(len(settings))
     rough = np.array([began.rough[file] if began else 1.0 for file in files])
     for at in range(_BEFORE if began else 0, _ROUNDS + 1):
@@ -250,8 +250,8 @@ def _inverse(covariance: Array) -> Array:
     if failed:
         raise np.linalg.LinAlgError("covariance of runs is not positive definite")
     lower, _ = lapack.dpotri(factor, lower=True)
-    found: Array = np.tril(lower) + np.tril(lower, -1).T
-    return found
+    inverse: Array = np.tril(lower) + np.tril(lower, -1).T
+    return inverse
 
 
 def _by_system_and_file(

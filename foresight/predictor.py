@@ -46,18 +46,18 @@ class Predictor:
     # The runs that tell how steady the machine was, if these are others than the training runs.
     jobs: tuple[Sequence[Row], Sequence[Setting]] | None = field(default=None, repr=False)
 
-    def rated(self, made: Sequence[Row]) -> list[dict[str, Any]]:
+    def rated(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Rows of configurations with their predictions; raises BenchError for one without a basis:
         unknown device count or size, neither runs nor a peak of its system, or far more devices
         than in any run of it."""
-        settings = self._settings(made)
+        settings = self._settings(rows)
         if not settings:
             return []
         mean, covariance = self.pace.predicted(settings)
         needs = self.memory.predicted(settings) if self.memory else None
         rests_on = self._nearest(settings)
         found = []
-        for at, (row, one) in enumerate(zip(made, settings, strict=True)):
+        for at, (row, one) in enumerate(zip(rows, settings, strict=True)):
             self._refuse_far(one)
             of = reach(self.pace.settings, one)
             width = self.widths.width(of, one.source[0], covariance[at, at], one.system)
@@ -81,12 +81,12 @@ class Predictor:
         return found
 
     def proposed(
-        self, made: Sequence[Row], most: int, per_device: bool = False
+        self, rows: Sequence[Row], most: int, per_device: bool = False
     ) -> list[dict[str, Any]]:
         """The rated configurations of `made` that are most worth running, in order: by their time,
         or `per_device`, by their device-hours."""
 
-        settings = self._settings(made)
+        settings = self._settings(rows)
         mean, covariance = self.pace.predicted(settings)
         mean = mean - np.log([_work(one, per_device) for one in settings])
         known = {one.group for one in settings}
@@ -100,38 +100,38 @@ class Predictor:
             and (per_device or one.devices in sizes)  # more devices are faster with any split
         ]
         best = min(measured, default=float(mean.min()))
-        fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in made])
+        fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in rows])
         chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
         return [
             {
-                **made[one.at],
+                **rows[one.at],
                 "expected_gain": one.gain,
                 "chance_of_best": one.chance,
                 "narrows": one.narrows,
                 "narrows_most": one.narrows_most,
-                "tells_of": None if one.most is None else made[one.most],
+                "tells_of": None if one.most is None else rows[one.most],
             }
             for one in chosen
         ]
 
-    def repeated(self, made: Sequence[Row], per_device: bool = False) -> list[dict[str, Any]]:
+    def repeated(self, rows: Sequence[Row], per_device: bool = False) -> list[dict[str, Any]]:
         """Rated measured configurations with the value of one more job of each, the most valuable
         first: it decides which of two within the noise is faster."""
-        if not made:
+        if not rows:
             return []
-        settings = self._settings(made)
+        settings = self._settings(rows)
         mean, covariance = self.pace.predicted(settings)
         mean = mean - np.log([_work(one, per_device) for one in settings])
         variance = np.maximum(np.diag(covariance), 1e-12)
         gain = worth_repeating(mean, variance, self.pace.scales.noise)
         found = [
-            {**row, "expected_gain": float(one), "tells_of": made[rival(mean, at)]}
-            for at, (row, one) in enumerate(zip(made, gain, strict=True))
+            {**row, "expected_gain": float(one), "tells_of": rows[rival(mean, at)]}
+            for at, (row, one) in enumerate(zip(rows, gain, strict=True))
         ]
         return sorted(found, key=lambda row: -row["expected_gain"])
 
-    def _settings(self, made: Sequence[Row]) -> list[Setting]:
-        return [self.unstated.settled(_of(row, self.systems)) for row in made]
+    def _settings(self, rows: Sequence[Row]) -> list[Setting]:
+        return [self.unstated.settled(_of(row, self.systems)) for row in rows]
 
     def _inferred(self, row: Row, one: Setting) -> dict[str, Any]:
         """What is inferred of a configuration that does not state it."""

@@ -50,7 +50,7 @@ def order(
         after = np.sqrt(np.maximum(variance[:, None] - removed, 0))
         taught = ((np.sqrt(variance)[:, None] - after) * weight[:, None]).sum(0) / weight.sum()
         value = fits * (gain + _TEACHES * taught)
-        value[[one.at for one in chosen]] = -np.inf
+        value[[worth.at for worth in chosen]] = -np.inf
         at = int(np.argmax(value))
         narrowing = _narrowing(at, np.sqrt(variance), after[:, at], weight)
         chosen.append(Worth(at, float(gains[at]), float(chances[at]), *narrowing))
@@ -77,8 +77,8 @@ def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
     from scipy.stats import norm
 
     z = (best - mean) / deviation
-    found: Array = (best - mean) * norm.cdf(z) + deviation * norm.pdf(z)
-    return found
+    gain: Array = (best - mean) * norm.cdf(z) + deviation * norm.pdf(z)
+    return gain
 
 
 def worth_repeating(mean: Array, variance: Array, noise: float) -> Array:
@@ -91,8 +91,8 @@ def worth_repeating(mean: Array, variance: Array, noise: float) -> Array:
     moved = variance / np.sqrt(variance + noise**2)
     others = np.array([mean[rival(mean, at)] for at in range(len(mean))])
     z = -np.abs(mean - others) / moved
-    found: Array = moved * (norm.pdf(z) + z * norm.cdf(z))
-    return found
+    gain: Array = moved * (norm.pdf(z) + z * norm.cdf(z))
+    return gain
 
 
 def rival(mean: Array, at: int) -> int:

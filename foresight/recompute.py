@@ -20,24 +20,30 @@ def inferred(settings: Sequence[Setting]) -> frozenset[Hashable]:
     """
     stated = {place(one) for one in settings if one.recompute is not None}
     tight: dict[Hashable, list[bool]] = {}
-    for one in settings:
-        if place(one) not in stated:
-            tight.setdefault(place(one), []).append(_is_tight(one))
+    for setting in settings:
+        if place(setting) not in stated:
+            tight.setdefault(place(setting), []).append(_is_tight(setting))
     return frozenset(key for key, of in tight.items() if 2 * sum(of) >= len(of))
 
 
-def settled(one: Setting, full: frozenset[Hashable]) -> Setting:
+def settled(setting: Setting, full: frozenset[Hashable]) -> Setting:
     """A run with the recomputation of its source, unless it states one."""
-    return replace(one, recompute="full") if one.recompute is None and place(one) in full else one
+    return (
+        replace(setting, recompute="full")
+        if setting.recompute is None and place(setting) in full
+        else setting
+    )
 
 
-def place(one: Setting) -> Hashable:
+def place(setting: Setting) -> Hashable:
     """A key equal for runs of one source and system."""
-    return one.source[0], one.system
+    return setting.source[0], setting.system
 
 
-def _is_tight(one: Setting) -> bool:
+def _is_tight(setting: Setting) -> bool:
     """Whether all activations and the states exceed a device; states as small as they can be where
     no ZeRO stage is stated."""
-    least = states(one) if one.zero_is_stated else 16 * one.params / one.devices / 1e9
-    return all_activations(one) + least > (one.device_memory_gb or _MOST)
+    least = (
+        states(setting) if setting.zero_is_stated else 16 * setting.params / setting.devices / 1e9
+    )
+    return all_activations(setting) + least > (setting.device_memory_gb or _MOST)

@@ -68,17 +68,17 @@ def with_sizes(base: Row, request: Mapping[str, Any]) -> Row:
     if why is None:
         return made
     free = [name for name in ("tp", "pp", "mbs", "gbs") if name not in request and base[name]]
-    found = _nearest(base, request, (), free)
-    if found is not None:
-        moved = {name: found[name] for name in free if found[name] != base[name]}
-        return {**found, "moved": moved}
-    found = _nearest(base, request, [name for name in _MOVABLE if request.get(name)], free)
-    if found is None:
+    row = _nearest(base, request, (), free)
+    if row is not None:
+        moved = {name: row[name] for name in free if row[name] != base[name]}
+        return {**row, "moved": moved}
+    row = _nearest(base, request, [name for name in _MOVABLE if request.get(name)], free)
+    if row is None:
         raise BenchError("this configuration cannot be", why=why, hint="change --tp, --pp or --gbs")
-    options = [name for name in _MOVABLE if request.get(name) or found[name] != base[name]]
-    options = [name for name in options if found[name]]
+    options = [name for name in _MOVABLE if request.get(name) or row[name] != base[name]]
+    options = [name for name in options if row[name]]
     options += ["dp"] if "dp" in request else []
-    shown = " ".join(f"--{name.replace('_', '-')} {found[name]}" for name in options)
+    shown = " ".join(f"--{name.replace('_', '-')} {row[name]}" for name in options)
     raise BenchError("this configuration cannot be", why=why, hint=f"the nearest that can: {shown}")
 
 
@@ -173,10 +173,10 @@ def _parameters(row: Row) -> float | None:
     return float(layers * (12 * hidden**2 + 13 * hidden) + hidden * (vocab + s) + 2 * hidden)
 
 
-def impossible(made: Row, request: Mapping[str, Any]) -> str | None:
+def impossible(row: Row, request: Mapping[str, Any]) -> str | None:
     """The arithmetic rule that a configuration violates."""
-    devices = made["device_count"]
-    split = {name: made[name] or 1 for name in ("tp", "pp", "cp")}
+    devices = row["device_count"]
+    split = {name: row[name] or 1 for name in ("tp", "pp", "cp")}
     product = math.prod(split.values())
     words = " x ".join(f"{name.upper()} {size}" for name, size in split.items() if size > 1)
     if devices and devices % product:
@@ -187,12 +187,12 @@ def impossible(made: Row, request: Mapping[str, Any]) -> str | None:
             f"DP {request['dp']} x {words or 'TP 1'} = {request['dp'] * product},"
             f" of {number(devices)} devices"
         )
-    heads, hidden = made["heads"], made["hidden"]
+    heads, hidden = row["heads"], row["hidden"]
     if {"heads", "hidden"} & request.keys() and heads and hidden and hidden % heads:
         return f"hidden size {number(hidden)} does not divide by {number(heads)} heads"
-    if not made["dp"]:
+    if not row["dp"]:
         return None
-    return broken_rule({**made, "tp": made["tp"] or 1, "pp": made["pp"] or 1})
+    return broken_rule({**row, "tp": row["tp"] or 1, "pp": row["pp"] or 1})
 
 
 def _nearest(
@@ -229,10 +229,10 @@ def _nearest(
     return best[1] if best else None
 
 
-def _batch(made: Row, about: int) -> int:
+def _batch(row: Row, about: int) -> int:
     """The batch nearest to one that is divisible by replicas and interleaved stages."""
-    unit = max(1, (made["mbs"] or 1) * (made["dp"] or 1))
-    unit *= made["pp"] if (made["vpp"] or 1) > 1 else 1
+    unit = max(1, (row["mbs"] or 1) * (row["dp"] or 1))
+    unit *= row["pp"] if (row["vpp"] or 1) > 1 else 1
     return max(1, round(about / unit)) * unit
 
 
@@ -262,15 +262,15 @@ def all_splits(base: Row, request: Mapping[str, Any]) -> list[Row]:
     layers = start["layers"]
     pps = [request["pp"]] if "pp" in request else _stages(base, layers, devices)
     micro = [request["mbs"]] if "mbs" in request else list(_MICRO) if start["mbs"] else [None]
-    found: list[Row] = []
+    rows: list[Row] = []
     for tp, pp, mbs in itertools.product(tps, pps, micro):
         tried = {**request, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}
         if (start["vpp"] or 1) > 1 and pp == 1:
             tried["vpp"] = 1
         made = changed(base, tried)
         if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, tried) is None:
-            found.append(made)
-    return found
+            rows.append(made)
+    return rows
 
 
 def _stages(base: Row, layers: int | None, devices: int) -> list[int]:

@@ -30,122 +30,132 @@ class Term:
     piped: bool = True
 
 
-def recomputed(one: Setting) -> float:
+def recomputed(setting: Setting) -> float:
     """FLOPs of matrix products with recomputation over those without: a third is forward, which
     full recompute repeats."""
-    return 4 / 3 if one.recompute == "full" else 1.0
+    return 4 / 3 if setting.recompute == "full" else 1.0
 
 
-def attention_recomputed(one: Setting) -> float:
+def attention_recomputed(setting: Setting) -> float:
     """The same of attention scores, which selective recompute repeats too (2205.05198)."""
-    return 4 / 3 if one.recompute in ("full", "selective") else 1.0
+    return 4 / 3 if setting.recompute in ("full", "selective") else 1.0
 
 
-def _ideal(one: Setting) -> float:
-    return one.flops / _wide_peak(one) / (1 + (one.format_speedup - 1) * (1 - _LOST))
+def _ideal(setting: Setting) -> float:
+    return setting.flops / _wide_peak(setting) / (1 + (setting.format_speedup - 1) * (1 - _LOST))
 
 
-def _wide_peak(one: Setting) -> float:
-    return one.peak_flop_s / one.format_speedup if one.peak_flop_s else 1e14
+def _wide_peak(setting: Setting) -> float:
+    return setting.peak_flop_s / setting.format_speedup if setting.peak_flop_s else 1e14
 
 
-def _exposed(time: float, one: Setting) -> float:
+def _exposed(time: float, setting: Setting) -> float:
     """The part of a time that matrix products do not hide: little of a short time, nearly all of a
     long one."""
-    return time * time / (time + 2 * _compute(one)) if time else 0.0
+    return time * time / (time + 2 * _compute(setting)) if time else 0.0
 
 
-def _compute(one: Setting) -> float:
-    return _ideal(one) * recomputed(one)
+def _compute(setting: Setting) -> float:
+    return _ideal(setting) * recomputed(setting)
 
 
-def _attention(one: Setting) -> float:
+def _attention(setting: Setting) -> float:
     # Scores and their use, forward and backward, halved for the causal mask (F8); at 16 bits.
-    work = 6 * one.layers * one.hidden * (one.seq_len or ASSUMED_SEQ_LEN)
-    return work / _wide_peak(one) * attention_recomputed(one)
+    work = 6 * setting.layers * setting.hidden * (setting.seq_len or ASSUMED_SEQ_LEN)
+    return work / _wide_peak(setting) * attention_recomputed(setting)
 
 
-def _elements(one: Setting) -> float:
+def _elements(setting: Setting) -> float:
     # About a hundred bytes a channel are read and written forward, as many backward.
-    return 200 * one.layers * one.hidden * recomputed(one) / one.links.memory
+    return 200 * setting.layers * setting.hidden * recomputed(setting) / setting.links.memory
 
 
-def _kernels(one: Setting) -> float:
+def _kernels(setting: Setting) -> float:
     # A layer of a micro-batch starts about fifty kernels, 20 us each, ahead of those that run.
-    if not one.mbs or not one.seq_len:
+    if not setting.mbs or not setting.seq_len:
         return 0.0
-    starts = 1e-3 * one.layers * one.tp * recomputed(one) / (one.mbs * one.seq_len)
-    return _exposed(starts, one)
+    starts = (
+        1e-3 * setting.layers * setting.tp * recomputed(setting) / (setting.mbs * setting.seq_len)
+    )
+    return _exposed(starts, setting)
 
 
-def _tensor(one: Setting) -> float:
+def _tensor(setting: Setting) -> float:
     # All-reduces of 2 h bytes a token, four times a layer, six with full recompute (2104.04473). In
     # a ring a device sends 2 (t - 1) / t of that: t devices together 2 (t - 1) times 2 h.
-    if one.tp <= 1:
+    if setting.tp <= 1:
         return 0.0
-    times = 6 if one.recompute == "full" else 4
-    return times * 2 * _BYTES * one.layers * one.hidden * (one.tp - 1)
+    times = 6 if setting.recompute == "full" else 4
+    return times * 2 * _BYTES * setting.layers * setting.hidden * (setting.tp - 1)
 
 
-def _tensor_inside(one: Setting) -> float:
-    return _tensor(one) / one.links.inside if one.tp <= one.devices_per_node else 0.0
+def _tensor_inside(setting: Setting) -> float:
+    return (
+        _tensor(setting) / setting.links.inside if setting.tp <= setting.devices_per_node else 0.0
+    )
 
 
-def _tensor_across(one: Setting) -> float:
-    return _tensor(one) / one.links.across if one.tp > one.devices_per_node else 0.0
+def _tensor_across(setting: Setting) -> float:
+    return _tensor(setting) / setting.links.across if setting.tp > setting.devices_per_node else 0.0
 
 
-def _stages(one: Setting) -> float:
-    if one.pp <= 1:
+def _stages(setting: Setting) -> float:
+    if setting.pp <= 1:
         return 0.0
     # TP ranks send a part each.
-    return 2 * _BYTES * one.hidden * one.vpp * one.pp / one.links.across
+    return 2 * _BYTES * setting.hidden * setting.vpp * setting.pp / setting.links.across
 
 
-def _keys(one: Setting) -> float:
+def _keys(setting: Setting) -> float:
     # Each CP rank gets the keys and values of the others, again backward, and sends gradients.
-    if one.cp <= 1:
+    if setting.cp <= 1:
         return 0.0
-    link = one.links.across if one.cp * one.tp > one.devices_per_node else one.links.inside
-    return 6 * _BYTES * one.layers * one.hidden * (one.cp - 1) / link
+    link = (
+        setting.links.across
+        if setting.cp * setting.tp > setting.devices_per_node
+        else setting.links.inside
+    )
+    return 6 * _BYTES * setting.layers * setting.hidden * (setting.cp - 1) / link
 
 
-def _data(one: Setting) -> float:
+def _data(setting: Setting) -> float:
     """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
-    ranks = one.weight_replicas
-    if ranks <= 1 or not one.gbs or not one.seq_len or one.adapters:
+    ranks = setting.weight_replicas
+    if ranks <= 1 or not setting.gbs or not setting.seq_len or setting.adapters:
         return 0.0
-    link = one.links.across if one.devices > one.devices_per_node else one.links.inside
-    volume = 2 * _BYTES * one.params * (ranks - 1) / (one.gbs * one.seq_len)
-    if one.zero < 3:
+    link = (
+        setting.links.across if setting.devices > setting.devices_per_node else setting.links.inside
+    )
+    volume = 2 * _BYTES * setting.params * (ranks - 1) / (setting.gbs * setting.seq_len)
+    if setting.zero < 3:
         return volume / link
-    return _exposed(volume * (0.5 + (one.micro_batches or 1)) / link, one)
+    return _exposed(volume * (0.5 + (setting.micro_batches or 1)) / link, setting)
 
 
-def _experts(one: Setting) -> float:
-    if one.ep <= 1:
+def _experts(setting: Setting) -> float:
+    if setting.ep <= 1:
         return 0.0
     # A token's channels go to its experts and back, forward and backward; 1 / EP of them stay.
-    link = one.links.across if one.ep > one.devices_per_node else one.links.inside
-    sent = 8 * _BYTES * one.layers * one.hidden * (one.ep - 1) / one.ep
+    link = setting.links.across if setting.ep > setting.devices_per_node else setting.links.inside
+    sent = 8 * _BYTES * setting.layers * setting.hidden * (setting.ep - 1) / setting.ep
     return sent / link
 
 
-def _optimizer(one: Setting) -> float:
-    if not one.gbs or not one.seq_len or one.adapters:
+def _optimizer(setting: Setting) -> float:
+    if not setting.gbs or not setting.seq_len or setting.adapters:
         return 0.0
-    shared = 1 if one.zero else one.weight_replicas
-    return 20 * one.params * shared / (one.gbs * one.seq_len) / one.links.memory
+    shared = 1 if setting.zero else setting.weight_replicas
+    return 20 * setting.params * shared / (setting.gbs * setting.seq_len) / setting.links.memory
 
 
-def _step(one: Setting) -> float:
-    if not one.gbs or not one.seq_len:
+def _step(setting: Setting) -> float:
+    if not setting.gbs or not setting.seq_len:
         return 0.0
-    return 0.05 * one.devices / (one.gbs * one.seq_len)
+    return 0.05 * setting.devices / (setting.gbs * setting.seq_len)
 
 
-def _jitter(one: Setting) -> float:
-    return _ideal(one) * math.log2(one.nodes)
+def _jitter(setting: Setting) -> float:
+    return _ideal(setting) * math.log2(setting.nodes)
 
 
 WAITING = "(PP - 1) / (VPP x micro-batches) of what micro-batches cost"
@@ -181,28 +191,34 @@ _PACE = (
 )  # fmt: skip
 
 
-def bubble(one: Setting) -> float:
+def bubble(setting: Setting) -> float:
     """Waiting time of a pipeline over its work: (p - 1) / (v m), arXiv 2104.04473 section 2.2."""
-    m = one.micro_batches
-    return (one.pp - 1) / (one.vpp * m) if one.pp > 1 and m else 0.0
+    m = setting.micro_batches
+    return (setting.pp - 1) / (setting.vpp * m) if setting.pp > 1 and m else 0.0
 
 
-def tile_waste(one: Setting) -> float:
+def tile_waste(setting: Setting) -> float:
     """Share of computed columns that tiles of 128 add to the matrices of a layer split by TP."""
-    if not one.shape_is_stated:
+    if not setting.shape_is_stated:
         return 0.0
-    split = (one.hidden / one.tp, 3 * one.hidden / one.tp, 4 * one.hidden / one.tp)
+    split = (
+        setting.hidden / setting.tp,
+        3 * setting.hidden / setting.tp,
+        4 * setting.hidden / setting.tp,
+    )
     return sum(math.ceil(n / 128) * 128 / n - 1 for n in split) / 3
 
 
-def uneven_heads(one: Setting) -> float:
+def uneven_heads(setting: Setting) -> float:
     """1 if a head's channels are no multiple of 8, which tensor cores need."""
-    return float(bool(one.heads and one.shape_is_stated and one.hidden / one.heads % 8))
+    return float(
+        bool(setting.heads and setting.shape_is_stated and setting.hidden / setting.heads % 8)
+    )
 
 
-def odd_heads(one: Setting) -> float:
+def odd_heads(setting: Setting) -> float:
     """1 if the heads of a rank are more than 8 and no multiple of 8."""
-    mine = one.heads / one.tp if one.heads else 0
+    mine = setting.heads / setting.tp if setting.heads else 0
     return float(mine > 8 and mine % 8 > 0)
 
 
@@ -223,16 +239,18 @@ _SHAPES = (
 )
 
 
-def states(one: Setting) -> float:
+def states(setting: Setting) -> float:
     """GB of weights, gradients and optimizer states of a device."""
-    if one.adapters:
-        return 2 * one.params / (one.tp * one.pp) / 1e9
+    if setting.adapters:
+        return 2 * setting.params / (setting.tp * setting.pp) / 1e9
     # Experts are split by EP too, which divides their replicas.
-    dense, experts = one.params - one.expert_params, one.expert_params / one.ep
-    replicas = one.weight_replicas
-    fewer = max(1.0, replicas / one.ep)
-    stored = dense * _state_bytes(one.zero, replicas) + experts * _state_bytes(one.zero, fewer)
-    return stored / (one.tp * one.pp) / 1e9
+    dense, experts = setting.params - setting.expert_params, setting.expert_params / setting.ep
+    replicas = setting.weight_replicas
+    fewer = max(1.0, replicas / setting.ep)
+    stored = dense * _state_bytes(setting.zero, replicas) + experts * _state_bytes(
+        setting.zero, fewer
+    )
+    return stored / (setting.tp * setting.pp) / 1e9
 
 
 def _state_bytes(zero: int, replicas: float) -> float:
@@ -240,33 +258,33 @@ def _state_bytes(zero: int, replicas: float) -> float:
     return {0: 16.0, 1: 4 + 12 / replicas, 2: 2 + 14 / replicas}.get(zero, 16 / replicas)
 
 
-def all_activations(one: Setting) -> float:
+def all_activations(setting: Setting) -> float:
     """GB of activations of the first stage without recomputation, or with that of attention scores,
     which flash attention never stores: s b h (10 + 24 / t) bytes a layer (2205.05198, equation 4)
     of the micro-batches of all stages (1F1B, 2104.04473)."""
-    kept = _inputs(one) * (5 + 12 / one.tp)
-    return kept * min(one.pp, one.micro_batches or one.pp)
+    kept = _inputs(setting) * (5 + 12 / setting.tp)
+    return kept * min(setting.pp, setting.micro_batches or setting.pp)
 
 
-def _inputs(one: Setting) -> float:
+def _inputs(setting: Setting) -> float:
     """GB of the inputs of a stage's layers, of one micro-batch."""
-    tokens = (one.seq_len or ASSUMED_SEQ_LEN) * (one.mbs or 1.0) / one.cp
-    return 2 * tokens * one.hidden * one.layers / one.pp / 1e9
+    tokens = (setting.seq_len or ASSUMED_SEQ_LEN) * (setting.mbs or 1.0) / setting.cp
+    return 2 * tokens * setting.hidden * setting.layers / setting.pp / 1e9
 
 
-def _activations(one: Setting) -> float:
-    if one.recompute in ("none", "selective"):
-        return all_activations(one)
-    return _inputs(one) * min(one.pp, one.micro_batches or one.pp)
+def _activations(setting: Setting) -> float:
+    if setting.recompute in ("none", "selective"):
+        return all_activations(setting)
+    return _inputs(setting) * min(setting.pp, setting.micro_batches or setting.pp)
 
 
-def _layer(one: Setting) -> float:
+def _layer(setting: Setting) -> float:
     """One layer in full and the logits, in fp16 and fp32 (2205.05198, equation 2)."""
-    s, b, h, t = one.seq_len or ASSUMED_SEQ_LEN, one.mbs or 1.0, one.hidden, one.tp
-    return s * b * (h * (10 + 24 / t) + 6 * one.vocab / t) / one.cp / 1e9
+    s, b, h, t = setting.seq_len or ASSUMED_SEQ_LEN, setting.mbs or 1.0, setting.hidden, setting.tp
+    return s * b * (h * (10 + 24 / t) + 6 * setting.vocab / t) / setting.cp / 1e9
 
 
-def _context(one: Setting) -> float:
+def _context(setting: Setting) -> float:
     return 1.5  # GB of libraries and their buffers
 
 

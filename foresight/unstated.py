@@ -41,9 +41,9 @@ def _stages(settings: Sequence[Setting]) -> dict[Hashable, int]:
     optimizer states of most runs would exceed the memory that they print, or their device."""
     stating = {place(one) for one in settings if one.zero_is_stated}
     silent: dict[Hashable, list[Setting]] = {}
-    for one in settings:
-        if place(one) not in stating and (one.peak_memory_gb or one.device_memory_gb):
-            silent.setdefault(place(one), []).append(one)
+    for setting in settings:
+        if place(setting) not in stating and (setting.peak_memory_gb or setting.device_memory_gb):
+            silent.setdefault(place(setting), []).append(setting)
     found = {}
     for key, of in silent.items():
         fits = (stage for stage in (0, 1, 2) if _FEW * _contradicting(of, stage) <= len(of))
@@ -54,6 +54,6 @@ def _stages(settings: Sequence[Setting]) -> dict[Hashable, int]:
 
 def _contradicting(runs: Sequence[Setting], stage: int) -> int:
     return sum(
-        states(replace(one, zero=stage)) > (one.peak_memory_gb or one.device_memory_gb or 0.0)
-        for one in runs
+        states(replace(run, zero=stage)) > (run.peak_memory_gb or run.device_memory_gb or 0.0)
+        for run in runs
     )

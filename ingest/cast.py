@@ -93,8 +93,8 @@ def count(text: str) -> int | None:
 
 def first(text: str) -> float | None:
     """The first number of a pair, a list, or with its unit: `1460.8/1450.4`, `[1.0`, `66.9GiB`."""
-    found = FIRST.match(text.lstrip("[("))
-    return double(found.group()) if found else None
+    match = FIRST.match(text.lstrip("[("))
+    return double(match.group()) if match else None
 
 
 def of_total(text: str) -> int | None:

@@ -39,7 +39,7 @@ def curves_apart(rows: Sequence[Row], system: Callable[[str], str]) -> list[str]
         for row in rows
     ]
     words = [""] * len(rows)
-    for name in dict.fromkeys(name for one in values for name in one):
+    for name in dict.fromkeys(name for value in values for name in value):
         longer = [
             ", ".join(filter(None, (text, _word(name, one[name]) if _is_stated(one, name) else "")))
             for text, one in zip(words, values, strict=True)
@@ -59,8 +59,8 @@ def _words(rows: Sequence[Row]) -> list[str]:
     names = dict.fromkeys(name for one in values for name in one)
     differing = [name for name in names if len({str(one.get(name)) for one in values}) > 1]
     words = []
-    for one in values:
-        said = (_word(name, one[name]) for name in differing if _is_stated(one, name))
+    for value in values:
+        said = (_word(name, value[name]) for name in differing if _is_stated(value, name))
         words.append(", ".join([*dict.fromkeys(said)][:_NAMED]))
     return _numbered(words)
 

@@ -26,8 +26,12 @@ _BLANKS = re.compile(r"\n\s*")
 
 def scripts() -> dict[str, str]:
     """The scripts by their names in `assets/`."""
-    folders = [one for one in _listed(resources.files(__package__) / "browser") if one.is_dir()]
-    return {f"{one.name}.js": f'"use strict";\n{_joined(one, ".js")}' for one in folders}
+    folders = [
+        traversable
+        for traversable in _listed(resources.files(__package__) / "browser")
+        if traversable.is_dir()
+    ]
+    return {f"{folder.name}.js": f'"use strict";\n{_joined(folder, ".js")}' for folder in folders}
 
 
 def sheet() -> str:
@@ -43,7 +47,11 @@ def scoped(within: str) -> str:
 
 
 def _joined(folder: Traversable, suffix: str) -> str:
-    text = "\n".join(one.read_text("utf-8") for one in _listed(folder) if one.name.endswith(suffix))
+    text = "\n".join(
+        traversable.read_text("utf-8")
+        for traversable in _listed(folder)
+        if traversable.name.endswith(suffix)
+    )
     return _BLANKS.sub("\n", _COMMENTS.sub("", text)).strip() + "\n"
 
 

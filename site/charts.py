@@ -64,26 +64,26 @@ def thinned(marks: Sequence[Mark]) -> list[Mark]:
     if len(marks) <= MOST:
         return list(marks)
     best: dict[tuple[int, float], Mark] = {}
-    for one in marks:
-        key = (one.series, float(f"{one.x:.2g}"))
-        if key not in best or one.y > best[key].y:
-            best[key] = one
+    for mark in marks:
+        key = (mark.series, float(f"{mark.x:.2g}"))
+        if key not in best or mark.y > best[key].y:
+            best[key] = mark
     return sorted(best.values(), key=lambda one: -one.y)[:MOST]
 
 
 def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     """A scatter plot; for a single x, dots in rows, the highest first."""
-    marks = thinned([one for one in plot.marks if one.y > 0 or not plot.log_y])
+    marks = thinned([mark for mark in plot.marks if mark.y > 0 or not plot.log_y])
     if len(marks) < 2:
         return None
     left = (
         f"{len(marks):,} of {len(plot.marks):,} runs drawn" if len(marks) < len(plot.marks) else ""
     )
     note = "; ".join(filter(None, (plot.note, left)))
-    if len({one.x for one in marks}) == 1:
+    if len({mark.x for mark in marks}) == 1:
         return ranked(replace(plot, marks=marks, note=note), root, table)
     x = svg.axis(
-        [one.x for one in marks],
+        [mark.x for mark in marks],
         svg.LEFT,
         svg.WIDTH - svg.RIGHT,
         log=plot.log_x,
@@ -91,7 +91,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
         text=plot.x_text,
         most=4 if plot.x_text else 6,
     )
-    ys = [end for one in marks for end in (one.y, one.low, one.high) if end is not None]
+    ys = [end for mark in marks for end in (mark.y, mark.low, mark.high) if end is not None]
     ys += [plot.rule] if plot.rule else []
     y = svg.axis(
         ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text
@@ -126,11 +126,11 @@ def _shifted(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
     sizes = sorted({x.at(one.x) for one in marks})
     room = min((b - a for a, b in pairwise(sizes)), default=200.0) / 2 - svg.RADIUS
     places = []
-    for one in marks:
-        at, height = x.at(one.x), y.at(one.y)
+    for mark in marks:
+        at, height = x.at(mark.x), y.at(mark.y)
         near = [
             place
-            for place, other in taken.setdefault(one.x, [])
+            for place, other in taken.setdefault(mark.x, [])
             if abs(other - height) < 2 * svg.RADIUS
         ]
         steps = (
@@ -148,39 +148,40 @@ def _shifted(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
             at,
         )
         free = min(max(free, svg.LEFT + svg.RADIUS), svg.WIDTH - svg.RADIUS)
-        taken[one.x].append((free, height))
+        taken[mark.x].append((free, height))
         places.append(free)
     return places
 
 
-def _whisker(one: Mark, at: float, y: svg.Axis) -> str:
-    if one.low is None or one.high is None or (y.log and one.low <= 0):
+def _whisker(mark: Mark, at: float, y: svg.Axis) -> str:
+    if mark.low is None or mark.high is None or (y.log and mark.low <= 0):
         return ""
-    top, bottom = y.at(one.high), y.at(one.low)
+    top, bottom = y.at(mark.high), y.at(mark.low)
     if bottom - top < 3:
         return ""
     return svg.stroke(at, top, at, bottom, "whisker")
 
 
 def _legend(plot: Plot, marks: Sequence[Mark]) -> Markup:
-    used = sorted({one.series for one in marks})
+    used = sorted({mark.series for mark in marks})
     return svg.legend([(n, plot.series[n]) for n in used if n < len(plot.series)])
 
 
 def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     """Dots in rows, the highest value first, labelled with their mark's text before the colon."""
     every = sorted(
-        plot.marks, key=lambda one: ("left-out" in one.look, one.y if plot.least_first else -one.y)
+        plot.marks,
+        key=lambda mark: ("left-out" in mark.look, mark.y if plot.least_first else -mark.y),
     )
     rows = every[:most]
     more = f"the first {most} of {len(every)}" if len(every) > most else ""
     top = 8
     height = len(rows) * _ROW + top + svg.BOTTOM
-    longest = max(len(one.label) for one in rows)
+    longest = max(len(row.label) for row in rows)
     left = min(40 + 6.2 * longest, 0.45 * svg.WIDTH)
     fits = int((left - 16) / 6.2)
     x = svg.axis(
-        [end for one in rows for end in (one.y, one.low, one.high) if end],
+        [end for row in rows for end in (row.y, row.low, row.high) if end],
         left,
         svg.WIDTH - svg.RIGHT,
         most=5,

@@ -42,7 +42,7 @@ def doubts_of_site(
     keys = _keys(warehouse, rows, sources, row_digests)
     known = {uri for uri, key in keys.items() if key in clean}
     errors = open_errors(warehouse, sorted({row["uri"] for row in rows}), known)
-    wrong = {cell.uri for one in errors for cell in one.cells}
+    wrong = {cell.uri for error in errors for cell in error.cells}
     return Doubts(
         doubts_of(errors),
         row_digests,

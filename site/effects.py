@@ -55,8 +55,8 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
     def pair(row: Row) -> dict[str, Any]:
         low, high = row["speedup_low"], row["speedup_high"]
         return {
-            "base": [content.id(one["run"]) for one in row["first_base"]["members"]],
-            "with": [content.id(one["run"]) for one in row["members"]],
+            "base": [content.id(member["run"]) for member in row["first_base"]["members"]],
+            "with": [content.id(member["run"]) for member in row["members"]],
             "setting": content.text.line(str(row["factor"]), 80),
             "change": content.text.line(_change(row), 80),
             "of": content.text.line(content_words(row), 120),
@@ -144,7 +144,7 @@ def _row(labels: Labels, row: Row, label: str, x: svg.Axis, y: float, root: str)
     if low and high and low > 0:
         whisker = svg.stroke(x.at(low), y, x.at(high), y, "whisker")
     says = f"{words}: {times(row['speedup'])}, {row['verdict']}"
-    made = Mark(
+    mark = Mark(
         row["speedup"],
         0,
         says,
@@ -155,7 +155,7 @@ def _row(labels: Labels, row: Row, label: str, x: svg.Axis, y: float, root: str)
     )
     return (
         svg.words(_LEFT - 10, y + 4, label, anchor="end")
-        + svg.mark(made, x.at(row["speedup"]), y, root, whisker)
+        + svg.mark(mark, x.at(row["speedup"]), y, root, whisker)
         + svg.words(svg.WIDTH - 4, y + 4, times(row["speedup"]), anchor="end")
     )
 

@@ -92,16 +92,19 @@ class Fact:
 def details(content: Content, runs: Sequence[str]) -> Details:
     """The details of these runs, with one query per kind."""
     text = (files(__package__ or "bench.site") / "runs.sql").read_text("utf-8")
-    made: dict[str, dict[str, list[Part]]] = {}
+    groups: dict[str, dict[str, list[Part]]] = {}
     for name, query in named_statements(text).items():
         parts: dict[str, list[Part]] = defaultdict(list)
         for row in content.warehouse.dicts(query, {"runs": list(runs)}):
             parts[row["run_id"]].append(row)
-        made[name] = parts
+        groups[name] = parts
     warehouse = content.warehouse
     warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs")
-    known = {one.run_id: one for one in known_runs(warehouse, NoLines(warehouse, Path()), runs)}
-    return Details(known, series_of(warehouse, runs), **made)
+    known = {
+        prefetched_run.run_id: prefetched_run
+        for prefetched_run in known_runs(warehouse, NoLines(warehouse, Path()), runs)
+    }
+    return Details(known, series_of(warehouse, runs), **groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +142,14 @@ def value_text(value: object) -> str:
 def fact_groups(content: Content, row: Row, details: Details) -> Iterator[tuple[str, list[Fact]]]:
     """All stated facts of a run, grouped by their origin; the configuration first."""
     run = details.known[row["run"]]
-    found = [
+    facts = [
         _column(content, run, name)
         for name, field in fields().items()
         if run.row.get(name) is not None
         and name not in _ASIDE
         and field.role not in ("identity", "outcome")
     ]
-    yield "Configuration", found
+    yield "Configuration", facts
     stated: dict[str, list[Fact]] = defaultdict(list)
     for one in details.facts.get(row["run"], ()):
         if one["name"] in _NOT_SHOWN:
@@ -180,32 +183,32 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
     )
 
 
-def _stated(content: Content, row: Row, one: Part) -> Fact:
-    uri, name = one["file"] or row["uri"], str(one["name"])
+def _stated(content: Content, row: Row, part: Part) -> Fact:
+    uri, name = part["file"] or row["uri"], str(part["name"])
     text = content.text.named(
-        name, one["value"] if one["value"] is not None else "stated as absent"
+        name, part["value"] if part["value"] is not None else "stated as absent"
     )
     return Fact(
-        content.text.line(f"{one['part']}.{name}", 120),
+        content.text.line(f"{part['part']}.{name}", 120),
         content.text.line(name, 120),
         text,
         _numeric(text),
-        content.line_href(uri, one["line"]),
-        content.text.line(content.names.at(uri, one["line"]), 120),
+        content.line_href(uri, part["line"]),
+        content.text.line(content.names.at(uri, part["line"]), 120),
     )
 
 
-def _annotation(content: Content, one: Part) -> Fact:
-    by = ", ".join(filter(None, (one["reason"], one["author"], str(one["stated_on"] or ""))))
-    note = f"{one['outcome']}; {by}" if by else one["outcome"]
-    text = content.text.named(one["field"], one["value"])
+def _annotation(content: Content, part: Part) -> Fact:
+    by = ", ".join(filter(None, (part["reason"], part["author"], str(part["stated_on"] or ""))))
+    note = f"{part['outcome']}; {by}" if by else part["outcome"]
+    text = content.text.named(part["field"], part["value"])
     return Fact(
-        f"told.{one['field']}",
-        one["field"],
+        f"told.{part['field']}",
+        part["field"],
         text,
         None,
-        content.line_href(one["file"], one["line"]),
-        content.text.line(content.names.at(one["file"], one["line"]), 120),
+        content.line_href(part["file"], part["line"]),
+        content.text.line(content.names.at(part["file"], part["line"]), 120),
         content.text.line(note),
     )
 

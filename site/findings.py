@@ -17,8 +17,8 @@ _WITH_LINES = 1_000  # rows with wrapped sentences; of larger tables only visibl
 def alike_once(words: Sequence[Finding]) -> list[Finding]:
     """The findings, those of one source that say the same as one with all their lines."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
-    for one in words:
-        groups.setdefault(tuple(one[name] for name in _SAME), []).append(one)
+    for word in words:
+        groups.setdefault(tuple(word[name] for name in _SAME), []).append(word)
     return [
         {**same[0], "lines": [line for one in same for line in one["lines"]], "count": len(same)}
         for same in groups.values()
@@ -29,17 +29,19 @@ def findings_table(content: Content, words: Sequence[Finding]) -> Table:
     """One row per finding: the run, what is wrong with it, and the lines that show it."""
     line = content.text.line
 
-    def place(one: Finding) -> Cell:
-        if one["of"]:
-            href, text = one["of"][0]
+    def place(finding: Finding) -> Cell:
+        if finding["of"]:
+            href, text = finding["of"][0]
         else:
-            text, href = one["places"][0] if one["places"] else (_short(content, one), None)
-        more = f" +{one['count'] - 1}" if one["count"] > 1 else ""
+            text, href = (
+                finding["places"][0] if finding["places"] else (_short(content, finding), None)
+            )
+        more = f" +{finding['count'] - 1}" if finding["count"] > 1 else ""
         return Cell(line(text + more, 120), href=href)
 
-    def lines(one: Finding) -> Cell:
-        href = one["places"][0][1] if one["places"] else None
-        return Cell(line(spans(one["lines"]), 200), href=href)
+    def lines(finding: Finding) -> Cell:
+        href = finding["places"][0][1] if finding["places"] else None
+        return Cell(line(spans(finding["lines"]), 200), href=href)
 
     columns = [
         column("place", "Where", words, place),
@@ -54,18 +56,18 @@ def findings_table(content: Content, words: Sequence[Finding]) -> Table:
         column("closed", "Closed by a person", words,
                lambda one: Cell(line(one["closed"] or "", 300))),
     ]  # fmt: skip
-    looks = ["left-out" if one["closed"] else "" for one in words]
+    looks = ["left-out" if word["closed"] else "" for word in words]
     kept = [one for one in columns if not one.is_empty]
     return Table("findings", "Findings", kept, key="findings", looks=looks, first=_WITH_LINES)
 
 
-def _short(content: Content, one: Finding) -> str:
-    return content.names.short(one["uri"])
+def _short(content: Content, finding: Finding) -> str:
+    return content.names.short(finding["uri"])
 
 
 def spans(lines: Sequence[int | None]) -> str:
     """Line numbers with those that follow each other as one: 51-57, 60."""
-    numbers = sorted({one for one in lines if one is not None})
+    numbers = sorted({line for line in lines if line is not None})
     starts = numbers[:1] + [b for a, b in pairwise(numbers) if b > a + 1]
     ends = [a for a, b in pairwise(numbers) if b > a + 1] + numbers[-1:]
     return ", ".join(

@@ -36,7 +36,7 @@ _TRENDS = 12  # maximum of configurations with a chart
 
 def findings_page(content: Content) -> Page:
     """Every finding once, errors first, closed ones last."""
-    found = sorted(content.findings, key=lambda one: bool(one["closed"]))
+    found = sorted(content.findings, key=lambda finding: bool(finding["closed"]))
     words = alike_once([finding_words(content, one) for one in found])
     table = findings_table(content, words)
     counts = Counter(one["severity"] for one in found if not one["closed"])
@@ -95,14 +95,14 @@ def trends_page(content: Content) -> Page:
         "reason": "",
         "summary": summary,
         "notes": notes,
-        "charts": [one for one in charts if one],
+        "charts": [chart for chart in charts if chart],
     }, [table]
 
 
-def _levels(content: Content, found: Decision) -> Table:
+def _levels(content: Content, decision: Decision) -> Table:
     """One row per level of each configuration."""
     line, of = content.text.line, report("trend")
-    rows = [(row, of.cells(content.names, row, found.facts)) for row in found.rows]
+    rows = [(row, of.cells(content.names, row, decision.facts)) for row in decision.rows]
 
     def text(key: str, title: str, most: int = 80, wide: bool = False) -> Column:
         return column(key, title, rows, lambda one: Cell(line(one[1][key] or "", most)), wide=wide)
@@ -155,8 +155,8 @@ def _course(content: Content, at: int, name: str, one: Any) -> Markup | str:
         log_y=False,
         x_text=lambda v: f"{date.fromordinal(round(v)):%Y-%m-%d}",
     )
-    made = scatter(plot, "", Table(f"trend-{at}-table", name, columns))
-    return made.html if made else ""
+    chart = scatter(plot, "", Table(f"trend-{at}-table", name, columns))
+    return chart.html if chart else ""
 
 
 def _mark(content: Content, row: Mapping[str, Any], day: float, when: str) -> Mark:
@@ -222,7 +222,7 @@ def about_page(content: Content) -> Page:
         "version": VERSION,
         "scrub": sorted(content.text.scrubber.kinds),
         "most": ROWS_WITH_PAGES,
-        "parsers": sorted({one["parser_version"] for one in content.sources.values()}),
+        "parsers": sorted({source["parser_version"] for source in content.sources.values()}),
     }, []
 
 
@@ -244,7 +244,7 @@ def search(content: Content) -> dict[str, Any]:
         ]
         entries.append(
             [
-                line(" · ".join(str(one) for one in words if one), 160),
+                line(" · ".join(str(word) for word in words if word), 160),
                 "run",
                 content.href(row["run"]),
             ]

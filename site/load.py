@@ -70,11 +70,11 @@ class Content(Labels):
     @cached_property
     def models(self) -> dict[str, list[Row]]:
         """Runs by model, the model with the most runs first; those without a model last."""
-        found: dict[str, list[Row]] = defaultdict(list)
+        groups: dict[str, list[Row]] = defaultdict(list)
         for row in self.rows:
-            found[model_of(row)].append(row)
-        order = sorted(found, key=lambda name: (name == NOT_STATED, -len(found[name]), name))
-        return {name: found[name] for name in order}
+            groups[model_of(row)].append(row)
+        order = sorted(groups, key=lambda name: (name == NOT_STATED, -len(groups[name]), name))
+        return {name: groups[name] for name in order}
 
     @cached_property
     def with_pages(self) -> frozenset[str]:
@@ -91,10 +91,10 @@ class Content(Labels):
     @cached_property
     def findings_of(self) -> dict[str, list[Mapping[str, Any]]]:
         found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for one in self.findings:
-            for run in dict.fromkeys(one["runs"]):
+        for finding in self.findings:
+            for run in dict.fromkeys(finding["runs"]):
                 if run is not None:
-                    found[run].append(one)
+                    found[run].append(finding)
         return found
 
     def place(self, row: Row) -> str:
@@ -205,7 +205,7 @@ def read_content(
         (files(__package__ or "bench.site") / "load.sql").read_text("utf-8")
     )
     uris = [row["uri"] for row in rows]
-    sources = {one["uri"]: one for one in warehouse.dicts(statements["sources"])}
+    sources = {row["uri"]: row for row in warehouse.dicts(statements["sources"])}
     companions = {uri for (uri,) in warehouse.rows(statements["companions"])}
     shown = {uri: sources[uri] for uri in sources if uri in {*uris, *companions}}
     doubts = doubts_of_site(warehouse, rows, sources, clean)
@@ -223,7 +223,7 @@ def read_content(
         spreads=known,
         ran=ran(warehouse),
         sources=shown,
-        findings=[one for one in warehouse.dicts(statements["findings"]) if one["uri"] in shown],
+        findings=[row for row in warehouse.dicts(statements["findings"]) if row["uri"] in shown],
         failures=failures(warehouse, replace(query, since=None, tokens=None, steps=None)),
         plans=warehouse.dicts(statements["plans"]),
         cited={uri: lines for uri, lines in warehouse.rows(statements["cited"]) if uri in shown},

@@ -71,7 +71,7 @@ def charts(
         drawer.runs(
             "mfu", "Model FLOPs utilization", devices, "Devices", "mfu", "MFU", percent, log=False
         ),
-        effects_chart(labels, [row for one in changed for row in one.rows], root),
+        effects_chart(labels, [row for decision in changed for row in decision.rows], root),
     ]
     return [one for one in found if one is not None]
 
@@ -127,16 +127,16 @@ class Drawer:
             if fronts
             else []
         )
-        left = sum("left-out" in one.look for one in marks)
+        left = sum("left-out" in mark.look for mark in marks)
         note = (
             "hollow: an estimate of its authors, or doubted and not counted"
-            if left or any("estimated" in one.look for one in marks)
+            if left or any("estimated" in mark.look for mark in marks)
             else ""
         )
         if fronts:
             note = "; ".join(filter(None, ("line: none is better in both", note)))
         # For runs of one size, days and MFU rank like the total throughput.
-        if id in ("front", "mfu") and len({one.x for one in marks}) == 1 and self.has_aggregate:
+        if id in ("front", "mfu") and len({mark.x for mark in marks}) == 1 and self.has_aggregate:
             return None
         plot = Plot(
             id=id,

@@ -70,9 +70,9 @@ def model_page(
         "runs": table.html(root),
         "rows": len(rows),
         "charts": [
-            one.html
-            for one in charts(content, rows, found, scaling, changed, plan, root)
-            if name != NOT_STATED or one.id not in _RANKING
+            chart.html
+            for chart in charts(content, rows, found, scaling, changed, plan, root)
+            if name != NOT_STATED or chart.id not in _RANKING
         ],
         "failed": failed_table(content, rows).html(root),
         "findings": findings_of(content, {row["run"] for row in rows}),
@@ -91,7 +91,7 @@ def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
     systems = list(dict.fromkeys(content.names.system(row["system"]) for row in rows))
     return {
         "systems": systems,
-        "statuses": sorted(statuses.items(), key=lambda one: -one[1]),
+        "statuses": sorted(statuses.items(), key=lambda item: -item[1]),
         "sources": len({row["uri"] for row in rows}),
     }
 
@@ -100,7 +100,7 @@ def _answers(
     content: Content,
     rows: Sequence[Row],
     plan: Budget,
-    found: Decision,
+    decision: Decision,
     scaling: Decision,
     changed: Sequence[Decision],
 ) -> tuple[Markup, Markup]:
@@ -131,7 +131,7 @@ def _answers(
     text += rendered_part("answers", names, context)
     if not is_named:
         return as_html(content, text, rows), Markup("")
-    more = [line for part in sentences(names, found, 0) for line in part]
+    more = [line for part in sentences(names, decision, 0) for line in part]
     return as_html(content, text, rows), as_html(
         content, "".join(f"- {escape_md(one)}\n" for one in more), rows
     )
@@ -162,11 +162,11 @@ def linked(content: Content, html: str, uris: set[str], root: str = "../") -> st
     listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w/.-])({listed}):(\d+)((?:, :\d+)*)")
 
-    def link(found: re.Match[str]) -> str:
-        uri = names[found[1]]
-        first = _link(content, uri, int(found[2]), f"{found[1]}:{found[2]}", root)
+    def link(match: re.Match[str]) -> str:
+        uri = names[match[1]]
+        first = _link(content, uri, int(match[2]), f"{match[1]}:{match[2]}", root)
         rest = re.sub(
-            r":(\d+)", lambda one: _link(content, uri, int(one[1]), one[0], root), found[3]
+            r":(\d+)", lambda one: _link(content, uri, int(one[1]), one[0], root), match[3]
         )
         return first + rest
 
@@ -183,7 +183,7 @@ def failed_table(content: Content, rows: Sequence[Row]) -> Table:
     """The failed runs and their causes."""
     chosen = {row["run"] for row in rows}
     return failures_table(
-        content, [one for one in content.failures.rows if one["run"] in chosen], "failed"
+        content, [row for row in content.failures.rows if row["run"] in chosen], "failed"
     )
 
 
@@ -220,7 +220,7 @@ def failures_table(
     def status(one: Mapping[str, Any]) -> Cell:
         return Cell(one["status"], str(one["status"]).replace("_", " "))
 
-    runs = [content.id(one["run"]) if one["run"] in content.with_pages else "" for one in rows]
+    runs = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
     columns = [
         column("run", "Run", rows, cell),
         text("ran", "Ran", lambda one: f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else ""),
@@ -237,10 +237,12 @@ def failures_table(
 
 def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
     """Open findings on these runs, errors first."""
-    found = [
-        one for one in content.findings if not one["closed"] and not runs.isdisjoint(one["runs"])
+    findings = [
+        finding
+        for finding in content.findings
+        if not finding["closed"] and not runs.isdisjoint(finding["runs"])
     ]
-    return [finding_words(content, one) for one in found]
+    return [finding_words(content, one) for one in findings]
 
 
 def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:

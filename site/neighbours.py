@@ -81,9 +81,11 @@ def _of_model(rows: Sequence[Row]) -> dict[str, list[Near]]:
         for row in rows
     ]
     # The sum of hashes minus that of one setting is the key of runs that differ only in it.
-    hashes = [{name: _hash(f"{name}\0{value}") for name, value in one.items()} for one in settings]
+    hashes = [
+        {name: _hash(f"{name}\0{value}") for name, value in setting.items()} for setting in settings
+    ]
     sums = [sum(one.values()) for one in hashes]
-    names = sorted({name for one in settings for name in one})
+    names = sorted({name for setting in settings for name in setting})
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at, total in enumerate(sums):
         alike["", total].append(at)

@@ -27,9 +27,9 @@ def overview(
 ) -> tuple[dict[str, Any], list[Table]]:
     """The template context, and the tables with data files."""
     best = best_table(content)
-    open_findings = [one for one in content.findings if not one["closed"]]
-    severities = Counter(one["severity"] for one in open_findings)
-    broken = [one for one in content.failures.rows if one["status"] in FAILED]
+    open_findings = [finding for finding in content.findings if not finding["closed"]]
+    severities = Counter(open_finding["severity"] for open_finding in open_findings)
+    broken = [row for row in content.failures.rows if row["status"] in FAILED]
     chart = Drawer(content, content.rows, "").runs(
         "all",
         "Aggregate model PFLOP/s of every run",
@@ -39,7 +39,9 @@ def overview(
         "model PFLOP/s of the job",
         significant,
     )
-    doubted = [one for one in open_findings if one["severity"] == "error"] or open_findings
+    doubted = [
+        open_finding for open_finding in open_findings if open_finding["severity"] == "error"
+    ] or open_findings
     alike = Counter((one["rule"], one["title"]) for one in doubted)
     first = {(one["rule"], one["title"]): one for one in reversed(doubted)}  # one of each kind
     page = {
@@ -53,7 +55,7 @@ def overview(
             (len(broken), "failed", "failures.html"),
             (severities["error"], "errors found", "findings.html"),
         ],
-        "last": max((one["loaded_at"] for one in content.sources.values()), default=None),
+        "last": max((source["loaded_at"] for source in content.sources.values()), default=None),
         "newest": newest_table(content).html(""),
         "causes": causes(content)[:_CAUSES],
         "statuses": Counter(one["status"] for one in broken).most_common(),
@@ -225,7 +227,7 @@ def causes(content: Content) -> list[dict[str, Any]]:
     made = []
     for rows in sorted(groups.values(), key=lambda of: -len(of)):
         first = rows[0]
-        runs = [content.by_id[one["run"]] for one in rows if one["run"] in content.by_id]
+        runs = [content.by_id[row["run"]] for row in rows if row["run"] in content.by_id]
         made.append(
             {
                 "count": len(rows),

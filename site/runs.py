@@ -41,8 +41,8 @@ def run_page(
         "numbers": [
             derivation(content, node, "../", titles.get(node.name, "")) for node in stated.numbers
         ],
-        "curves": [one for one in curves if one][:_CURVES],
-        "more_curves": [one for one in curves if one][_CURVES:],
+        "curves": [curve for curve in curves if curve][:_CURVES],
+        "more_curves": [curve for curve in curves if curve][_CURVES:],
         "groups": [(title, facts, len(facts) > _OPEN) for title, facts in stated.groups],
         "events": [_event(content, row, one) for one in details.events.get(run, ())],
         "findings": [finding_words(content, one) for one in content.findings_of.get(run, ())],
@@ -56,19 +56,19 @@ def run_page(
     }
 
 
-def _event(content: Content, row: Row, one: Part) -> tuple[object, ...]:
+def _event(content: Content, row: Row, part: Part) -> tuple[object, ...]:
     """An event of a log: kind, step, text, line, link, time."""
-    at = one["printed_at"]
-    href = content.line_href(row["uri"], one["line"])
+    at = part["printed_at"]
+    href = content.line_href(row["uri"], part["line"])
     when = f"{at:%Y-%m-%d %H:%M:%S}" if at else ""
-    return one["kind"], one["iteration"], one["raw"], one["line"], href, when
+    return part["kind"], part["iteration"], part["raw"], part["line"], href, when
 
 
 def _segments(content: Content, parts: Sequence[Part]) -> Iterator[tuple[object, ...]]:
     """The segments before and after a run: relation, place, link, step."""
-    for one in parts:
-        if row := content.by_id.get(one["other"]):
-            yield one["words"], content.place(row), content.href(row["run"]), one["iteration"]
+    for part in parts:
+        if row := content.by_id.get(part["other"]):
+            yield part["words"], content.place(row), content.href(row["run"]), part["iteration"]
 
 
 def _lead(content: Content, row: Row) -> str:

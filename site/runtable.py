@@ -182,8 +182,8 @@ def every_run(content: Content) -> Table:
     """All runs in one table, the newest first, to find and tick them."""
     dated = [(at.isoformat() if (at := content.at(row)) else "", row) for row in content.rows]
     rows = [row for _, row in sorted(dated, key=lambda one: one[0], reverse=True)]
-    settings = {one.key: one for one in setting_columns(content, rows)}
-    results = {one.key: one for one in measured_columns(rows, content.budget_of(rows))}
+    settings = {column.key: column for column in setting_columns(content, rows)}
+    results = {column.key: column for column in measured_columns(rows, content.budget_of(rows))}
     columns = [
         Column("run", "Run", [run_cell(content, row) for row in rows]),
         Column("model", "Model", [model_cell(content, row) for row in rows]),
@@ -220,10 +220,10 @@ def run_table(
     columns = [
         Column("run", "Run", [run_cell(content, row) for row in rows]),
         *before,
-        *(one for one in settings if one.key in _WHERE),
-        *(one for one in results if one.key in _ANSWERS),
-        *(one for one in settings if one.key not in _WHERE),
-        *(one for one in results if one.key not in _ANSWERS),
+        *(setting for setting in settings if setting.key in _WHERE),
+        *(result for result in results if result.key in _ANSWERS),
+        *(setting for setting in settings if setting.key not in _WHERE),
+        *(result for result in results if result.key not in _ANSWERS),
         Column("status", "Status", [status_cell(row) for row in rows], "status"),
         Column("left_out", "Why it does not count", reasons, hidden=True, wide=True),
     ]

@@ -80,11 +80,11 @@ class Series:
 def series_of(warehouse: Warehouse, runs: Sequence[str]) -> dict[str, list[Series]]:
     """The series of each run, the most important first."""
     text = (files(__package__ or "bench.site") / "series.sql").read_text("utf-8")
-    found: dict[str, list[Series]] = defaultdict(list)
+    groups: dict[str, list[Series]] = defaultdict(list)
     query = named_statements(text)["series"]
     for row in warehouse.dicts(query, {"runs": list(runs), "most": BUCKETS}):
-        found[row["run_id"]].append(_series(row))
-    return found
+        groups[row["run_id"]].append(_series(row))
+    return groups
 
 
 def _series(row: Mapping[str, Any]) -> Series:
@@ -132,15 +132,15 @@ def _series(row: Mapping[str, Any]) -> Series:
     )
 
 
-def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
+def figure(run: str, series: Series, data_key: str, note: str = "") -> Markup:
     """A figure of a series: a band of its range, and a line of its means."""
-    points = _merged(one)
+    points = _merged(series)
     if len(points) < 2:
         return Markup("")
     x = svg.axis([p[1] for p in points], svg.LEFT, WIDTH - svg.RIGHT, whole=True)
     y = svg.axis([v for p in points for v in p[2:4]], HEIGHT - svg.BOTTOM, svg.TOP, most=4)
-    parts = [svg.frame(x, y, "step", one.unit, HEIGHT)]
-    for piece in _pieces(points, one):
+    parts = [svg.frame(x, y, "step", series.unit, HEIGHT)]
+    for piece in _pieces(points, series):
         if any(low != high for _, _, low, high, _ in piece):
             upper = [f"{x.at(p[1]):.1f},{y.at(p[3]):.1f}" for p in piece]
             lower = [f"{x.at(p[1]):.1f},{y.at(p[2]):.1f}" for p in reversed(piece)]
@@ -151,16 +151,16 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
                 f'<circle class="dot" cx="{x.at(piece[0][1]):.1f}" '
                 f'cy="{y.at(piece[0][4]):.1f}" r="2.5"/>'
             )
-    id = f"curve-{one.key.replace(':', '-').replace(' ', '-')}"
+    id = f"curve-{series.key.replace(':', '-').replace(' ', '-')}"
     caption = note or (
         "every printed point"
-        if one.is_raw and len(points) == len(one.points())
+        if series.is_raw and len(points) == len(series.points())
         else "the line is the mean, the band all that was printed"
     )
     return Markup(
         f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" '
-        f'data-series="{escape(one.key)}">'
-        f'<figcaption id="{escape(id)}-caption"><strong>{escape(one.title)}</strong> '
+        f'data-series="{escape(series.key)}">'
+        f'<figcaption id="{escape(id)}-caption"><strong>{escape(series.title)}</strong> '
         f'<span class="note">{escape(caption)}</span></figcaption>'
         f"{svg.drawing(id, ''.join(parts), WIDTH, HEIGHT)}</figure>"
     ).replace(Markup('role="group"'), Markup('role="img"'))
@@ -169,9 +169,9 @@ def figure(run: str, one: Series, data_key: str, note: str = "") -> Markup:
 Point = tuple[int, int, float, float, float]
 
 
-def _merged(one: Series) -> list[Point]:
+def _merged(series: Series) -> list[Point]:
     """The points for drawing, merged if there are too many, keeping minimum and maximum."""
-    points = one.points()
+    points = series.points()
     size = -(-len(points) // DRAWN)
     if size <= 1:
         return points
@@ -188,9 +188,9 @@ def _merged(one: Series) -> list[Point]:
     ]
 
 
-def _pieces(points: Sequence[Point], one: Series) -> list[list[Point]]:
+def _pieces(points: Sequence[Point], series: Series) -> list[list[Point]]:
     """The points split at restarts."""
-    breaks = sorted(one.breaks)
+    breaks = sorted(series.breaks)
     pieces: list[list[Point]] = [[]]
     at = 0
     for point in points:

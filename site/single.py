@@ -86,12 +86,12 @@ def _blocks(
     reader: MarkdownIt, tokens: Sequence[Token], figures: Mapping[str, Markup]
 ) -> list[Markup]:
     """The document's blocks, with tables made sortable."""
-    made: list[Markup] = []
+    markups: list[Markup] = []
     rest: list[Token] = []
     heading, at = "Table", 0
 
     def flush() -> None:
-        made.append(Markup(reader.renderer.render(rest, reader.options, {})))
+        markups.append(Markup(reader.renderer.render(rest, reader.options, {})))
         rest.clear()
 
     while at < len(tokens):
@@ -102,22 +102,22 @@ def _blocks(
         if token.type == "table_open":
             end = next(n for n in range(at, len(tokens)) if tokens[n].type == "table_close")
             flush()
-            label = heading if not made else f"{heading}, table {len(made)}"
-            made.append(_of_tokens(reader, tokens[at:end], label, f"table-{at}").html(""))
+            label = heading if not markups else f"{heading}, table {len(markups)}"
+            markups.append(_of_tokens(reader, tokens[at:end], label, f"table-{at}").html(""))
             at = end
         elif figure := _figure(tokens, at, figures):
             flush()
-            drawn = made[-2:-1] if not made[-1].strip() else []
+            drawn = markups[-2:-1] if not markups[-1].strip() else []
             if drawn and drawn[0].endswith(_END):  # next to the one before it
-                made[-2:] = [drawn[0][: -len(_END)] + figure + _END]
+                markups[-2:] = [drawn[0][: -len(_END)] + figure + _END]
             else:
-                made.append(Markup('<div class="figures">') + figure + _END)
+                markups.append(Markup('<div class="figures">') + figure + _END)
             at += 2 + _caption(tokens, at + 3)
         else:
             rest.append(token)
         at += 1
     flush()
-    return made
+    return markups
 
 
 def _caption(tokens: Sequence[Token], at: int) -> int:
@@ -180,8 +180,8 @@ def _valued(cell: Cell, kind: str) -> Cell:
         return Cell(cell.shown.partition(" ")[0], cell.text)
     if kind != "number":
         return Cell(None, cell.text)
-    found = _NUMBER.search(str(cell.value or cell.shown))
-    return Cell(float(found[0].replace(",", "")) if found else None, cell.text)
+    match = _NUMBER.search(str(cell.value or cell.shown))
+    return Cell(float(match[0].replace(",", "")) if match else None, cell.text)
 
 
 def _key(text: str, at: int) -> str:

@@ -67,8 +67,8 @@ def source_pages(
                 "path": content.names.path(uri),
                 "lines": list(_lines(content, uri, shown, {*here}, lines, runs, first)),
                 "parts": [
-                    (source_file(slug, one), one * LINES + 1, min((one + 1) * LINES, total))
-                    for one in parts
+                    (source_file(slug, part), part * LINES + 1, min((part + 1) * LINES, total))
+                    for part in parts
                 ],
                 "total": total,
                 "whole": whole,

@@ -78,7 +78,7 @@ def _apart(values: Sequence[float], low: float, high: float) -> bool:
 def _ticks(low: float, high: float, most: int, whole: bool) -> list[float]:
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(one * power for one in _STEPS if one * power >= rough * 0.999)
+    step = next(step * power for step in _STEPS if step * power >= rough * 0.999)
     step = max(step, 1.0) if whole else step
     first = math.ceil(low / step - 1e-9)
     return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
@@ -87,7 +87,7 @@ def _ticks(low: float, high: float, most: int, whole: bool) -> list[float]:
 def _log_ticks(low: float, high: float, most: int) -> list[float]:
     """Powers of ten, with 2 and 5 if there is room; linear ticks for a short range."""
     if high / low < 3:
-        return [one for one in _ticks(low, high, most - 1, False) if one > 0]
+        return [tick for tick in _ticks(low, high, most - 1, False) if tick > 0]
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for parts in ((1, 2, 5), (1, 3), (1,)):
         found = [
@@ -106,7 +106,7 @@ def _texts(
 ) -> tuple[tuple[float, str], ...]:
     """Tick labels with the digits needed to distinguish them."""
     for digits in range(1, 8):
-        made = [text(one) if text else plain(one, digits) for one in ticks]
+        made = [text(tick) if text else plain(tick, digits) for tick in ticks]
         exact = text or all(
             math.isclose(float(plain(o, digits).replace(",", "")), o, rel_tol=1e-9, abs_tol=1e-12)
             for o in ticks

@@ -142,7 +142,7 @@ def data_file(key: str, value: object) -> bytes:
         made = _json(value)
     except ValueError:  # NaN or infinity: null, as everywhere
         made = _json(plain(value))
-    made = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", made)
+    made = CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", made)
     made = made.replace("</", "<\\/").replace("<!--", "<\\!--")
     made = made.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return f"bench_data({json_text(key)}, {made});\n".encode("utf-8", "backslashreplace")

@@ -60,20 +60,22 @@ def table(
         return "\n"
     shared: list[Column] = []
     if not chosen:
-        columns = [one for one in columns if any(one.cells)] or columns[:1]
+        columns = [column for column in columns if any(column.cells)] or columns[:1]
     if common and len(columns[0].cells) > 1:
-        shared = [one for one in columns[1:] if len(set(one.cells)) == 1 and not one.kept]
-        columns = [one for one in columns if one not in shared]
+        shared = [
+            column for column in columns[1:] if len(set(column.cells)) == 1 and not column.kept
+        ]
+        columns = [column for column in columns if column not in shared]
     above = [*_wrapped(_common(shared), width), ""] if shared else []
     shown = [*columns] if chosen else _with_room(columns, width)
     if not chosen and _are_too_few(shown, columns, width):
-        split = [replace(one, longest=SPLIT) for one in columns]
+        split = [replace(column, longest=SPLIT) for column in columns]
         shown = _with_room(split, width)
         columns = columns if _are_too_few(shown, columns, width) else split
     if _are_too_few(shown, columns, width):
         return "\n".join([*above, *_records(columns, width)]) + "\n"
     lines = _aligned(shown, _sizes(shown, width))
-    gone = ", ".join(one.head for one in columns if one not in shown)
+    gone = ", ".join(column.head for column in columns if column not in shown)
     below = [f"also: {gone} (--columns, --format)"] if gone else []
     return "\n".join([*above, *lines, *below]) + "\n"
 
@@ -124,7 +126,7 @@ def _wide(letter: str) -> int:
 
 
 def _common(shared: Sequence[Column]) -> str:
-    return f"All rows: {'; '.join(f'{one.head} {one.cells[0]}' for one in shared)}."
+    return f"All rows: {'; '.join(f'{column.head} {column.cells[0]}' for column in shared)}."
 
 
 def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
@@ -140,12 +142,12 @@ def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
 
 def _least(columns: Sequence[Column]) -> int:
     """The minimum width of a line with these columns."""
-    return sum(one.least for one in columns) + GAP * (len(columns) - 1)
+    return sum(column.least for column in columns) + GAP * (len(columns) - 1)
 
 
 def _sizes(columns: Sequence[Column], width: int) -> list[int]:
     """The width of each column: headings are wrapped first, then the widest texts."""
-    sizes, least = [one.wide for one in columns], [one.least for one in columns]
+    sizes, least = [column.wide for column in columns], [column.least for column in columns]
     over = sum(sizes) + GAP * (len(sizes) - 1) - width
     if over <= 0:
         return sizes
@@ -164,7 +166,7 @@ def _aligned(columns: Sequence[Column], sizes: Sequence[int]) -> list[str]:
     heads = [_head(one.head, width) for one, width in zip(columns, sizes, strict=True)]
     most = max(map(len, heads))
     lines = _lines([[""] * (most - len(head)) + head for head in heads], sizes, columns)
-    for row in zip(*(one.cells for one in columns), strict=True):
+    for row in zip(*(column.cells for column in columns), strict=True):
         lines += _lines(
             [_wrapped(cell, w) for cell, w in zip(row, sizes, strict=True)], sizes, columns
         )
@@ -196,9 +198,9 @@ def _records(columns: Sequence[Column], width: int) -> list[str]:
     lines: list[str] = []
     for at in range(len(columns[0].cells)):
         lines += ([""] if at else []) + [f"[{at + 1}]"]
-        for one in columns:
-            texts = _wrapped(one.cells[at], max(width - heads - GAP, READABLE))
-            names = [one.head] + [""] * (len(texts) - 1)
+        for column in columns:
+            texts = _wrapped(column.cells[at], max(width - heads - GAP, READABLE))
+            names = [column.head] + [""] * (len(texts) - 1)
             both = zip(names, texts, strict=True)
             lines += [f"{padded(n, heads, False)}{' ' * GAP}{t}".rstrip() for n, t in both if t]
     return lines

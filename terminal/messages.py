@@ -112,8 +112,8 @@ def _misused(error: Exception) -> BenchError:
     """A usage error of typer as a BenchError: what, why, hint."""
     # The prefix of pydantic means nothing to a user.
     message = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
-    found = _INVALID.match(message)
-    what, why, use = found.groups("") if found else (message.rstrip("."), "", "")
+    match = _INVALID.match(message)
+    what, why, use = match.groups("") if match else (message.rstrip("."), "", "")
     command = getattr(getattr(error, "ctx", None), "command_path", "bench")
     hint = f"{use.rstrip('.')}; {command} -h" if use else f"{command} -h"
     return BenchError(what, why=why.rstrip("."), hint=hint)

@@ -35,10 +35,10 @@ def parse_known_at(text: str) -> datetime | int:
 
 
 def _before(now: datetime, text: str) -> datetime | None:
-    found = _AGO.fullmatch(text)
-    if not found:
+    match = _AGO.fullmatch(text)
+    if not match:
         return None
-    return now.replace(microsecond=0) - timedelta(**{f"{found[2].lower()}s": int(found[1])})
+    return now.replace(microsecond=0) - timedelta(**{f"{match[2].lower()}s": int(match[1])})
 
 
 def _dated(text: str) -> datetime:

@@ -78,8 +78,8 @@ def parse_count(text: str) -> int:
 
 def parse_share(text: str) -> float:
     """Parse a fraction: 0.9, 90%."""
-    found = re.fullmatch(r"\s*(\d{0,3}(?:\.\d{1,9})?)\s*(%?)\s*", text)
-    share = float(found[1]) / (100 if found[2] else 1) if found and found[1] else 0.0
+    match = re.fullmatch(r"\s*(\d{0,3}(?:\.\d{1,9})?)\s*(%?)\s*", text)
+    share = float(match[1]) / (100 if match[2] else 1) if match and match[1] else 0.0
     if not 0.01 <= share <= 1:
         raise typer.BadParameter(f"{text!r} is not a fraction in 0.01-1; use e.g. 0.9 or 90%.")
     return share
@@ -282,7 +282,7 @@ def command(
         parameters += _parameters(last)
         # typer reads the options from the signature.
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # no attribute of a function's type
-        call.__annotations__ = {one.name: one.annotation for one in parameters}
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return call
 
     return expand

@@ -101,7 +101,9 @@ def _docstring(package: str, name: str) -> str | None:
     folder = Path(import_module(package).__path__[0])
     tree = ast.parse((folder / f"{name}.py").read_text("utf-8"))
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-    return next((ast.get_docstring(one) for one in functions if one.name == name), None)
+    return next(
+        (ast.get_docstring(function) for function in functions if function.name == name), None
+    )
 
 
 def hoist(args: list[str]) -> tuple[list[str], list[str], list[str]]:

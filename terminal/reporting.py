@@ -143,11 +143,13 @@ def _for_people(
             heads = [name for name in heads if name not in parts]
     if "where" in heads:
         table = [{**row, "where": short.place(row["where"])} for row in table]
-    return [_HEADS.get(one, one) for one in heads], [[row[one] for one in heads] for row in table]
+    return [_HEADS.get(head, head) for head in heads], [
+        [row[head] for head in heads] for row in table
+    ]
 
 
 def _split(*parts: int | None) -> str | None:
-    return "/".join("-" if one is None else str(one) for one in parts) if any(parts) else None
+    return "/".join("-" if part is None else str(part) for part in parts) if any(parts) else None
 
 
 def _counts(nodes: int | None, ranks: int | None) -> str | None:
@@ -226,15 +228,19 @@ def _rows(warehouse: Warehouse, form: Format) -> str:
 def _table(warehouse: Warehouse, table: TableRef, form: Format | None, output: Path | None) -> None:
     from ..reports.sweep import regenerate
 
-    made = regenerate(warehouse, table.file, table.number)
-    for cell in made.not_rebuilt:
+    regenerated = regenerate(warehouse, table.file, table.number)
+    for cell in regenerated.not_rebuilt:
         warn(f"{cell}: could not be reproduced from its parsed value; kept verbatim")
     form = form or (choose_format(None, output) if output else Format.MD)
-    if form is not Format.MD and not made.headings:
+    if form is not Format.MD and not regenerated.headings:
         raise BenchError(
             f"{form} output needs a single table",
             why=f"{table.file} has several tables",
             hint=f"--table {table.file}:1",
         )
-    text = made.markdown if form is Format.MD else render(made.headings, made.rows, form)
+    text = (
+        regenerated.markdown
+        if form is Format.MD
+        else render(regenerated.headings, regenerated.rows, form)
+    )
     emit(text, output, name=f"table.{form}")

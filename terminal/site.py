@@ -24,8 +24,8 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 def parse_every(text: str) -> float:
     """Parse the interval of builds: 60s, 5m, 1h. Raises BenchError."""
-    found = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(s|min|m|h)?\s*", text)
-    seconds = float(found[1]) * _UNITS[found[2] or ""] if found else 0.0
+    match = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(s|min|m|h)?\s*", text)
+    seconds = float(match[1]) * _UNITS[match[2] or ""] if match else 0.0
     if seconds < 1:
         raise BenchError(
             f"{text!r} is no time between two builds", hint="--every 60s, 5m, 1h; at least 1s"

@@ -97,40 +97,40 @@ def measure(raw: str, column: Column) -> Cell:
         cell = measure(amount[0], column)
         around = ["gap", raw[: amount.start()]], ["gap", raw[amount.end() :]]
         return replace(cell, raw=raw, pieces=(around[0], *cell.pieces, around[1]))
-    found = _VALUE.match(raw)
-    if not found or not isfinite(float(found["number"].replace(",", ""))):
+    match = _VALUE.match(raw)
+    if not match or not isfinite(float(match["number"].replace(",", ""))):
         return _words(raw, column)
-    cell = _number(raw, found, column)
-    rest = found["rest"]
+    cell = _number(raw, match, column)
+    rest = match["rest"]
     if not rest.strip():
         spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
         return _fit(spaced, column)
     return _fit(_with_rest(cell, rest, column), column)
 
 
-def _number(raw: str, found: re.Match[str], column: Column) -> Cell:
-    piece = number_piece(found["number"])
-    pieces: list[Piece] = [["gap", found["about"]]] if found["about"] else []
+def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
+    piece = number_piece(match["number"])
+    pieces: list[Piece] = [["gap", match["about"]]] if match["about"] else []
     pieces.append(piece)
-    value, half = piece[1], half_digit(found["number"])
+    value, half = piece[1], half_digit(match["number"])
     headed = column.type == "count" and abs(value) < _WRITTEN_OUT
-    suffix = found["suffix"] or (_OF_HEADING.get(column.scale, "") if headed else "")
+    suffix = match["suffix"] or (_OF_HEADING.get(column.scale, "") if headed else "")
     if suffix:
         scale = _scale(suffix.strip(), value, column)
         value, half = value * scale, half * scale
-    if found["suffix"]:
-        pieces.append(["word", found["suffix"]])
-    if found["gap"]:
-        pieces.append(["gap", found["gap"]])
-    if found["unit"]:
-        pieces.append(["unit", found["unit"]])
-    if found["gap2"]:
-        pieces.append(["gap", found["gap2"]])
-    marks = tuple(MARKS.findall(found["marks"] or ""))
-    pieces += mark_pieces(found["marks"] or "")
-    text = "about" if found["about"] else None
+    if match["suffix"]:
+        pieces.append(["word", match["suffix"]])
+    if match["gap"]:
+        pieces.append(["gap", match["gap"]])
+    if match["unit"]:
+        pieces.append(["unit", match["unit"]])
+    if match["gap2"]:
+        pieces.append(["gap", match["gap2"]])
+    marks = tuple(MARKS.findall(match["marks"] or ""))
+    pieces += mark_pieces(match["marks"] or "")
+    text = "about" if match["about"] else None
     return Cell(
-        raw, "number", value, piece[2], half, found["unit"], text, marks, pieces=tuple(pieces)
+        raw, "number", value, piece[2], half, match["unit"], text, marks, pieces=tuple(pieces)
     )
 
 
@@ -245,16 +245,16 @@ def _unit_fits(unit: str, column: Column) -> bool:
 
 
 def _quantity(text: str) -> str | None:
-    found = re.search(r"flop|(?P<sequence>sample|seq|sentence|example)|tok", text, re.I)
-    return "sample" if found and found["sequence"] else found[0].lower() if found else None
+    match = re.search(r"flop|(?P<sequence>sample|seq|sentence|example)|tok", text, re.I)
+    return "sample" if match and match["sequence"] else match[0].lower() if match else None
 
 
 def _used_of(cell: Cell, rest: str) -> Cell | None:
     """A cell with the used part of a device's memory: `77/80`, `61.5 GiB of 80 GiB`."""
-    found = _OF_CAPACITY.fullmatch(rest)
-    if found is None or cell.value is None:
+    match = _OF_CAPACITY.fullmatch(rest)
+    if match is None or cell.value is None:
         return None
-    own = cell.unit or found["own"]
-    unit = found["unit"] or own
-    known = int(found["all"]) in _CAPACITIES and cell.value <= int(found["all"])
+    own = cell.unit or match["own"]
+    unit = match["unit"] or own
+    known = int(match["all"]) in _CAPACITIES and cell.value <= int(match["all"])
     return replace(cell, unit=unit) if known and unit == (own or unit) else None

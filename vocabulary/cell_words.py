@@ -75,19 +75,19 @@ def notes(raw: str, column: Column) -> Cell:
     """Free text, with dates, job ids and a memory at its start."""
     pieces: list[Piece] = []
     end = 0
-    for found in re.finditer(
+    for match in re.finditer(
         rf"(?P<date>{_DATE})|(?P<job>{_JOB})|^(?P<memory>\d+(?:\.\d+)?)(?P<gap>\s*)(?P<unit>[KMGT]i?B)\b",
         raw,
     ):
-        if found.start() > end:
-            pieces.append(["word", raw[end : found.start()]])
-        if found["memory"]:
-            pieces.append(number_piece(found["memory"]))
-            pieces += [["gap", found["gap"]]] if found["gap"] else []
-            pieces.append(["unit", found["unit"]])
+        if match.start() > end:
+            pieces.append(["word", raw[end : match.start()]])
+        if match["memory"]:
+            pieces.append(number_piece(match["memory"]))
+            pieces += [["gap", match["gap"]]] if match["gap"] else []
+            pieces.append(["unit", match["unit"]])
         else:
-            pieces.append(["date" if found["date"] else "job", found[0]])
-        end = found.end()
+            pieces.append(["date" if match["date"] else "job", match[0]])
+        end = match.end()
     if end < len(raw):
         pieces.append(["word", raw[end:]])
     return Cell(raw, "text", text=raw, pieces=tuple(pieces))

@@ -73,13 +73,13 @@ def _is_measurable(cell: Cell) -> bool:
     return all(abs(n) < _LARGEST for n in (cell.value, cell.half, *pieces) if n is not None)
 
 
-def _missing(raw: str, found: re.Match[str]) -> Cell:
+def _missing(raw: str, match: re.Match[str]) -> Cell:
     pieces: list[Piece] = []
-    if found[1]:
-        pieces += [["missing", found[1]], ["gap", found[2]]]
-    if found[3]:
-        pieces.append(["unit", found[3]])
-    return Cell(raw, "missing", unit=found[3], pieces=tuple(pieces))
+    if match[1]:
+        pieces += [["missing", match[1]], ["gap", match[2]]]
+    if match[3]:
+        pieces.append(["unit", match[3]])
+    return Cell(raw, "missing", unit=match[3], pieces=tuple(pieces))
 
 
 _GRAMMARS: dict[str, Callable[[str, Column], Cell]] = {

@@ -29,10 +29,10 @@ def failure_of(text: str) -> str | None:
     """oom, hang, fail, timeout or nan, if the words of a cell report it; not for mere risks."""
     if _RISK.search(text):
         return None
-    found = _FAILURE.search(_DENIED.sub(" ", text))
-    if not found:
+    match = _FAILURE.search(_DENIED.sub(" ", text))
+    if not match:
         return None
-    word = found[0].lower()
+    word = match[0].lower()
     kinds = {
         "oom": "oom",
         "out": "oom",
@@ -48,8 +48,8 @@ def failure_of(text: str) -> str | None:
 @lru_cache(_REMEMBERED)
 def risk_of(text: str) -> str | None:
     """oom_risk, hang_risk or fail_risk, if the words of a cell report the possibility."""
-    found = _RISK.search(text)
-    if not found:
+    match = _RISK.search(text)
+    if not match:
         return None
-    words = found[0].lower()
+    words = match[0].lower()
     return "hang_risk" if "hang" in words else "fail_risk" if "fail" in words else "oom_risk"

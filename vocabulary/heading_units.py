@@ -26,8 +26,8 @@ _UNITS = {
 
 def unit_of(heading: str, cells: str) -> str | None:
     """The unit in a heading, for cells of a type."""
-    found = IN_BRACKETS.search(heading)
-    unit = found[1].strip().lower() if found else ""
+    match = IN_BRACKETS.search(heading)
+    unit = match[1].strip().lower() if match else ""
     if cells == "time":
         unit = _PER_STEP.sub("", unit)
     printed = _UNITS.get(cells, {}).get(unit)
@@ -38,5 +38,5 @@ def unit_of(heading: str, cells: str) -> str | None:
 
 def is_in_tokens(heading: str) -> bool:
     """`GlobalBatchSize (T)`"""
-    found = IN_BRACKETS.search(heading)
-    return bool(found and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", found[1].strip(), re.I))
+    match = IN_BRACKETS.search(heading)
+    return bool(match and re.fullmatch(r"(?:[kKmM]\s?)?(?:T|tok(?:en)?s?)", match[1].strip(), re.I))

@@ -48,8 +48,8 @@ class HeadingWords:
     @property
     def time_unit(self) -> str | None:
         """The single unit of time in it."""
-        found = [unit for unit in _TIMES if unit in self.of]
-        return found[0] if len(found) == 1 else None
+        times = [unit for unit in _TIMES if unit in self.of]
+        return times[0] if len(times) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,14 @@ def translated(heading: str) -> str:
     if heading.isascii():
         return heading
     heading = heading.translate(_WIDE)
-    return _foreign().sub(lambda found: f" {_file()['translations'][found[0]]} ", heading).strip()
+    return _foreign().sub(lambda match: f" {_file()['translations'][match[0]]} ", heading).strip()
 
 
 @lru_cache(1 << 11)
 def meaning_of(heading: str) -> tuple[str, HeadingWords] | None:
     """The column meant by all words of a heading; None if one is unknown."""
     words = _words_of(heading)
-    found = {one.column for one in _meanings() if one.fits(words)}
+    found = {meaning.column for meaning in _meanings() if meaning.fits(words)}
     if len(found) == 1:
         return found.pop(), words
     if _words_of(_BRACKETS.sub(" ", heading)) == _NOTHING and _ANY_RATE.search(translated(heading)):
@@ -107,7 +107,7 @@ def meaning_of(heading: str) -> tuple[str, HeadingWords] | None:
 def quantities_in(heading: str) -> set[str]:
     """The columns whose words a heading has among others: its subject, if not its meaning."""
     words = _words_of(heading)
-    return {one.column for one in _meanings() if one.names(words)}
+    return {meaning.column for meaning in _meanings() if meaning.names(words)}
 
 
 def is_total(heading: str) -> bool:
@@ -153,7 +153,7 @@ def without_window(heading: str) -> str:
 def _unglued(heading: str) -> str:
     """The heading with identifiers split into words; `ZeRO` is one."""
     return _NAME.sub(
-        lambda found: found[0] if found[0].lower() in _known_words() else _GLUED.sub(" ", found[0]),
+        lambda match: match[0] if match[0].lower() in _known_words() else _GLUED.sub(" ", match[0]),
         heading,
     )
 
@@ -190,7 +190,11 @@ def _spelled() -> dict[str, str]:
 @cache
 def _known_words() -> frozenset[str]:
     """All words with a meaning, for the correction of misspellings."""
-    meanings = (words for one in _meanings() for words in (one.of, one.may, one.per, one.per_may))
+    meanings = (
+        words
+        for meaning in _meanings()
+        for words in (meaning.of, meaning.may, meaning.per, meaning.per_may)
+    )
     return frozenset().union(_spelled(), _neutral(), *meanings)
 
 

@@ -147,12 +147,12 @@ def _by_words(heading: str) -> Column | None:
     return column
 
 
-def _scaled(heading: str, found: re.Match[str]) -> Column | None:
+def _scaled(heading: str, match: re.Match[str]) -> Column | None:
     """A rate or a length of tokens in thousands or millions; None for anything else."""
-    column = _read(heading[: found.start()] + heading[found.end() :])
+    column = _read(heading[: match.start()] + heading[match.end() :])
     if column is None or (column.name != "seq_len" and not _is_rate_of_tokens(column)):
         return None
-    letter = (found["before"] or found["behind"])[0].lower()
+    letter = (match["before"] or match["behind"])[0].lower()
     return replace(column, scale={"k": 1e3, "t": 1e3, "m": 1e6}[letter])
 
 
@@ -170,12 +170,12 @@ def _led(heading: str) -> Column | None:
 
 def _qualified(column: Column, heading: str) -> Column | None:
     """`TFLOPs (aggregate)`, `Step time (mean)`; None if the word makes it another quantity."""
-    found = IN_BRACKETS.search(heading)
-    if not found or column.type not in _RESULTS:
+    match = IN_BRACKETS.search(heading)
+    if not match or column.type not in _RESULTS:
         return column
-    scope = _scopes().get(found[1].strip().casefold())
+    scope = _scopes().get(match[1].strip().casefold())
     if scope is None:  # `TGS (tokens/GPU/s)` repeats itself
-        return column if _named(found[1]) == column.name else _by_words(heading)
+        return column if _named(match[1]) == column.name else _by_words(heading)
     return _per(column, scope)
 
 

@@ -17,8 +17,8 @@ def names(text: str) -> list[str]:
     """
     parts: list[str] = []
     for part in re.split(r",(?![^\[]*\])|\s+", text):
-        found = _LISTED.fullmatch(part)
-        parts += _expanded(**found.groupdict()) if found else [part]
+        match = _LISTED.fullmatch(part)
+        parts += _expanded(**match.groupdict()) if match else [part]
     return [part for part in parts if part]
 
 

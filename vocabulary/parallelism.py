@@ -67,7 +67,7 @@ def sizes_in(text: str) -> dict[str, int]:
 def glued_in(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Field, place and value of each part of what is written as one word: `tp8-pp2-dp4`."""
     for glued in _GLUED.finditer(text):
-        parts = [(_glued_field(one[1]), one[2]) for one in _PART.finditer(glued[0])]
+        parts = [(_glued_field(match[1]), match[2]) for match in _PART.finditer(glued[0])]
         if all(name for name, _ in parts) and len({name for name, _ in parts}) == len(parts):
             yield from ((name, glued.span(), digits) for name, digits in parts if name)
 
@@ -97,8 +97,8 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     for pattern, stage in _SHARDED:
         if pattern.search(text):
             yield "zero_stage", stage
-    for one in _LENGTH.finditer(text):
-        thousands = int(one[1])
+    for match in _LENGTH.finditer(text):
+        thousands = int(match[1])
         if thousands % 8 == 0 or thousands in (1, 2, 4):
             yield "seq_len", thousands * 1024
 
@@ -107,7 +107,7 @@ def _coded(text: str) -> Iterator[tuple[str, str]]:
     """The settings with names of one or two letters in names with two known codes."""
     for word in _CODES.findall(text):
         parts = [(name.lower(), digits) for name, digits in _CODE.findall(word)]
-        known = [one for one in parts if _field_of(one[0])]
+        known = [part for part in parts if _field_of(part[0])]
         coded = [
             (field, digits)
             for name, digits in parts
@@ -127,12 +127,12 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
         yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
     for batch in _BATCH.finditer(text):
         yield batch[0], batch[1], batch[2]
-    for found in _sized(text):
+    for match in _sized(text):
         # Only an isolated setting is one of the run: `(BS 8)`, `BS=8`, not `tokens/s/GPU bs 8`.
-        around = text[: found.start()][-1:] + text[found.end() :][:1]
-        apart = around == "()" or "=" in found[0] or ":" in found[0]
-        if (apart or found[1].lower() not in _OPEN) and _field_of(found[1]):
-            yield found[0], found[1], found[3]
+        around = text[: match.start()][-1:] + text[match.end() :][:1]
+        apart = around == "()" or "=" in match[0] or ":" in match[0]
+        if (apart or match[1].lower() not in _OPEN) and _field_of(match[1]):
+            yield match[0], match[1], match[3]
 
 
 def _sized(text: str) -> list[re.Match[str]]:

@@ -56,11 +56,11 @@ def closing_marks(raw: str) -> tuple[str, tuple[str, ...]]:
     # One scan from the left: `(?:MARK)+$` tries every split of a long row of asterisks.
     marks: list[str] = []
     start = end = 0
-    for found in MARKS.finditer(raw):
-        if found.start() != end:
-            marks, start = [], found.start()
-        marks.append(found[0])
-        end = found.end()
+    for match in MARKS.finditer(raw):
+        if match.start() != end:
+            marks, start = [], match.start()
+        marks.append(match[0])
+        end = match.end()
     return (raw[:start], tuple(marks)) if marks and end == len(raw) else (raw, ())
 
 

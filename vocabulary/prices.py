@@ -43,10 +43,10 @@ class Prices:
 
 def parse_price(text: str) -> Price | None:
     """The price in a text; None for anything else, and for 0."""
-    found = _PRICE.fullmatch(text.strip())
-    if not found or (found[1] and found[3]):
+    match = _PRICE.fullmatch(text.strip())
+    if not match or (match[1] and match[3]):
         return None
-    amount, currency = float(found[2]), found[1] or found[3]
+    amount, currency = float(match[2]), match[1] or match[3]
     if not amount or not math.isfinite(amount):
         return None
     return Price(amount, currency.upper() if currency else None)

@@ -39,14 +39,14 @@ def terminal(text: str | None) -> str:
 
 def visible(text: str) -> str:
     """A whole page with control characters and changes of direction shown as escapes."""
-    return CONTROL.sub(lambda found: _seen(found[0]), text)
+    return CONTROL.sub(lambda match: _seen(match[0]), text)
 
 
 def logged(text: str) -> str:
     """A whole text for a stream that may be the log of a job, with its commands disarmed."""
     if isinstance(text, Commands):
         return text
-    return COMMAND.sub(lambda found: f"{found[1] or ''}\\", visible(text))
+    return COMMAND.sub(lambda match: f"{match[1] or ''}\\", visible(text))
 
 
 def typed(word: str) -> str:
@@ -67,8 +67,8 @@ def json_text(value: object, indent: int | None = None) -> str:
     return _IN_JSON.sub(_json_escape, text)
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    return f"{found[0][:-1]}\\u{ord(found[0][-1]):04x}"
+def _json_escape(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\u{ord(match[0][-1]):04x}"
 
 
 def plain(value: object) -> object:

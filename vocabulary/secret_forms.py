@@ -43,36 +43,36 @@ def is_opaque(value: str) -> bool:
 _WORDS = re.compile(r"[a-z]{1,12}(?:[-_/.][a-z]{1,12}){0,9}[.:]?\Z")
 
 
-def _body(found: re.Match[str]) -> str:
+def _body(match: re.Match[str]) -> str:
     """A key with each of its lines redacted."""
-    return re.sub(r"[^\s\\]{8,}|(?<=\\n)[^\s\\]+", _line_of_key, found.group())
+    return re.sub(r"[^\s\\]{8,}|(?<=\\n)[^\s\\]+", _line_of_key, match.group())
 
 
-def _line_of_key(found: re.Match[str]) -> str:
-    return found.group() if "-----" in found.group() else REDACTED
+def _line_of_key(match: re.Match[str]) -> str:
+    return match.group() if "-----" in match.group() else REDACTED
 
 
-def _redact_opaque(found: re.Match[str]) -> str:
-    value = found["value"]
+def _redact_opaque(match: re.Match[str]) -> str:
+    value = match["value"]
     bare = value.rstrip(".,;:)]}>\"'`")
     if not is_opaque(bare):
-        return found.group()
-    return f"{found['is']}{REDACTED}{value[len(bare) :]}"
+        return match.group()
+    return f"{match['is']}{REDACTED}{value[len(bare) :]}"
 
 
-def _redact_header(found: re.Match[str]) -> str:
+def _redact_header(match: re.Match[str]) -> str:
     """The value of a header, unless it is a plain word: `the basic optimizer`."""
-    value, header = found["value"], "uthor" in found["is"]
+    value, header = match["value"], "uthor" in match["is"]
     plain = value.isalpha() and len(value) < 20 and not header
-    return found.group() if plain or _WORDS.match(value) else f"{found['is']}{REDACTED}"
+    return match.group() if plain or _WORDS.match(value) else f"{match['is']}{REDACTED}"
 
 
-def _coded(found: re.Match[str]) -> str:
-    value = found["value"]
+def _coded(match: re.Match[str]) -> str:
+    value = match["value"]
     is_plain = (
-        value.isdigit() or value.startswith(_SEEN) or (value.isalpha() and "ode=" in found["is"])
+        value.isdigit() or value.startswith(_SEEN) or (value.isalpha() and "ode=" in match["is"])
     )
-    return found.group() if is_plain else f"{found['is']}{REDACTED}"
+    return match.group() if is_plain else f"{match['is']}{REDACTED}"
 
 
 def _form(
@@ -262,10 +262,10 @@ _KEY_LINE = re.compile(
 _KEY_END = re.compile(r"(?m)(?<=[\s|>])[A-Za-z0-9+/]{60,76}={0,2}(?=[ \t\r]*$)")
 
 
-def _redact_key_end(found: re.Match[str]) -> str:
+def _redact_key_end(match: re.Match[str]) -> str:
     """A path may be as long, and have all kinds of letters."""
-    letters = re.sub("[+/=]", "", found.group())
-    return REDACTED if secret_words.is_random(letters) else found.group()
+    letters = re.sub("[+/=]", "", match.group())
+    return REDACTED if secret_words.is_random(letters) else match.group()
 
 
 @dataclass(frozen=True, slots=True)

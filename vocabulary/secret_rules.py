@@ -74,13 +74,13 @@ def redact_tokens(text: str, words: str, among: Iterable[str], instead: str) -> 
     return text
 
 
-def _put(rule: Rule, instead: str, found: re.Match[str]) -> str:
-    group = 1 if found.re.groups and found[1] else 0
-    token = found[group]
+def _put(rule: Rule, instead: str, match: re.Match[str]) -> str:
+    group = 1 if match.re.groups and match[1] else 0
+    token = match[group]
     if rule.entropy and _entropy(token) < rule.entropy:
-        return found.group()
-    start, end = found.start(group) - found.start(), found.end(group) - found.start()
-    return found.group()[:start] + instead + found.group()[end:]
+        return match.group()
+    start, end = match.start(group) - match.start(), match.end(group) - match.start()
+    return match.group()[:start] + instead + match.group()[end:]
 
 
 def _entropy(text: str) -> float:

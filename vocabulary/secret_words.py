@@ -46,8 +46,8 @@ def redact_random(text: str, instead: str) -> str:
     """A text without random words: as services generate from small and capital letters and digits,
     after a short prefix, or too long for the name of a file or class."""
 
-    def put(found: re.Match[str]) -> str:
-        word, start = found.group(), found.start()
+    def put(match: re.Match[str]) -> str:
+        word, start = match.group(), match.start()
         behind = _BEFORE.search(text, max(0, start - _BACK), start)
         if not behind and (len(word) < _LONG or text[start - 1 : start] in ("/", ".", "_")):
             return word
@@ -59,8 +59,8 @@ def redact_random(text: str, instead: str) -> str:
 def whole_words(text: str) -> str:
     """A text in which no word is redacted in part: what is opaque next to a redaction goes too."""
 
-    def put(found: re.Match[str]) -> str:
-        before, after = found["before"], found["after"]
+    def put(match: re.Match[str]) -> str:
+        before, after = match["before"], match["after"]
         return "".join((
             "" if is_opaque(before.rstrip("+/-"), REDACTED) else before, REDACTED,
             "" if after.endswith("=") or is_opaque(after.lstrip("+/-"), REDACTED) else after,
@@ -90,8 +90,8 @@ def is_text(word: str) -> str:
 def encoded(instead: str, redact: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
     """A replacement function: `instead` for base64 of a text with a secret."""
 
-    def put(found: re.Match[str]) -> str:
-        inside = is_text(found.group())
-        return instead if inside and redact(inside) != inside else found.group()
+    def put(match: re.Match[str]) -> str:
+        inside = is_text(match.group())
+        return instead if inside and redact(inside) != inside else match.group()
 
     return put

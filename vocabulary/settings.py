@@ -29,11 +29,11 @@ def settings_of(text: str) -> tuple[Setting, ...]:
 
 def clock_ghz(text: str) -> str | None:
     """A clock rate in GHz; `2.2Hz` is 2.2 GHz, as no processor runs at two hertz."""
-    found = _CLOCK.match(text.strip())
-    if not found:
+    match = _CLOCK.match(text.strip())
+    if not match:
         return None
-    value = float(found[1])
-    return f"{value / 1000 if found[2].upper() == 'M' or value >= 100 else value:g}"
+    value = float(match[1])
+    return f"{value / 1000 if match[2].upper() == 'M' or value >= 100 else value:g}"
 
 
 def env_kind(name: str) -> str:

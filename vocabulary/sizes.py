@@ -21,13 +21,13 @@ _UNIT = {"b": 1.0, "m": 1e-3, "t": 1e3}
 
 def find_size(text: str) -> tuple[str, float] | None:
     """The first size label in a text and its parameters in 1e9; None without one."""
-    found = _SIZE.search(text)
-    if not found:
+    match = _SIZE.search(text)
+    if not match:
         return None
-    number = f"{found[1]}.{found[3]}" if found[3] else found[1]
-    if found[3] and "." in found[1]:
+    number = f"{match[1]}.{match[3]}" if match[3] else match[1]
+    if match[3] and "." in match[1]:
         return None
-    return found[0], round(float(number) * _UNIT[found[2].lower()], 9)
+    return match[0], round(float(number) * _UNIT[match[2].lower()], 9)
 
 
 @lru_cache(1 << 12)  # a document has few labels, repeated in every row
@@ -41,8 +41,8 @@ def parse_size(text: str) -> float | None:
 
 def active_size(text: str) -> float | None:
     """Parameters in 1e9 that a token uses, by the label of a model with experts: 3 of 30B-A3B."""
-    found = _ACTIVE.search(text)
-    return float(found[1]) if found else None
+    match = _ACTIVE.search(text)
+    return float(match[1]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ def parse_length(text: str) -> Length | None:
 
 def parse_whole(text: str) -> int | None:
     """A positive whole number in usual notations: 380B, 1.3e12, 379,584,512,000, 362_000."""
-    found = _COUNT.fullmatch(re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text.strip()))
-    value = Decimal(found[1]).scaleb(_TENS[found[2].upper()]) if found else Decimal(0)
+    match = _COUNT.fullmatch(re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text.strip()))
+    value = Decimal(match[1]).scaleb(_TENS[match[2].upper()]) if match else Decimal(0)
     return int(value) if value > 0 and value == int(value) else None
 
 
 def giga_of(text: str) -> float | None:
     """Parameters in 1e9 of a whole label in G; among other words that is memory."""
-    found = _GIGA.fullmatch(text)
-    return float(found[1]) if found else None
+    match = _GIGA.fullmatch(text)
+    return float(match[1]) if match else None
 
 
 def count_of(text: str, unit: str | None) -> float | None:

@@ -34,10 +34,10 @@ _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|me
 
 def slice_of(text: str) -> tuple[str, int] | None:
     """The kind of chip and the chips of a slice's name: TPU v5p and 64 of `v5p-128`."""
-    found = _SLICE.fullmatch(text.strip())
-    if found is None:
+    match = _SLICE.fullmatch(text.strip())
+    if match is None:
         return None
-    kind, count = found[1].lower(), int(found[2])
+    kind, count = match[1].lower(), int(match[2])
     return f"TPU {kind}", count // 2 if kind in _TWO_CORES else count
 
 
@@ -49,10 +49,10 @@ def counted_of(text: str) -> tuple[int, str] | None:
     behind = _COUNT_BEHIND.fullmatch(text.strip())
     if behind and not slice_of(behind[1]):
         return int(behind[2]), behind[1]
-    found = _COUNTED.fullmatch(text.strip())
-    if found and not slice_of(found[2]):
-        return int(found[1]), found[2].strip()
-    before = None if found else _BEFORE.fullmatch(text.strip())
+    match = _COUNTED.fullmatch(text.strip())
+    if match and not slice_of(match[2]):
+        return int(match[1]), match[2].strip()
+    before = None if match else _BEFORE.fullmatch(text.strip())
     if before is None or not device_pattern().search(before["name"]):
         return None
     # `10,000+` is no exact number.

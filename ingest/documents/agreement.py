@@ -59,7 +59,9 @@ def agreeing(
     `reach`: all facts that reach the row, weakest first: of two that disagree the nearer stays.
     `own`: the numbers of the row's cells by field; `size` in 1e9 parameters.
     """
-    refused = [one for one in _of_other_models(facts, reach, own) if one.fact not in trusted]
+    refused = [
+        refused for refused in _of_other_models(facts, reach, own) if refused.fact not in trusted
+    ]
     refused += _of_a_device(facts, own)
     kept = _without(facts, [one.fact for one in refused])
     values = _values(kept, own)

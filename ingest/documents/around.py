@@ -36,16 +36,16 @@ class TableContext:
 
     def __init__(
         self,
-        found: FoundTable,
+        found_table: FoundTable,
         everywhere: Sequence[Fact],
         columns: frozenset[str],
         rows: Sequence[Mapping[str, float]],
         possible: Possible | None = None,
     ) -> None:
         """`columns`: the fields that the table states; `possible`: those that it may state."""
-        cells = [row.cells for row in found.table.rows]
-        self._found, self._possible = found, possible or Possible()
-        facts = [fact for fact in found.facts if self._may_be_of_rows(fact)]
+        cells = [row.cells for row in found_table.table.rows]
+        self._found, self._possible = found_table, possible or Possible()
+        facts = [fact for fact in found_table.facts if self._may_be_of_rows(fact)]
         self._facts_found = of_table(_of_one_model(facts, cells), cells)
         self._everywhere = of_table(list(filter(self._may_be_of_rows, everywhere)), cells)
         self._names = FROM_TEXT - columns

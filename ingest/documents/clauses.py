@@ -88,20 +88,21 @@ def without_subjects(facts: list[Fact], bound: list[Fact]) -> list[Fact]:
 
 
 def _of(sentence: str, line: int) -> list[Fact]:
-    found: dict[str, list[Fact]] = {}
+    groups: dict[str, list[Fact]] = {}
     for clause, subject in _clauses(sentence):
         for fact in _facts(clause, line):
             only = None if is_of_all(subject) else subject
             named = replace(fact, raw=sentence.strip(), only_named=only, only_there=bool(only))
-            found.setdefault(fact.field, []).append(named)
+            groups.setdefault(fact.field, []).append(named)
     several = [
         fact
-        for facts in found.values()
-        if min(len({one.only_named for one in facts}), len({one.value for one in facts})) >= _FEWEST
+        for facts in groups.values()
+        if min(len({fact.only_named for fact in facts}), len({fact.value for fact in facts}))
+        >= _FEWEST
         for fact in facts
     ]
     fields = {one.field for one in several}
-    return [*several, *(one for one in _of_one(sentence, line) if one.field not in fields)]
+    return [*several, *(fact for fact in _of_one(sentence, line) if fact.field not in fields)]
 
 
 def _of_one(sentence: str, line: int) -> Iterator[Fact]:

@@ -59,7 +59,7 @@ def add_cells(
     rows: Rows, table_id: str, of: Sequence[TableRow], read: Sequence[Sequence[ReadCell]]
 ) -> None:
     """Add the cells of a table, as read, of these rows: many of the same few columns."""
-    flat = [one for cells in read for one in cells]
+    flat = [cell for cells in read for cell in cells]
     if not flat:
         return
     width = [len(cells) for cells in read]
@@ -80,7 +80,7 @@ def _with_remarks(read: list[ReadCell], columns: Sequence[Column | None]) -> lis
 
     With a wrong unit elsewhere, or too many cells, the cells may be shifted: no remarks then.
     """
-    odd = [one.cell for one in read if one.cell.invalid]
+    odd = [read_cell.cell for read_cell in read if read_cell.cell.invalid]
     if not odd or len(read) != len(columns) or not all(map(in_words, odd)):
         return read
     return [
@@ -89,8 +89,8 @@ def _with_remarks(read: list[ReadCell], columns: Sequence[Column | None]) -> lis
     ]
 
 
-def _remark(one: ReadCell, column: Column | None) -> ReadCell:
-    cell = as_words(one.cell)
+def _remark(read_cell: ReadCell, column: Column | None) -> ReadCell:
+    cell = as_words(read_cell.cell)
     return ReadCell(cell, _stored(cell, column))
 
 

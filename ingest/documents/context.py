@@ -24,7 +24,9 @@ from .frameworks import frameworks_heading
 from .nouns import in_series, is_measure, named_numbers
 from .text_cache import cached
 
-INTEGERS = frozenset({"steps", *(one.name for one in run_fields().values() if one.is_whole)})
+INTEGERS = frozenset(
+    {"steps", *(run_field.name for run_field in run_fields().values() if run_field.is_whole)}
+)
 _COUNTED = frozenset(("mbs", "gbs", "seq_len"))
 _FORMAT = re.compile(r"(?:fp|bf|float|bfloat)(?:4|8|16|32)(?!\d)", re.I)
 _NO_FORMAT = re.compile(rf"\b(?:no|without|w/o|non)[ -]{_FORMAT.pattern}", re.I)
@@ -103,13 +105,13 @@ def formats_in(text: str) -> set[str]:
 
 def recipe_of(text: str) -> str | None:
     """The recipe of a narrow number format that a text names: MXFP8, NVFP4, FP8-CS."""
-    found = dict.fromkeys(one[0] for one in _RECIPE.finditer(text))
+    found = dict.fromkeys(match[0] for match in _RECIPE.finditer(text))
     return next(iter(found)) if len(found) == 1 else None
 
 
 def devices_named(text: str, line: int) -> list[Fact]:
     """One fact for each device that a text names: several apply to no table."""
-    names = sorted({_device_name(found) for found in device_pattern().finditer(text)})
+    names = sorted({_device_name(match) for match in device_pattern().finditer(text)})
     return [Fact("device", name, text.strip(), line, "line") for name in names]
 
 
@@ -120,10 +122,10 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
 
 @cached
 def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
-    names = {_device_name(found) for found in device_pattern().finditer(text)}
+    names = {_device_name(match) for match in device_pattern().finditer(text)}
     counts = {
-        found["n"] or found["of"] or found["gres"] or found["each"]
-        for found in _PER_NODE.finditer(text)
+        match["n"] or match["of"] or match["gres"] or match["each"]
+        for match in _PER_NODE.finditer(text)
     }
     found = {"device": names, "devices_per_node": counts}
     return tuple((field, values.pop()) for field, values in found.items() if len(values) == 1)
@@ -187,9 +189,9 @@ def _denied(found: Sequence[tuple[str, tuple[int, int], str]]) -> Iterator[int]:
 def _assigned(text: str, line: int, scope: str) -> list[Fact]:
     """Settings such as `GBS=512` within a heading."""
     facts: list[Fact] = []
-    for found in _PAIR.finditer(text):
-        field = setting_field(found["key"])
-        typed = typed_facts(field, found["value"], text, line) if field else None
+    for match in _PAIR.finditer(text):
+        field = setting_field(match["key"])
+        typed = typed_facts(field, match["value"], text, line) if field else None
         facts += [replace(fact, scope=scope) for fact in typed or []]
     return facts
 
@@ -232,8 +234,8 @@ def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> l
     ]
 
 
-def _phrase_value(phrase: dict[str, Any], found: re.Match[str]) -> str:
-    return str(phrase.get("value") or found["value"]).rstrip(",")
+def _phrase_value(phrase: dict[str, Any], match: re.Match[str]) -> str:
+    return str(phrase.get("value") or match["value"]).rstrip(",")
 
 
 def _without_conflicts(facts: list[Fact]) -> list[Fact]:
@@ -243,11 +245,11 @@ def _without_conflicts(facts: list[Fact]) -> list[Fact]:
 
 def _model_named(text: str) -> str | None:
     """The name in a line or heading that is `Model: NAME`, with or without a size in it."""
-    found = _MODEL.match(text)
-    words = re.split(r"[ _]", found["name"]) if found else []
+    match = _MODEL.match(text)
+    words = re.split(r"[ _]", match["name"]) if match else []
     # A name has capitals or digits; `Model: see below` is a sentence.
     named = all(re.search(r"[A-Z\d]", word) for word in words)
-    return found["name"] if found and named else None
+    return match["name"] if match and named else None
 
 
 @cached
@@ -280,11 +282,11 @@ def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | No
     return [Fact(field, plain if field in INTEGERS else value, text.strip(), line, "line")]
 
 
-def _device_name(found: re.Match[str]) -> str:
-    device = device_of(found["device"])
-    name = device.family if device else found["device"]
-    form = f"-{found['form'].upper()}" if found["form"] else ""
-    return f"{name}{form}-{found['memory']}GB" if found["memory"] else f"{name}{form}"
+def _device_name(match: re.Match[str]) -> str:
+    device = device_of(match["device"])
+    name = device.family if device else match["device"]
+    form = f"-{match['form'].upper()}" if match["form"] else ""
+    return f"{name}{form}-{match['memory']}GB" if match["memory"] else f"{name}{form}"
 
 
 @cache

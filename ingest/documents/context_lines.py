@@ -103,7 +103,7 @@ def line_facts(text: str, line: int) -> LineFacts:
     section = formula or (machine if of_nodes else [])
     mentions = [*machine, *devices_named(text, line)]
     if states_result(text) and len(sizes := {size for _, size in sizes_in(text)}) == 1:
-        mentions = [replace(one, only_size=min(sizes)) for one in mentions]
+        mentions = [replace(mention, only_size=min(sizes)) for mention in mentions]
     return LineFacts([], formula, section, mentions)
 
 
@@ -216,7 +216,7 @@ def _read_words(part: str, text: str, line: int) -> _Part | None:
     """The facts of a part of a few words, by its phrases (`full activation checkpointing`)."""
     if len(part.split()) > 4 or _SENTENCE.search(part):
         return None
-    facts = [replace(one, raw=text.strip()) for one in phrases_in(part, line, "line")]
+    facts = [replace(fact, raw=text.strip()) for fact in phrases_in(part, line, "line")]
     facts = [fact for fact in facts if fact.field not in ("size", "device_memory") and fact.value]
     return _Part(facts) if facts else None
 

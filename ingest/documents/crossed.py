@@ -27,16 +27,16 @@ _NODES_OF_DEVICES = ["nodes", "devices"]
 def with_axis_named(table: Table) -> Table:
     """The table with the numbers on top named as the corner states."""
     corner, *above = (cell.strip("*` ") for cell in table.header.cells)
-    found = _CORNER.fullmatch(corner)
-    if found is None or column_of(corner) is not None:
+    match = _CORNER.fullmatch(corner)
+    if match is None or column_of(corner) is not None:
         return table
     if not above or not all(_NUMBERS.fullmatch(one) for one in above):
         return table
-    axes = list(_axes(found["columns"]))
+    axes = list(_axes(match["columns"]))
     sizes = [[int(one) for one in _TIMES.split(text)] for text in above]
-    if not axes or any(len(one) != len(axes) for one in sizes):
+    if not axes or any(len(size) != len(axes) for size in sizes):
         return table
-    cells = (found["rows"].strip(), *(_headed(axes, one) for one in sizes))
+    cells = (match["rows"].strip(), *(_headed(axes, size) for size in sizes))
     return replace(table, header=replace(table.header, cells=cells))
 
 
@@ -52,7 +52,7 @@ def with_axis_a_row(table: Table, quantity: str) -> Table:
         return table
     rows = [row for row in table.rows if row.cells and not row.is_filler]
     names = [row.cells[0].strip("*` ") for row in rows]
-    if any(_NUMBER.fullmatch(one) or _is_result(one) for one in names):
+    if any(_NUMBER.fullmatch(name) or _is_result(name) for name in names):
         return table
     if len(set(above)) < len(above):
         return table
@@ -74,8 +74,8 @@ def _is_result(name: str) -> bool:
 def _axes(text: str) -> Iterator[str]:
     """The fields of the numbers on top; none if a word is no field."""
     columns = [column_of(one.strip()) for one in _TIMES.split(text)]
-    if all(one and one.type == "count" for one in columns):
-        yield from (one.name for one in columns if one)
+    if all(column and column.type == "count" for column in columns):
+        yield from (column.name for column in columns if column)
 
 
 def _headed(axes: list[str], sizes: list[int]) -> str:
@@ -93,4 +93,4 @@ def _named(field: str, size: int) -> str:
 def _name_of(field: str) -> str:
     """A heading of a field in letters alone, as settings are written."""
     names = (field, field.replace("_", ""), *declared_fields()[field].headings)
-    return next((one for one in names if _SHORT.fullmatch(one) and column_of(one)), field)
+    return next((name for name in names if _SHORT.fullmatch(name) and column_of(name)), field)

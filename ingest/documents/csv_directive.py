@@ -23,9 +23,9 @@ def csv_table(lines: Sequence[str], at: int) -> Table | None:
     indent = _indent(lines[at])
     body = list(takewhile(lambda line: _goes_on(line, indent), lines[at + 1 : at + _LONGEST]))
     options = {
-        found["name"]: (place, found["value"].strip())
+        match["name"]: (place, match["value"].strip())
         for place, line in enumerate(body)
-        if (found := _OPTION.match(line))
+        if (match := _OPTION.match(line))
     }
     first = 1 + max((place for place, _ in options.values()), default=-1)
     delimiter = _DELIMITERS.get(options.get("delim", (0, ","))[1])

@@ -20,7 +20,7 @@ def without_whole_models(tables: Sequence[FoundTable]) -> None:
     A model has one depth: that of most rows, if none is deeper; else the size applies to no row.
     Tables that state widths or sizes are left alone.
     """
-    cut = [(found, layers) for found in tables if found.number and (layers := _layers(found))]
+    cut = [(table, layers) for table in tables if table.number and (layers := _layers(table))]
     depths: dict[str | None, Counter[int]] = {}
     for found, layers in cut:
         for value in {fact.value for fact in found.facts if fact.field == "size"}:
@@ -44,11 +44,11 @@ def _whole(rows: Counter[int]) -> int | None:
     return depth if most > next_most and depth == max(rows) else None
 
 
-def _layers(found: FoundTable) -> list[int]:
+def _layers(found_table: FoundTable) -> list[int]:
     """The depths that the rows of a table state; none if they state widths or sizes, too."""
-    names = [column.name if column else "" for column in columns_of(found.table.header.cells)]
+    names = [column.name if column else "" for column in columns_of(found_table.table.header.cells)]
     if "layers" not in names or _SHAPED & set(names):
         return []
     at = names.index("layers")
-    cells = (row.cells[at] for row in found.table.rows if at < len(row.cells))
+    cells = (row.cells[at] for row in found_table.table.rows if at < len(row.cells))
     return [number for cell in cells if (number := integer(cell.strip(" *`")))]

@@ -162,7 +162,7 @@ class _Reader:
             section.tail += facts if announced else []
             section.others += facts
         elif section.heading is None or section.is_title:
-            section.opening += [replace(one, scope="document") for one in facts]
+            section.opening += [replace(fact, scope="document") for fact in facts]
         else:
             section.paragraphs += facts
 
@@ -251,7 +251,9 @@ class _Reader:
         mentions = of_subject(read.mentions, line.text)
         # A fact about one model can only contradict those about all.
         self.mentions += (
-            [replace(one, scope="heading") for one in mentions] if section.of_one_run else mentions
+            [replace(mention, scope="heading") for mention in mentions]
+            if section.of_one_run
+            else mentions
         )
         if facts and reaches_back(line.text):
             for found in self.previous:
@@ -265,8 +267,8 @@ class _Reader:
         facts = prose_facts(of_all_runs(line.text), line.line)
         section, devices = self.sections[-1], device_of_all(line.text, line.line)
         section.facts += [replace(one, of_all_rows=True) for one in [*unambiguous(facts), *devices]]
-        for found in section.tables:
-            found.add(devices)
+        for table in section.tables:
+            table.add(devices)
 
     def _table(self, original: Table) -> None:
         number, settings = None, list[Fact]()
@@ -276,7 +278,7 @@ class _Reader:
         read = shaped(original, around, self.legends)
         table = read.table
         if read.is_benchmark:
-            number = 1 + sum(found.number is not None for found in self.document.tables)
+            number = 1 + sum(table.number is not None for table in self.document.tables)
         elif not self.paragraph.is_aside and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.
             self.sections[-1].facts += settings
@@ -290,20 +292,22 @@ class _Reader:
         facts = self.in_scope.facts()
         reach = without_fields_of(table, facts) if number is not None else facts
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
-        found = FoundTable(table, number, path, [*reach, *near], near)
-        found.continues = continues
-        found.explained = self.legends.explained(table.header.cells)
-        found.captioned = any(is_caption(line.text) for line in lead_lines(self.paragraph.lines))
-        found.batches = [one for section in self.sections for one in section.batches]
-        found.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
+        found_table = FoundTable(table, number, path, [*reach, *near], near)
+        found_table.continues = continues
+        found_table.explained = self.legends.explained(table.header.cells)
+        found_table.captioned = any(
+            is_caption(line.text) for line in lead_lines(self.paragraph.lines)
+        )
+        found_table.batches = [batch for section in self.sections for batch in section.batches]
+        found_table.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].others += near
-        if not (continues or found.captioned):
+        if not (continues or found_table.captioned):
             self.sections[-1].facts += [fact for fact in near if fact.field == "recompute"]
-        self.document.tables.append(found)
+        self.document.tables.append(found_table)
         if not settings:
-            self.sections[-1].tables.append(found)
+            self.sections[-1].tables.append(found_table)
         self.sections[-1].tail = []
-        self.below = found if number is not None else None
+        self.below = found_table if number is not None else None
         self.paragraph.lines, self.caption, self.since_heading = [], [], []
         self.stated_since_table = False
 

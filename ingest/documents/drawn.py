@@ -66,7 +66,7 @@ def _table(rows: Sequence[TableRow], headers: int, end: int) -> Table | None:
     above = [[*row.cells, *[""] * (width - len(row.cells))] for row in rows[:headers]]
     parts = [list(dict.fromkeys(filter(None, one))) for one in zip(*above, strict=True)]
     header = TableRow(rows[headers - 1].line, tuple(map(" ".join, parts)))
-    groups = tuple(" ".join(one[:-1]) for one in parts)
+    groups = tuple(" ".join(part[:-1]) for part in parts)
     return Table(header, None, ("none",) * width, tuple(rows[headers:]), groups, end)
 
 
@@ -162,7 +162,7 @@ def _html(lines: Sequence[str], at: int) -> Table | None:
     if reader.left < 0:  # more cells than characters
         return None
     rows = [
-        TableRow(at + line, tuple(cells), tuple(at + one for one in lines))
+        TableRow(at + line, tuple(cells), tuple(at + line for line in lines))
         for (line, cells), lines in zip(reader.rows, reader.lines, strict=True)
         if any(cells)
     ]
@@ -200,7 +200,7 @@ def _grid(lines: Sequence[str], at: int) -> Table | None:
 
 def _simple(lines: Sequence[str], at: int) -> Table | None:
     """A simple table of reStructuredText: columns under `=`, closed by a third such line."""
-    starts = [found.start() for found in re.finditer(r"=++", lines[at])]
+    starts = [match.start() for match in re.finditer(r"=++", lines[at])]
     ends = [*starts[1:], None]
     rows: list[TableRow] = []
     borders = headers = end = 0

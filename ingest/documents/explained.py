@@ -51,11 +51,11 @@ def explained(text: str, line: int) -> list[Fact]:
     item = _ITEM.match(text)
     if item is None or _NOT_HERE.search(item["rest"]):
         return []
-    aliases = [one["name"] or one["short"] for one in _ALIAS.finditer(item["rest"])]
+    aliases = [match["name"] or match["short"] for match in _ALIAS.finditer(item["rest"])]
     fields = {field for name in (item["name"], *aliases) if (field := setting_field(name))}
     values = {
-        (one["after"] or one["before"] or one["cjk"]).replace(",", "")
-        for one in _USED.finditer(item["rest"])
+        (match["after"] or match["before"] or match["cjk"]).replace(",", "")
+        for match in _USED.finditer(item["rest"])
     }
     if len(fields) != 1 or len(values) != 1:
         return []

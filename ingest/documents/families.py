@@ -46,7 +46,7 @@ _OF_A_MODEL = frozenset(("size", "params_b", "layers", "hidden", "heads", "kv_he
 def families_in(text: str) -> frozenset[str]:
     """The families that a text names, in small letters and without versions."""
     return frozenset(
-        re.sub(r"[\W_]", "", found["name"].lower()) for found in _FAMILY.finditer(text)
+        re.sub(r"[\W_]", "", match["name"].lower()) for match in _FAMILY.finditer(text)
     )
 
 
@@ -56,9 +56,9 @@ def model_in(text: str, *, is_heading: bool) -> str | None:
     Prose mentions many models: only one that it states to be trained or measured counts.
     """
     named = [
-        found
-        for found in _MODEL.finditer(text)
-        if re.search(r"\d", found["name"]) or _KINDS & set(found["name"].lower().split("-"))
+        match
+        for match in _MODEL.finditer(text)
+        if re.search(r"\d", match["name"]) or _KINDS & set(match["name"].lower().split("-"))
     ]
     if len({found["name"] for found in named}) != 1 or len(families_in(text)) != 1:
         return None

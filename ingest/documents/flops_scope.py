@@ -37,7 +37,7 @@ def flops_settled(
     }
     if votes != {True}:
         return kept
-    return [[_as_of_job(one) for one in results] for results in kept]
+    return [[_as_of_job(result) for result in results] for results in kept]
 
 
 def _is_bare(headings: Sequence[str]) -> bool:
@@ -72,10 +72,10 @@ def _fits(each: float, known: Known, tokens: float) -> bool:
     return plausible(of_token, known) and not (known.peak and each > known.peak)
 
 
-def _as_of_job(one: Result) -> Result:
-    if one.metric != _METRIC:
-        return one
-    value, low, high = (number / 1e3 for number in (one.value, one.low, one.high))
+def _as_of_job(result: Result) -> Result:
+    if result.metric != _METRIC:
+        return result
+    value, low, high = (number / 1e3 for number in (result.value, result.low, result.high))
     return replace(
-        one, metric=_OF_JOB, unit="PFLOP/s", value=value, low=low, high=high, scope="job"
+        result, metric=_OF_JOB, unit="PFLOP/s", value=value, low=low, high=high, scope="job"
     )

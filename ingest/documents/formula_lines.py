@@ -51,9 +51,9 @@ def one_liner(text: str, line: int) -> list[Fact]:
     return [*facts.values(), implied]
 
 
-def _factors(found: re.Match[str]) -> tuple[list[float], set[str]] | None:
+def _factors(match: re.Match[str]) -> tuple[list[float], set[str]] | None:
     """The plain numbers of a product, and the meaning of its variables."""
-    parts = [part.strip().lstrip("$") for part in found[0].split("*")]
+    parts = [part.strip().lstrip("$") for part in match[0].split("*")]
     numbers = [float(part) for part in parts if re.fullmatch(r"\d{1,6}(?:\.0)?", part)]
     names = {_VARIABLES[part.lower()] for part in parts if part.lower() in _VARIABLES}
     return (numbers, names) if numbers and names else None

@@ -66,7 +66,7 @@ def frameworks_heading(text: str, line: int) -> list[Fact]:
 
 def frameworks_in(text: str) -> list[str]:
     """The frameworks that a text names."""
-    return [found[0] for found in _NAMED.finditer(text)]
+    return [match[0] for match in _NAMED.finditer(text)]
 
 
 def trainers_in(text: str) -> set[str]:
@@ -85,8 +85,8 @@ def model_apart(label: str) -> tuple[str, str | None]:
 
     `megatron bert 345m with deepspeed zero3`: the other words stay, to distinguish rows.
     """
-    found = _WITH.fullmatch(label)
-    head, joint, tail = found.groups() if found else (label, "", "")
+    match = _WITH.fullmatch(label)
+    head, joint, tail = match.groups() if match else (label, "", "")
     first = _NAMED.match(head)
     own = head[first.end() :].strip() if first else head
     others = [name for name in frameworks_in(tail) if name.lower() not in _NO_TRAINERS]
@@ -99,7 +99,7 @@ def model_apart(label: str) -> tuple[str, str | None]:
 
 def framework_of(text: str, line: int) -> list[Fact]:
     """The framework of the results, as the opening of a document states it."""
-    every = (found["name"] or found["owner"] for found in _RESULTS_OF.finditer(text))
+    every = (match["name"] or match["owner"] for match in _RESULTS_OF.finditer(text))
     names = {name.lower(): name for name in every}
     if len(names) != 1:
         return []
@@ -108,8 +108,8 @@ def framework_of(text: str, line: int) -> list[Fact]:
 
 def begins_with_trainer(text: str) -> bool:
     """Whether an item begins with a framework's name and its version or commit."""
-    found = _NAMED.match(text.lstrip(" *`["))
-    after = text.lstrip(" *`[")[found.end() :] if found else ""
+    match = _NAMED.match(text.lstrip(" *`["))
+    after = text.lstrip(" *`[")[match.end() :] if match else ""
     return bool(re.match(r"[*`\])\s]{1,4}v?(?=[\w.]*\d)[\w.]{2,40}", after))
 
 
@@ -118,8 +118,8 @@ def framework_named(text: str, line: int) -> list[Fact]:
     every = trainers_in(text)
     if not every and (own := tool_used(text)):
         return [Fact("framework", own, text.strip(), line, "document")]
-    found = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
-    if len(every) != 1 or found is None:
+    match = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
+    if len(every) != 1 or match is None:
         return []
-    value = f"{found['name']} {found['version']}" if found["version"] else found["name"]
+    value = f"{match['name']} {match['version']}" if match["version"] else match["name"]
     return [Fact("framework", value, text.strip(), line, "document")]

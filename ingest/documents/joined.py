@@ -85,7 +85,9 @@ def _joined(table: Table, at: int, heading: str, known: set[str]) -> _Joined | N
         cells = [row.cells[at] if at < len(row.cells) else "" for row in table.rows]
         for inner in dict.fromkeys((sign, *_SIGNS)):
             parts = [_parts(cell, inner, len(names)) for cell in cells]
-            if 2 * sum(1 for one in parts if one and any(one)) > len(parts) - parts.count(nothing):
+            if 2 * sum(1 for part in parts if part and any(part)) > len(parts) - parts.count(
+                nothing
+            ):
                 return _kept(names, parts, heading, cells)
     return None
 
@@ -98,7 +100,7 @@ def _kept(
 ) -> _Joined:
     """The parts of each cell; where one has none, what it says stays under the old heading."""
     nothing = ("",) * len(names)
-    stated = [nothing if one is None else one for one in parts]
+    stated = [nothing if part is None else part for part in parts]
     rest = [
         "" if any(one) or _is_empty(cell) else cell for one, cell in zip(stated, cells, strict=True)
     ]

@@ -58,10 +58,10 @@ def facts_above(lead: Sequence[TextLine]) -> list[Fact]:
     return [fact for fact in found if fact.field not in set_there]
 
 
-def _listed_techniques(text: str, found: list[Fact], lead: Sequence[TextLine]) -> list[Fact]:
+def _listed_techniques(text: str, facts: list[Fact], lead: Sequence[TextLine]) -> list[Fact]:
     """Techniques among a list of settings: `bf16, gradient checkpointing, seq 512`."""
     text = _ASIDE.sub("", text)
-    fields = {fact.field for fact in found}
+    fields = {fact.field for fact in facts}
     kind = recompute_named(text) if len(fields) >= _SETTINGS_OF_LIST else None
     if kind is None or "recompute" in fields or is_no_statement(text):
         return []

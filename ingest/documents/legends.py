@@ -84,9 +84,9 @@ def _definitions(blocks: Iterable[Heading | TextLine | Table]) -> Iterator[tuple
             yield from _of_table(block)
         elif isinstance(block, TextLine) and not block.code and len(block.text) <= _LONGEST:
             for part in _APART.split(_MARKS.sub("", _BULLET.sub("", block.text)).strip()):
-                found = _DEFINES.match(part)
-                if found and not re.search(r"\d", found["text"]):
-                    yield found["name"], found["text"]
+                match = _DEFINES.match(part)
+                if match and not re.search(r"\d", match["text"]):
+                    yield match["name"], match["text"]
 
 
 def _of_table(table: Table) -> Iterator[tuple[str, str]]:
@@ -99,9 +99,9 @@ def _of_table(table: Table) -> Iterator[tuple[str, str]]:
 
 def _meant(text: str) -> tuple[str, Column] | None:
     """The heading that a definition amounts to, with its column."""
-    for one in dict.fromkeys((text, _END.split(text)[0])):
-        if column := column_of(one):
-            return one, column
+    for sentence in dict.fromkeys((text, _END.split(text)[0])):
+        if column := column_of(sentence):
+            return sentence, column
     return None
 
 

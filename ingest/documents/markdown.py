@@ -76,9 +76,9 @@ def split_row(text: str) -> tuple[str, ...]:
     body = body.removeprefix("|")
     parts: list[str] = []
     start = 0
-    for found in _SPLIT.finditer(body):
-        parts.append(body[start : found.end() - 1])
-        start = found.end()
+    for match in _SPLIT.finditer(body):
+        parts.append(body[start : match.end() - 1])
+        start = match.end()
     if body[start:].strip():
         parts.append(body[start:])
     return tuple(part.strip() for part in parts)

@@ -47,7 +47,7 @@ def with_method_a_row(table: Table, texts: Sequence[str]) -> Table:
     named = column_of(first)
     if len(heads) < _FEWEST or named is None or named.role == "result":
         return table
-    if not all(heads) or any(_is_known(one) for one in heads):
+    if not all(heads) or any(_is_known(head) for head in heads):
         return table
     rows = [row for row in table.rows if not row.is_filler]
     if any(len(row.cells) != len(heads) + 1 for row in rows):
@@ -72,8 +72,8 @@ def with_method_a_row(table: Table, texts: Sequence[str]) -> Table:
 
 
 def _names_device(cell: str) -> bool:
-    found = _MEMORY.fullmatch(cell.strip(" *`_"))
-    return bool(failure_of(cell) or (found and found["device"]))
+    match = _MEMORY.fullmatch(cell.strip(" *`_"))
+    return bool(failure_of(cell) or (match and match["device"]))
 
 
 def _is_known(heading: str) -> bool:
@@ -92,11 +92,11 @@ def _quantity(cell: str) -> tuple[str, str] | None:
         return "", ""
     if failure_of(text):
         return "", text
-    if found := _MEMORY.fullmatch(text):
-        return "Memory", found["own"]
+    if match := _MEMORY.fullmatch(text):
+        return "Memory", match["own"]
     for pattern, name in ((_RATE, "Throughput"), (_TIME, "Time")):
-        if found := pattern.fullmatch(text):
-            return f"{name} ({found['unit']})", text
+        if match := pattern.fullmatch(text):
+            return f"{name} ({match['unit']})", text
     return None
 
 

@@ -41,12 +41,12 @@ def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     if not text.isascii():
         text = re.sub(r" {2,}", " ", _CHINESE_IS.sub(" = ", translated(text)))
     every = [
-        (field, found)
+        (field, match)
         for field, pattern in noun_patterns()
-        for found in pattern.finditer(text)
+        for match in pattern.finditer(text)
         if not (
-            _UP_TO.search(text, max(0, found.start("value") - 16), found.start("value"))
-            or is_measure(text, found.end("value"))
+            _UP_TO.search(text, max(0, match.start("value") - 16), match.start("value"))
+            or is_measure(text, match.end("value"))
         )
     ]
     # One alone with a hyphen may be the name of a variant: `DP-1`.

@@ -178,13 +178,15 @@ def _names_of_runs(
     if column_of(cells[0]) is None:
         read = {place: settings_of(cells[place]) for place in places}
         settings = {place: dict(found) for place, (found, _) in read.items()}
-        kinds = [frozenset(found) for found in settings.values()]
+        kinds = [frozenset(setting) for setting in settings.values()]
         named = tuple(sorted(frozenset().union(*kinds)))
         # A heading without a run may have fewer settings: `Gaudi | Gaudi2 (BS=1)`.
         if len(named) > 1 and kinds and frozenset.intersection(*kinds):
             names = {n: tuple(found.get(kind, "") for kind in named)
                      for n, found in settings.items()}  # fmt: skip
-            parts = [found["Framework"] for found in settings.values() if "Framework" in found]
+            parts = [
+                setting["Framework"] for setting in settings.values() if "Framework" in setting
+            ]
             named = tuple(heading_of(parts) if one == "Framework" else one for one in named)
             if len({rest for _, rest in read.values()}) == 1:
                 return named, names

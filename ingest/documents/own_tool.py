@@ -50,20 +50,20 @@ def tool_defined(text: str, title: str | None = None) -> str | None:
 
     Below a title it counts only if the title has its name.
     """
-    found = _DEFINED.match(text.replace("**", "").replace("`", ""))
-    if found is None or found["name"] in _NO_NAME:
+    match = _DEFINED.match(text.replace("**", "").replace("`", ""))
+    if match is None or match["name"] in _NO_NAME:
         return None
-    what = _IS_TRAINER.search(found["what"])
-    if what is None or _PART.search(found["what"][: what.end()]):
+    what = _IS_TRAINER.search(match["what"])
+    if what is None or _PART.search(match["what"][: what.end()]):
         return None
-    return found["name"] if title is None or is_named_in(found["name"], [title]) else None
+    return match["name"] if title is None or is_named_in(match["name"], [title]) else None
 
 
 def tool_used(text: str) -> str | None:
     """The tool that a sentence states as used, and calls a framework."""
-    found = _USED.search(text)
+    match = _USED.search(text)
     names = {one["name"] for one in _CALLED.finditer(text)}
-    return found["name"] if found and names == {found["name"]} - _NO_NAME else None
+    return match["name"] if match and names == {match["name"]} - _NO_NAME else None
 
 
 def is_named_in(name: str, texts: Iterable[str]) -> bool:

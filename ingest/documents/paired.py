@@ -55,11 +55,11 @@ def with_pairs_apart(table: Table) -> Table:
 
 
 def _names(heading: str) -> tuple[str, str] | None:
-    if found := _BOTH.fullmatch(heading):
-        names = f"{found['what']} ({found['first']})", f"{found['what']} ({found['second']})"
-    elif (found := _TWO.fullmatch(heading)) and column_of(heading) is None:
-        what, unit = found["what"], found["unit"] or ""
-        names = f"{what}{found['first']}{unit}", f"{what}{found['second']}{unit}"
+    if match := _BOTH.fullmatch(heading):
+        names = f"{match['what']} ({match['first']})", f"{match['what']} ({match['second']})"
+    elif (match := _TWO.fullmatch(heading)) and column_of(heading) is None:
+        what, unit = match["what"], match["unit"] or ""
+        names = f"{what}{match['first']}{unit}", f"{what}{match['second']}{unit}"
     else:
         return None
     first, second = columns_of(names)
@@ -76,7 +76,7 @@ def _all_have_two(table: Table, at: int) -> bool:
 def _parts(cell: str) -> list[str]:
     parts = _PARTS.split(_EMPHASIS.sub("", cell).strip())
     unit = _UNIT.search(parts[-1])  # of both, in `200.8 / 203.7 GiB`
-    return [f"{one} {unit[1]}" if unit and _BARE.fullmatch(one) else one for one in parts]
+    return [f"{part} {unit[1]}" if unit and _BARE.fullmatch(part) else part for part in parts]
 
 
 def _apart(

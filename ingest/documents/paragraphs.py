@@ -187,7 +187,7 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
         kept = {fact.field for fact in (*lead_facts(whole, group), *configuration(whole, group))}
         kept |= {*_NAMES_OF, *(fact.field for fact in facts if fact.only_named)}
         facts = [fact for fact in facts if fact.field in kept]
-    return [replace(one, group=group) for one in facts]
+    return [replace(fact, group=group) for fact in facts]
 
 
 def is_no_statement(text: str) -> bool:

@@ -57,16 +57,16 @@ def has_both_phases(headings: Sequence[str]) -> bool:
 
 def without_generation(headings: Sequence[str]) -> list[str]:
     """The headings but those of generation."""
-    return [one for one in headings if not _GENERATION.match(one)]
+    return [heading for heading in headings if not _GENERATION.match(heading)]
 
 
 def _renamed(heading: str) -> str:
     if _GENERATION.match(heading):
         return f"Generation phase: {heading}" if column_of(heading) else heading
-    found = _TRAINING.match(heading)
-    if found is None:
+    match = _TRAINING.match(heading)
+    if match is None:
         return heading
-    rest = heading[found.end() :].strip()
+    rest = heading[match.end() :].strip()
     column = column_of(rest) or column_of(heading)
     bare = _BRACKETS.sub(r"\1", rest).strip()
     if column is None:

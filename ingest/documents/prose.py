@@ -134,8 +134,8 @@ def of_all_runs(text: str) -> str:
 
 def device_of_all(text: str, line: int) -> list[Fact]:
     """The device that a sentence names for all devices: `The GPUs are all A100-SXM4-40GB.`"""
-    named = [one for part in _SENTENCE_END.split(text) if _ALL_ARE.search(part)
-             for one in devices_named(part, line)]  # fmt: skip
+    named = [fact for part in _SENTENCE_END.split(text) if _ALL_ARE.search(part)
+             for fact in devices_named(part, line)]  # fmt: skip
     return [replace(one, of_all_rows=True) for one in named] if len(named) == 1 else []
 
 
@@ -184,7 +184,7 @@ def _word(column: Column, value: str) -> str | None:
 def counted(text: str, line: int) -> Iterator[Fact]:
     """Counts of devices and nodes in a text (`8x H100`); limits do not count."""
     found_squares = _SQUARE.finditer(text)
-    squares = [one for one in found_squares if _is_square(text, one)]
+    squares = [found_square for found_square in found_squares if _is_square(text, found_square)]
     for found in squares:
         counts = {"nodes": found["nodes"], "devices_per_node": found["each"]}
         counts["devices"] = str(int(found["nodes"]) * int(found["each"]))
@@ -233,11 +233,11 @@ def _is_limit(text: str, start: int) -> bool:
     return bool(_LIMIT.search(before[-_SHORT:]) or _EACH_HAS.search(before))
 
 
-def _is_square(text: str, found: re.Match[str]) -> bool:
+def _is_square(text: str, match: re.Match[str]) -> bool:
     """Whether devices follow a product, or nothing follows one with nodes: `4 nodes × 8`."""
-    if _end_of_devices(text, found.end()) > found.end():
+    if _end_of_devices(text, match.end()) > match.end():
         return True
-    return "node" in found[0].lower() and bool(re.match(r"\W*(?:$|[,;.)])", text[found.end() :]))
+    return "node" in match[0].lower() and bool(re.match(r"\W*(?:$|[,;.)])", text[match.end() :]))
 
 
 def _of_machines(nodes: int, name: str) -> list[tuple[str, int]]:
@@ -255,9 +255,9 @@ def _batch_of_one(text: str, line: int) -> Iterator[Fact]:
     one = counts == {"1"} or (not counts and _ONE_DEVICE.search(text))
     if not one or _SEVERAL.search(text) or _ACCUMULATES.search(text):
         return
-    for found in _BATCH.finditer(text):
-        if not in_series(text, found.end()) and not _OTHER_BATCH.fullmatch(found["of"] or ""):
-            yield Fact("mbs", found["value"], text.strip(), line, "line")
+    for match in _BATCH.finditer(text):
+        if not in_series(text, match.end()) and not _OTHER_BATCH.fullmatch(match["of"] or ""):
+            yield Fact("mbs", match["value"], text.strip(), line, "line")
 
 
 def _end_of_devices(text: str, start: int) -> int:
@@ -285,9 +285,9 @@ def model_named(heading: str, line: int) -> list[Fact]:
 def sizes_named(text: str, line: int) -> list[Fact]:
     """Settings that a heading names by their letters: `Single node, EP8 (GBS 128)`."""
     facts: list[Fact] = []
-    for found in _LETTERS.finditer(text):
-        field = setting_field(found["key"])
-        facts += typed_facts(field, found["value"], text, line) or [] if field else []
+    for match in _LETTERS.finditer(text):
+        field = setting_field(match["key"])
+        facts += typed_facts(field, match["value"], text, line) or [] if field else []
     return [replace(fact, scope="heading") for fact in unambiguous(facts)]
 
 
@@ -318,6 +318,6 @@ def _plain(fact: Fact) -> str | None:
 
 
 def _assigned(text: str, line: int) -> Iterator[Fact]:
-    for found in _PAIR.finditer(text):
-        field = setting_field(found["key"])
-        yield from (typed_facts(field, found["value"], text, line) or []) if field else []
+    for match in _PAIR.finditer(text):
+        field = setting_field(match["key"])
+        yield from (typed_facts(field, match["value"], text, line) or []) if field else []

@@ -83,7 +83,7 @@ class RowReader:
 
     def _readings(
         self,
-        found: FoundTable,
+        found_table: FoundTable,
         columns: Sequence[Column | None],
         rows: Sequence[TableRow],
         cells_of: Sequence[Sequence[Cell]],
@@ -96,17 +96,17 @@ class RowReader:
             for cells, printed in zip(cells_of, results_of, strict=True)
         ]
         named = frozenset(column.name for column in columns if column)
-        headings = found.table.header.cells
+        headings = found_table.table.header.cells
         words = [row.cells for row in rows]
         named |= fields_of_unread(headings, columns, words)
         named |= techniques_of_rows(words)
-        possible = fields_possible(headings, columns, words, found.explained)
-        context = TableContext(found, self.everywhere, named, own, possible)
+        possible = fields_possible(headings, columns, words, found_table.explained)
+        context = TableContext(found_table, self.everywhere, named, own, possible)
         readings = []
         for row, cells, numbers, printed in zip(rows, cells_of, own, results_of, strict=True):
             self._warn_of_invalid(row, cells)
             of_row = self._context_of(row, numbers, context)
-            readings.append((self._reading(row, cells, columns, found, of_row), printed))
+            readings.append((self._reading(row, cells, columns, found_table, of_row), printed))
         return readings
 
     def _settled(
@@ -119,24 +119,26 @@ class RowReader:
             self.rows.warn("scope_not_stated", OPEN_SCOPE, header.line)
         return measured
 
-    def _warn_of_unread(self, found: FoundTable) -> list[str]:
+    def _warn_of_unread(self, found_table: FoundTable) -> list[str]:
         """The headings of a benchmark table that look like results and are not known."""
-        header = found.table.header
-        unread = unread_results(header.cells) if found.number is not None else []
+        header = found_table.table.header
+        unread = unread_results(header.cells) if found_table.number is not None else []
         for heading in unread:
             message = f"the column {heading!r} is stored, but is no known measurement"
             self.rows.warn("unread_column", message, header.line)
         return unread
 
-    def _known(self, found: FoundTable) -> list[Column | None]:
+    def _known(self, found_table: FoundTable) -> list[Column | None]:
         """The columns; an ambiguous heading is resolved by the rows, or its column is not read."""
-        counts = {fact.value for fact in found.facts if fact.field == "devices" and fact.value}
+        counts = {
+            fact.value for fact in found_table.facts if fact.field == "devices" and fact.value
+        }
         stated = int(counts.pop()) if len(counts) == 1 else None
         columns, doubts = decided(
-            found.table, columns_in(found), self.accumulations, self.batches, stated
+            found_table.table, columns_in(found_table), self.accumulations, self.batches, stated
         )
-        for one in doubts:
-            self.rows.warn(one.code, one.message, found.table.header.line)
+        for doubt in doubts:
+            self.rows.warn(doubt.code, doubt.message, found_table.table.header.line)
         return columns
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
@@ -146,14 +148,14 @@ class RowReader:
         return content_id(self.source_id, kind, text, self._seen[text])
 
     def _add_table(
-        self, found: FoundTable, table_id: str, columns: Sequence[Column | None], form: str
+        self, found_table: FoundTable, table_id: str, columns: Sequence[Column | None], form: str
     ) -> None:
-        table = found.table
+        table = found_table.table
         self.rows.add(
             "tables",
             source_id=self.source_id,
             table_id=table_id,
-            number=found.number,
+            number=found_table.number,
             form=form,
             header_line=table.header.line,
             separator_line=table.separator_line,
@@ -161,8 +163,8 @@ class RowReader:
             headings=list(table.header.cells),
             columns=[column.name if column else "" for column in columns],
             alignment=list(table.alignment),
-            heading_path=[heading.text for heading in found.path],
-            heading_lines=[heading.line for heading in found.path],
+            heading_path=[heading.text for heading in found_table.path],
+            heading_lines=[heading.line for heading in found_table.path],
             filler_lines=[row.line for row in table.rows if row.is_filler],
         )
 
@@ -186,11 +188,11 @@ class RowReader:
         row: TableRow,
         cells: Sequence[Cell],
         columns: Sequence[Column | None],
-        found: FoundTable,
+        found_table: FoundTable,
         context: RowContext,
     ) -> PublishedRow:
         by_name = _by_name(cells, columns)
-        headings = found.table.header.cells
+        headings = found_table.table.header.cells
         flags, words = tuple(flags_in(headings, columns, cells)), words_of(headings, cells, columns)
         return PublishedRow(row.line, cells, by_name, context, flags, words)
 
@@ -209,11 +211,11 @@ class RowReader:
         row: TableRow,
         read: PublishedRow,
         columns: Sequence[Column | None],
-        found: FoundTable,
+        found_table: FoundTable,
         measured: Sequence[Result],
         unread: bool,
     ) -> None:
-        headed = zip(found.table.header.cells, columns, read.cells, strict=False)
+        headed = zip(found_table.table.header.cells, columns, read.cells, strict=False)
         more = any(_is_measured(*one) for one in headed)
         status = status_of(
             read.by_name, columns, measured, self.footnotes, unread, more, read.words
@@ -223,9 +225,9 @@ class RowReader:
             flags = sorted([*flags, "machines"])
         if self._adapters.trained(row.cells):
             flags = sorted([*flags, "adapters"])
-        if found.path and is_aside(found.path[-1].text, "projected"):
+        if found_table.path and is_aside(found_table.path[-1].text, "projected"):
             status = replace(status, kind="planned")
-        if note := found.withdrawn:
+        if note := found_table.withdrawn:
             flags = sorted([*flags, "withdrawn"])
             status = replace(status, reason=status.reason or note.text.strip(), line=note.line)
         run_id = self._id("row", row.cells)
@@ -263,7 +265,7 @@ class RowReader:
         topology |= {"devices": read.devices(), "nodes": read.nodes()}
         wider = {"procs_per_node": read.procs_per_node(), "device_batch": read.device_batch()}
         self.rows.add("topology", run_id=run_id, **topology, **wider)
-        self._add_details(run_id, read, measured, found.facts)
+        self._add_details(run_id, read, measured, found_table.facts)
 
     def _warn_of_refused(self, refused: Refused, line: int) -> None:
         fact = refused.fact
@@ -311,9 +313,9 @@ def _by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[st
 
 def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
     """Whether a cell under an unknown heading is a measured number."""
-    if column is not None or not (found := _SOME_NUMBER.fullmatch(cell.raw)):
+    if column is not None or not (match := _SOME_NUMBER.fullmatch(cell.raw)):
         return False
-    return bool(found["point"] or found["timed"] or _MEASURED.search(heading.replace("_", " ")))
+    return bool(match["point"] or match["timed"] or _MEASURED.search(heading.replace("_", " ")))
 
 
 def _without_secrets(table: Table) -> Table:
@@ -322,7 +324,7 @@ def _without_secrets(table: Table) -> Table:
     `token/s` is a quantity, not a secret.
     """
     headings = table.header.cells
-    secret = [is_secret_name(one) and column_of(one) is None for one in headings]
+    secret = [is_secret_name(heading) and column_of(heading) is None for heading in headings]
     if not any(secret):
         return table
     rows = tuple(

@@ -36,8 +36,8 @@ def quantity_in(texts: Sequence[str]) -> str:
     for text in texts:
         found = {
             column.name: heading
-            for one in _QUANTITY.finditer(text)
-            if (column := column_of(heading := _PASSED.sub("", one[0])))
+            for match in _QUANTITY.finditer(text)
+            if (column := column_of(heading := _PASSED.sub("", match[0])))
         }
         if len(found) == 1:
             heading = found.popitem()[1]

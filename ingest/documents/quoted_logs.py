@@ -79,7 +79,7 @@ def _add_log(rows: Rows, lines: Sequence[Quote], everywhere: Sequence[Fact], sou
     topologies = {row["run_id"]: row for row in log.rows.by_table.get("topology", ())}
     for run in log.rows.by_table.get("runs", ()):
         run |= {"source_id": source_id, "origin": "quote"}
-        around = next((one for one in lines if one.line.line == run["line"]), lines[0])
+        around = next((line for line in lines if line.line.line == run["line"]), lines[0])
         add_settings(rows, run, topologies.get(run["run_id"]), around, everywhere)
     return log.lines_read
 

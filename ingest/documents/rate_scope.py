@@ -57,7 +57,7 @@ def settled(
     A rate of a device gets that metric; a rate of unknown scope has none.
     """
     measured = [list(results) for _, results in rows]
-    bare = [any(_is_bare(one, headings) for one in results) for results in measured]
+    bare = [any(_is_bare(result, headings) for result in results) for results in measured]
     if not any(bare):
         return measured, False
     votes = {
@@ -67,13 +67,15 @@ def settled(
     scope = votes.pop() if len(votes) == 1 else None
     for (read, _), results in zip(rows, measured, strict=True):
         own = scope or ("job" if _devices(read) == 1 else None)
-        results[:] = [_of(one, own) if _is_bare(one, headings) else one for one in results]
+        results[:] = [
+            _of(result, own) if _is_bare(result, headings) else result for result in results
+        ]
     devices = [_devices(read) for (read, _), is_bare in zip(rows, bare, strict=True) if is_bare]
     return measured, scope is None and any(count != 1 for count in devices)
 
 
 def _is_bare(result: Result, headings: Sequence[str]) -> bool:
-    return result.metric == RATE and not any(is_total(one) for one in headings)
+    return result.metric == RATE and not any(is_total(heading) for heading in headings)
 
 
 def _of(result: Result, scope: str | None) -> Result:

@@ -71,13 +71,13 @@ def stated(
     return found
 
 
-def _with_memory(found: dict[str, Fact], memory: Fact | None) -> None:
+def _with_memory(facts: dict[str, Fact], memory: Fact | None) -> None:
     """`16GB nodes:` below a device of 32 GB means the same device with 16."""
-    device = found.get("device")
+    device = facts.get("device")
     if device and memory and re.search(r"-\d+GB$", device.value or ""):
         named = re.sub(r"(?<!\d)\d++GB$", f"{memory.value}GB", device.value or "")
         if named != device.value:
-            found["device"] = replace(memory, field="device", value=named)
+            facts["device"] = replace(memory, field="device", value=named)
 
 
 def unanimous(mentions: Sequence[Fact]) -> Iterator[Fact]:

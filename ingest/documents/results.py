@@ -105,7 +105,7 @@ def results(
 
 def devices_of_rates(found: Sequence[Result]) -> dict[str, float]:
     """The devices that the rates of a job and of one device imply, and their error; else empty."""
-    by_metric = {one.metric: one for one in found}
+    by_metric = {result.metric: result for result in found}
     for of_job, of_device, factor in _PAIRS:
         job, device = by_metric.get(of_job), by_metric.get(of_device)
         if job and device and job.low > 0 and device.low > 0:
@@ -197,11 +197,11 @@ def _flops_scale(cell: Cell, column: Column, unit: str) -> float:
 
 
 def _memory_in_notes(notes: Cell) -> Iterator[Result]:
-    found = _MEMORY.match(notes.raw)
-    if not found or failure_of(notes.raw):  # `32GB OOMs` names the node, not the memory used
+    match = _MEMORY.match(notes.raw)
+    if not match or failure_of(notes.raw):  # `32GB OOMs` names the node, not the memory used
         return
-    value, half = float(found["number"]), half_digit(found["number"])
-    unit = found["unit"]
+    value, half = float(match["number"]), half_digit(match["number"])
+    unit = match["unit"]
     yield Result(
         "memory", unit, value, value - half, value + half, notes.raw, unit, None, notes.marks
     )

@@ -83,7 +83,7 @@ def with_both_a_row(table: Table) -> Table:
         for at in range(1, len(table.header.cells))
         if all(cells := [_BOTH.fullmatch(_cell(row, at).strip(" *`_")) for row in rows])
     }
-    units = {(one["unit"], one["what"]) for cells in found.values() for one in cells if one}
+    units = {(cell["unit"], cell["what"]) for cells in found.values() for cell in cells if cell}
     if len(found) < _FEWEST or len(units) != 1:
         return table
     unit, what = units.pop()
@@ -132,7 +132,9 @@ def _apart(text: str) -> tuple[str, str]:
 def _is_measured(table: Table, at: int) -> bool:
     cells = [_cell(row, at).strip() for row in table.rows if not row.is_filler]
     numbers = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells)
-    return numbers > 0 and all(_NUMBER.fullmatch(one) or _MISSING.fullmatch(one) for one in cells)
+    return numbers > 0 and all(
+        _NUMBER.fullmatch(cell) or _MISSING.fullmatch(cell) for cell in cells
+    )
 
 
 def _shared(table: Table, at: int) -> str:

@@ -124,7 +124,7 @@ class PublishedRow:
     def device(self) -> str | None:
         """The device as written, without the count before it; words of the row go before the
         text."""
-        named = {found[0].strip("() ") for found in device_pattern().finditer(self.words)}
+        named = {match[0].strip("() ") for match in device_pattern().finditer(self.words)}
         if "device" not in self.by_name and len(named) == 1:
             return named.pop()
         word = (self.word("device") or "").strip("*_` ") or None
@@ -280,10 +280,10 @@ class PublishedRow:
 
     def _square(self, words: str) -> tuple[int, int] | None:
         """Nodes and devices per node in brackets, if the row confirms them: `H100 (4x8)`."""
-        found = _BRACKETED.search(words)
-        if found is None:
+        match = _BRACKETED.search(words)
+        if match is None:
             return None
-        nodes, each = int(found[1]), int(found[2])
+        nodes, each = int(match[1]), int(match[2])
         sizes = [self.integer(size) for size in ("dp", "tp", "pp")]
         if None not in sizes:
             split = prod(filter(None, sizes)) * (self.integer("cp") or 1)

@@ -60,7 +60,7 @@ class Adapters:
 
 
 def _by_headings(columns: Sequence[str], headings: Sequence[str]) -> bool:
-    unswitched = " ".join(one for one in columns if not _BARE.fullmatch(one))
+    unswitched = " ".join(column for column in columns if not _BARE.fullmatch(column))
     for heading in (unswitched, *reversed(headings)):
         named = _adapters_in(heading)
         if named is not None or _EITHER.search(heading):
@@ -79,7 +79,7 @@ def _by_cells(cells: Sequence[str], headings: Sequence[str]) -> bool | None:
 def _adapters_in(text: str) -> bool | None:
     """Whether a text names adapters as trained, or as unused; network adapters do not count."""
     rest = _UNUSED.sub(" ", text)
-    kinds = {one[0].lower().strip("s") for one in _ADAPTERS.finditer(rest)}
+    kinds = {match[0].lower().strip("s") for match in _ADAPTERS.finditer(rest)}
     if _OF_NETWORKS.search(text):
         kinds.discard("adapter")
     return True if kinds else False if rest != text else None

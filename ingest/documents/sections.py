@@ -184,8 +184,8 @@ class Document:
 
     def end(self, lines: int) -> None:
         """Settle what depends on the whole text, of so many lines."""
-        for found in self.tables:
-            found.settle_batches(self.accumulations)
+        for table in self.tables:
+            table.settle_batches(self.accumulations)
         self.lines = lines
 
     def state(

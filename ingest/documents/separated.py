@@ -46,7 +46,7 @@ def _table(text: str, form: str) -> Table | None:
     delimiters = "\t" if form == "tsv" else sorted(",;\t", key=first.count, reverse=True)
     found = [_rows_by(text, delimiters[0])]
     if _header(found[0]) is None:  # a line of title has other commas
-        found += [_rows_by(text, one) for one in delimiters[1:]]
+        found += [_rows_by(text, delimiter) for delimiter in delimiters[1:]]
     rows = next((rows for rows in found if _header(rows) is not None), found[0])
     if not rows:
         return None

@@ -42,12 +42,12 @@ def with_stated_batch(table: Table, text: str) -> Table:
 
     `BS is the batch size per device`, `Batch size: of all GPUs`; two meanings cancel each other.
     """
-    found = _BATCH_IS.search(text)
-    names = [name for pattern, name in _SCOPES if found and pattern.search(found["what"])]
+    match = _BATCH_IS.search(text)
+    names = [name for pattern, name in _SCOPES if match and pattern.search(match["what"])]
     if len(names) != 1:
         return table
     name = names[0]
-    headings = tuple(name if _BATCH.fullmatch(one) else one for one in table.header.cells)
+    headings = tuple(name if _BATCH.fullmatch(cell) else cell for cell in table.header.cells)
     if headings.count(name) != 1:
         return table
     return replace(table, header=TableRow(table.header.line, headings))
@@ -58,12 +58,12 @@ def with_stated_unit(table: Table, text: str) -> Table:
 
     Only headings of a rate without a quantity get one: `Speed`, `Throughput`.
     """
-    found = _STATES.search(text)
-    named = column_of(found["what"]) if found else None
-    if found is None or named is None or named.type != "throughput":
+    match = _STATES.search(text)
+    named = column_of(match["what"]) if match else None
+    if match is None or named is None or named.type != "throughput":
         return table
     headings = [
-        f"{heading} ({found['unit']})" if column_of(heading) == named else heading
+        f"{heading} ({match['unit']})" if column_of(heading) == named else heading
         for heading in table.header.cells
     ]
     if any(column_of(one) is None and column_of(old) for one, old in _pairs(headings, table)):

@@ -77,9 +77,9 @@ def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement
     """The statements of one line outside tables; `facts` are its configuration, if it is one."""
     raw = text.strip()
     yield from _plan(raw, line, facts)
-    for found in _DAYS.finditer(raw):
+    for match in _DAYS.finditer(raw):
         yield Statement(
-            line, "days", raw, "days", float(found["days"]), "days", {"step_time_s": found["time"]}
+            line, "days", raw, "days", float(match["days"]), "days", {"step_time_s": match["time"]}
         )
     if _is_boundary(raw):
         yield Statement(line, "boundary", raw)
@@ -88,8 +88,8 @@ def statements_in(text: str, line: int, facts: list[Fact]) -> Iterator[Statement
         detail = {name.lower(): value for name, value in _SETTING.findall(raw)}
         detail |= {"step_time_s": summary["time"], "tflops": summary["tflops"]}
         yield Statement(line, "summary", raw, detail=detail)
-    for found in _CONSTRAINT.finditer(raw.replace("`", " ` ")):
-        yield Statement(line, "constraint", raw, found[0].strip())
+    for match in _CONSTRAINT.finditer(raw.replace("`", " ` ")):
+        yield Statement(line, "constraint", raw, match[0].strip())
     notation = None if facts or summary else _NOTATION.match(raw)
     if notation and column_of(notation["name"]):
         yield Statement(
@@ -124,12 +124,12 @@ def legend_in(text: str, line: int) -> Statement | None:
     if dash := _DASH.match(text):
         detail = {"text": dash["text"].strip()}
         return Statement(line, "legend", text.strip(), DASH, detail=detail)
-    found = _LEGEND.match(text)
+    match = _LEGEND.match(text)
     bullet = _BULLET.match(text)
-    if not found or found["text"].strip().startswith("=") or (bullet and found["mark"] == "*"):
+    if not match or match["text"].strip().startswith("=") or (bullet and match["mark"] == "*"):
         return None
     return Statement(
-        line, "legend", text.strip(), found["mark"], detail={"text": found["text"].strip()}
+        line, "legend", text.strip(), match["mark"], detail={"text": match["text"].strip()}
     )
 
 
@@ -140,7 +140,7 @@ def _plan(raw: str, line: int, facts: list[Fact]) -> Iterator[Statement]:
         return
     if not _PLANNED.search(raw) or _OF_DATA.search(raw) or "?" in raw:
         return
-    tokens = {(found["number"], found["scale"].upper()) for found in _TOKENS.finditer(raw)}
+    tokens = {(match["number"], match["scale"].upper()) for match in _TOKENS.finditer(raw)}
     if len(tokens) == 1:
         number, scale = tokens.pop()
         value = float(number) * {"B": 1e9, "T": 1e12}[scale]

@@ -27,7 +27,9 @@ class Footnotes:
     """The legends of one document by mark."""
 
     def __init__(self, legends: Iterable[Statement] = ()) -> None:
-        self._legends: Mapping[str, Statement] = {one.subject or "": one for one in legends}
+        self._legends: Mapping[str, Statement] = {
+            legend.subject or "": legend for legend in legends
+        }
 
     def flags(self, marks: Iterable[str]) -> set[str]:
         """The flags of a number by its marks: estimated, doubtful, or unexplained."""

@@ -39,8 +39,8 @@ def subject_named(text: str) -> str | None:
 
 def without_subject(text: str) -> str:
     """A line without the subject at its beginning."""
-    found = _ITEM.match(text)
-    return text[found.end() :] if found and subject_named(text) else text
+    match = _ITEM.match(text)
+    return text[match.end() :] if match and subject_named(text) else text
 
 
 def of_subject(facts: Iterable[Fact], text: str) -> list[Fact]:
@@ -82,10 +82,14 @@ def named_by(cells: Iterable[str], subjects: Iterable[str]) -> frozenset[str]:
 def _named_by(cell: str, subjects: Sequence[str]) -> list[str]:
     """The subjects that a cell names; if none, those that begin with it."""
     whole, affirmed = (f" {' '.join(_words(text))} " for text in (cell, _DENIED.sub(",", cell)))
-    found = [one for one in subjects if f" {one} " in (whole if _DENIED.search(one) else affirmed)]
+    found = [
+        subject
+        for subject in subjects
+        if f" {subject} " in (whole if _DENIED.search(subject) else affirmed)
+    ]
     if found or len(affirmed.strip()) < _LEAST:
         return found
-    return [one for one in subjects if f" {one} ".startswith(affirmed)]
+    return [subject for subject in subjects if f" {subject} ".startswith(affirmed)]
 
 
 def _words(text: str) -> list[str]:

@@ -17,18 +17,18 @@ _MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.
 _WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
 
 
-def columns_in(found: FoundTable) -> list[Column | None]:
+def columns_in(found_table: FoundTable) -> list[Column | None]:
     """The column of each heading, None if it is unknown; of a table without runs all are."""
-    headings = found.table.header.cells
-    if found.number is None:
+    headings = found_table.table.header.cells
+    if found_table.number is None:
         return [None] * len(headings)
     columns = [
-        None if column and _of_another_kind(found.table, at, column) else column
+        None if column and _of_another_kind(found_table.table, at, column) else column
         for at, column in enumerate(columns_of(headings))
     ]
     named = {column.name for column in columns if column}
     for at, column in enumerate(columns):
-        if column and column.name == "device" and _counts(found.table, at):
+        if column and column.name == "device" and _counts(found_table.table, at):
             counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
             columns[at] = known_columns()[counted] if counted not in named else None
     return columns

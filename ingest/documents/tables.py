@@ -24,7 +24,7 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     document = read_document(redact_lines(text))
     without_whole_models(document.tables)
     rows = Rows()
-    legends = {one.subject: one for one in reversed(document.legends)}
+    legends = {legend.subject: legend for legend in reversed(document.legends)}
     if legends:
         marks = {mark for found in document.tables for mark in _marks(found)}
         legends = {
@@ -33,25 +33,25 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     reader = RowReader(
         source_id, rows, Footnotes(legends.values()), document.everywhere, document.accumulations
     )
-    for found in document.tables:
-        reader.add(found, "markdown")
+    for table in document.tables:
+        reader.add(table, "markdown")
     quoted = add_quotes(rows, document.quotes, document.everywhere, source_id)
     for statement in [*document.statements, *legends.values()]:
         rows.add("statements", **asdict(statement))
     return rows, _coverage(document, quoted)
 
 
-def _marks(found: FoundTable) -> Iterator[str]:
-    columns = columns_of(found.table.header.cells)
-    for row in found.table.rows:
+def _marks(found_table: FoundTable) -> Iterator[str]:
+    columns = columns_of(found_table.table.header.cells)
+    for row in found_table.table.rows:
         for raw, column in zip(row.cells, columns, strict=False):
             yield from parse_cell(raw, column).marks
 
 
 def _coverage(document: Document, quoted: int) -> Coverage:
     """Prose counts as known: a document is more than its numbers."""
-    tables = [found for found in document.tables if found.number is not None]
-    rows = sum(2 + len(found.table.rows) for found in tables)
+    tables = [table for table in document.tables if table.number is not None]
+    rows = sum(2 + len(table.table.rows) for table in tables)
     read = rows + quoted + len(document.statements)
     return Coverage(
         kind="document",

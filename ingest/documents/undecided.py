@@ -54,8 +54,8 @@ def accumulations_in(text: str) -> set[int]:
     """The numbers of micro-batches per step, above one, in a line."""
     return {
         count
-        for found in _ACCUMULATES.finditer(text)
-        if (count := int(found["behind"] or found["before"])) > 1
+        for match in _ACCUMULATES.finditer(text)
+        if (count := int(match["behind"] or match["before"])) > 1
     }
 
 
@@ -251,14 +251,14 @@ def _step(rows: _Rows, at: int, heading: str) -> _Settled | None:
 
 def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:
     """A latency is a step time if the rate of samples gives whole batches."""
-    found = _LATENCY.fullmatch(heading)
-    if not found or rows.columns[at] or rows.accumulations:
+    match = _LATENCY.fullmatch(heading)
+    if not match or rows.columns[at] or rows.accumulations:
         return None
     if {"step_time", "steps_per_s", "speed"} & rows.named:
         return None
     column = known_columns()["step_time"]
-    if found["unit"]:
-        column = replace(column, unit=column_unit(f"Step time {found['unit']}"))
+    if match["unit"]:
+        column = replace(column, unit=column_unit(f"Step time {match['unit']}"))
     batches = [
         (rate * time, stated)
         for rate, time, stated in zip(

@@ -214,9 +214,11 @@ def _runs(
     if row.is_filler:
         yield ("",) * (len(shared) + len(settings[0]) + len(heads))
         return
-    for one in settings:
-        places = [by_place.get((one, head), -1) for head in heads]
+    for setting in settings:
+        places = [by_place.get((setting, head), -1) for head in heads]
         own = [cells.get(at, "") for at in places]
         if any(cell.strip().casefold() not in _NOT_MEASURED for cell in own):
-            above = ("" if owned.get(at, one) != one else cells.get(at, "") for at in shared)
-            yield (*above, *(value for _, value in one), *own)
+            above = (
+                "" if owned.get(at, setting) != setting else cells.get(at, "") for at in shared
+            )
+            yield (*above, *(value for _, value in setting), *own)

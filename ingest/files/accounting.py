@@ -108,7 +108,7 @@ def _fixed(lines: Sequence[str]) -> Iterator[Job]:
     places: list[tuple[int, int]] = []
     for number, line in enumerate(lines, 1):
         if RULED.match(line) and number > 1 and "JobID" in lines[number - 2]:
-            places = [found.span() for found in re.finditer("-+", line)]
+            places = [match.span() for match in re.finditer("-+", line)]
             head = [lines[number - 2][start:end].strip() for start, end in places]
         elif places and line.strip() and "|" not in line:
             cells = [line[start:end].strip() for start, end in places]
@@ -151,11 +151,11 @@ def _stepd(lines: Sequence[str]) -> Iterator[Job]:
     """The output of a job that printed nothing else: slurmstepd's message that it was ended."""
     memory = any("exceeded memory limit" in line or "oom" in line for line in lines)
     for number, line in enumerate(lines, 1):
-        if found := ENDED.search(line):
-            why = (found[3] or "").strip()
+        if match := ENDED.search(line):
+            why = (match[3] or "").strip()
             status = "timeout" if "TIME LIMIT" in why else "oom" if memory else "cancelled"
             state = f"CANCELLED {why}".strip()
-            yield Job(found[1], "slurm", state, status, number, ended=_time(found[2]))
+            yield Job(match[1], "slurm", state, status, number, ended=_time(match[2]))
 
 
 def _qstat(lines: Sequence[str]) -> Iterator[Job]:
@@ -176,11 +176,11 @@ def _qstat(lines: Sequence[str]) -> Iterator[Job]:
 def _tracejob(lines: Sequence[str]) -> Iterator[Job]:
     """PBS, `tracejob`: dated lines of what happened."""
     for number, block in _blocks(lines, lambda line: line.startswith("Job: ")):
-        events = [(found[1], found[2]) for line in block if (found := TRACE.match(line))]
+        events = [(match[1], match[2]) for line in block if (match := TRACE.match(line))]
         cells = {"Exit_status": "", "comment": ""}
         for at, event in events:
-            if found := EXIT.search(event):
-                cells |= {"Exit_status": found[1], "mtime": at}
+            if match := EXIT.search(event):
+                cells |= {"Exit_status": match[1], "mtime": at}
             elif "exceeded limit" in event or "deleted" in event:
                 cells["comment"] = event
             elif "Job Run at request" in event or event.startswith("Job Run"):
@@ -231,7 +231,7 @@ def _pjm_statistics(lines: Sequence[str]) -> Iterator[Job]:
     """PJM, `pjstat -s` and the .stats file of a job: `KEY : value`."""
     starts = lambda line: re.match(r"\s*JOB ID\s*:", line) is not None  # noqa: E731
     for number, block in _blocks(lines, starts):
-        pairs = (found.groups() for line in block if (found := STATISTIC.match(line)))
+        pairs = (match.groups() for line in block if (match := STATISTIC.match(line)))
         cells = {key: value.strip() for key, value in pairs}
         code, job_id = _whole(cells.get("PJM CODE", "")), cells["JOB ID"].split(" ")[0]
         state = cells.get("STATE", "?")
@@ -262,8 +262,8 @@ def _stated(text: str | None) -> str | None:
 
 
 def _whole(text: str) -> int | None:
-    found = re.fullmatch(r"-?\d{1,9}", text.strip())
-    return int(found[0]) if found else None
+    match = re.fullmatch(r"-?\d{1,9}", text.strip())
+    return int(match[0]) if match else None
 
 
 def _time(text: str | None) -> datetime | None:

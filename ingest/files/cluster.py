@@ -41,8 +41,8 @@ def opened(spec: str, base: Path | None, notify: Callable[[str], None]) -> Itera
     `notify` gets its messages. Rows are staged below `base`, which the workers can read. Raises
     BenchError for any other spec, and without Dask.
     """
-    found = _SPEC.fullmatch(spec)
-    if found is None:
+    match = _SPEC.fullmatch(spec)
+    if match is None:
         raise BenchError(f"no such cluster: {spec}", hint=SPECS)
     for name in ("distributed", "dask_jobqueue", "cryptography"):
         if find_spec(name) is None:
@@ -51,8 +51,8 @@ def opened(spec: str, base: Path | None, notify: Callable[[str], None]) -> Itera
                 hint="pip install 'bench-warehouse[cluster]'",
             )  # fmt: skip
     with ExitStack() as stack:
-        count = int(found["count"]) if found["count"] else None
-        cluster = Cluster(found["kind"] or spec, count, base, notify, stack)
+        count = int(match["count"]) if match["count"] else None
+        cluster = Cluster(match["kind"] or spec, count, base, notify, stack)
         yield cluster
         if cluster.unseen:
             notify(f"read by this machine, as no worker could: {counted(cluster.unseen, 'file')}")

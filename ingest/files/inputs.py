@@ -98,10 +98,10 @@ def _matching(path: Path) -> list[Path]:
     text = str(path)
     if path.exists() or not glob.has_magic(text):
         return [path]
-    found = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
-    if not found:
+    paths = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
+    if not paths:
         raise BenchError(f"no file matches {text}", hint="check the pattern; ** goes into folders")
-    return found
+    return paths
 
 
 def _opened(item: Input, scratch: Path, unreadable: Unreadable) -> Iterator[Input]:
@@ -209,11 +209,11 @@ def _copy(content: IO[bytes], path: Path, most: int) -> int:
 
 def remote_url(path: Path) -> str | None:
     """The URL given as a path, `s3://bucket/logs`; None for a local path."""
-    found = _URL.fullmatch(str(path))
-    if found is None or path.exists():
+    match = _URL.fullmatch(str(path))
+    if match is None or path.exists():
         return None
-    slashes = ":///" if found["scheme"] == "file" else "://"
-    return f"{found['scheme']}{slashes}{found['rest']}"
+    slashes = ":///" if match["scheme"] == "file" else "://"
+    return f"{match['scheme']}{slashes}{match['rest']}"
 
 
 def fetched(url: str, scratch: Path) -> Iterator[tuple[Path, str]]:

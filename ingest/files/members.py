@@ -23,5 +23,5 @@ class Member(tarfile.TarInfo):
     def _proc_member(self, archive: Any) -> tarfile.TarInfo:  # Any: `tarfile` has no type for it
         if self.type in _EXTENDED and self.size > LONGEST_HEADER:
             raise tarfile.ReadError(f"a header of {self.size} bytes")
-        found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]  # untyped
-        return found
+        tar_info: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]  # untyped
+        return tar_info

@@ -301,8 +301,8 @@ class Planner:
         return Outcome(item, "skipped", Load(plan, Spill()), warning=warning)
 
 
-def _alike(one: Task, other: Task) -> bool:
+def _alike(task: Task, other: Task) -> bool:
     """Whether two tasks give the same rows."""
-    return (one.content.sha256, one.source_id, one.may_grow) == (
+    return (task.content.sha256, task.source_id, task.may_grow) == (
         other.content.sha256, other.source_id, other.may_grow,
     )  # fmt: skip

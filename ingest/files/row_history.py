@@ -109,8 +109,8 @@ def _unmoved(old: Sequence[StatedRow], new: Sequence[StatedRow]) -> dict[int, in
     return {n: n for n in range(first)} | ends
 
 
-def _same(one: StatedRow, other: StatedRow) -> bool:
-    return one.section == other.section and one.has_content_of(other)
+def _same(stated_row: StatedRow, other: StatedRow) -> bool:
+    return stated_row.section == other.section and stated_row.has_content_of(other)
 
 
 def _text(of: Mapping[str, str]) -> str:
@@ -152,9 +152,9 @@ def _nearest(
             yield at, before
 
 
-def _common(one: StatedRow, other: StatedRow) -> float:
+def _common(stated_row: StatedRow, other: StatedRow) -> float:
     """The share of cells that two rows have in common."""
-    first = {*one.settings.items(), *one.printed.items()}
+    first = {*stated_row.settings.items(), *stated_row.printed.items()}
     second = {*other.settings.items(), *other.printed.items()}
     names = {name for name, _ in first | second}
     return len(first & second) / len(names) if names else 0.0

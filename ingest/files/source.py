@@ -171,11 +171,11 @@ def _sidecar(task: Task) -> ReadFile:
     from ..sidecars.files import KIND, coverage, read_sidecar, rows_of
 
     text, errors = task.content.text()
-    found = read_sidecar(task.uri, text)
-    if found is None:
+    sidecar = read_sidecar(task.uri, text)
+    if sidecar is None:
         return ReadFile(None, Rows())
-    rows = rows_of(found, task.source_id, text, task.content.size, errors)
-    return ReadFile(KIND, rows, coverage(found))
+    rows = rows_of(sidecar, task.source_id, text, task.content.size, errors)
+    return ReadFile(KIND, rows, coverage(sidecar))
 
 
 def _separated(task: Task, form: str) -> ReadFile:

@@ -113,10 +113,10 @@ def _whole(value: object) -> int:
 
 
 def _by(rows: Sequence[Row], key: str) -> Mapping[object, list[Row]]:
-    found: dict[object, list[Row]] = defaultdict(list)
+    groups: dict[object, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row.get(key)].append(row)
-    return found
+        groups[row.get(key)].append(row)
+    return groups
 
 
 def _settings(row: Row) -> dict[str, str]:

@@ -137,8 +137,8 @@ def _writer(scalars: list[Scalar]) -> Writer | None:
     """The writer with most of its tags in the file; None where no writer's main loss is there."""
     tags = {scalar.tag for scalar in scalars}
     fitting = [
-        one for one in writers()
-        if any(one.tags[tag].get("loss") == one.main for tag in tags & one.tags.keys())
+        writer for writer in writers()
+        if any(writer.tags[tag].get("loss") == writer.main for tag in tags & writer.tags.keys())
     ]  # fmt: skip
     return max(fitting, key=lambda one: len(tags & one.tags.keys()), default=None)
 

@@ -55,10 +55,10 @@ def feed(
     """
     number = reader.line + 1
     pieces = Pieces(stream, block, first=reader.line == 0)
-    for one in _scanned_blocks(pieces, shapes_of(tuple(reader.formats))):
-        number = _feed_block(reader, number, one)
-        rest = one.piece.rest
-        if one.piece.goes_on:
+    for scanned_block in _scanned_blocks(pieces, shapes_of(tuple(reader.formats))):
+        number = _feed_block(reader, number, scanned_block)
+        rest = scanned_block.piece.rest
+        if scanned_block.piece.goes_on:
             for line in long_line(stream, number, rest):
                 reader.feed(line)
             pieces.waits = False

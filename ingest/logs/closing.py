@@ -115,16 +115,20 @@ def _are_alike(values: Sequence[float], error: float) -> bool:
 
 def left_out(found: Iterable[Quantity]) -> Iterator[str]:
     """A sentence on each quantity that is left out of statistics."""
-    for one in found:
-        if one.is_used:
+    for quantity in found:
+        if quantity.is_used:
             continue
-        word = WORDS.get(one.column, "TFLOP/s")
-        if one.scope:
-            why = f"it is that of {_OF.get(one.scope, f'a {one.scope}')}"
-            yield f"{word} is left out of statistics: {why} ({one.equation})"
+        word = WORDS.get(quantity.column, "TFLOP/s")
+        if quantity.scope:
+            why = f"it is that of {_OF.get(quantity.scope, f'a {quantity.scope}')}"
+            yield f"{word} is left out of statistics: {why} ({quantity.equation})"
         else:
-            off = "" if one.residual is None else f", off by a factor of {1 + one.residual:.3g}"
-            yield f"{word} is left out of statistics: it does not close ({one.equation}{off})"
+            off = (
+                ""
+                if quantity.residual is None
+                else f", off by a factor of {1 + quantity.residual:.3g}"
+            )
+            yield f"{word} is left out of statistics: it does not close ({quantity.equation}{off})"
 
 
 def _scopes(column: str, sizes: Sizes, length: int | None) -> dict[str, float]:

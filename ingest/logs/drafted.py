@@ -77,7 +77,9 @@ def checked(
         return found if found and found.proof else Checked(tuple(numbers))
     while True:
         first = _steps(made(lines, numbers), lines, dates)
-        denied = {one.column for one in quantities(first, Sizes()) if not one.is_used}
+        denied = {
+            quantity.column for quantity in quantities(first, Sizes()) if not quantity.is_used
+        }
         if not denied:
             return Checked(tuple(numbers), proof(first))
         numbers = [kept(number) if number.column in denied else number for number in numbers]
@@ -151,7 +153,7 @@ def _steps(dialect: Dialect, lines: Sequence[str], dates: Sequence[datetime | No
 
 def _with_step(lines: Sequence[str], numbers: Sequence[Number]) -> list[Number]:
     """The numbers, with the only integer that grows at a constant rate as their step, if any."""
-    rows = [[found[0].replace(",", "") for found in NUMBER.finditer(line)] for line in lines]
+    rows = [[match[0].replace(",", "") for match in NUMBER.finditer(line)] for line in lines]
     growing = [
         number
         for number in numbers
@@ -173,7 +175,7 @@ def _shape(text: str) -> str:
 def _literal(text: str) -> str:
     """Text as a pattern: other numbers in it, and any run of blanks."""
     pieces = NUMBER.split(text)
-    escaped = (r"\s+".join(map(_word, re.split(r"\s+", one))) for one in pieces)
+    escaped = (r"\s+".join(map(_word, re.split(r"\s+", piece))) for piece in pieces)
     joined = f"(?:{_NUMBER})".join(escaped)
     return re.sub(r"(?<!\\)\\s\+$", r"\\s*", joined)
 

@@ -105,25 +105,25 @@ class Environment:
 def of_command(text: str) -> Iterator[tuple[str, str, str]]:
     """Name, value and kind of each setting of a command line: in front of it and by its options."""
     text, end = text[:LONGEST_COMMAND], 0
-    while found := ASSIGNED.match(text, end):
-        yield found["name"], found["value"], "env"
-        end = found.end()
-    for found in OPTIONS.finditer(text, end):
-        yield found["name"], found["value"], "env"
+    while match := ASSIGNED.match(text, end):
+        yield match["name"], match["value"], "env"
+        end = match.end()
+    for match in OPTIONS.finditer(text, end):
+        yield match["name"], match["value"], "env"
     for pattern in (PAIRS, SETENV):
-        for found in pattern.finditer(text, end):
-            yield found["name"], found["value"], "env"
-    for found in LISTS.finditer(text, end):
-        for one in LISTED.finditer(found["list"].strip('"')):
+        for match in pattern.finditer(text, end):
+            yield match["name"], match["value"], "env"
+    for match in LISTS.finditer(text, end):
+        for one in LISTED.finditer(match["list"].strip('"')):
             yield one["name"], one["value"], "env"
     at = end
     while begins := SET.search(text, at):
         at = begins.end()
-        while found := ASSIGNED.match(text, at):
-            yield found["name"], found["value"], "env"
-            at = found.end()
-    for found in MCA.finditer(text, end):
-        yield f"OMPI_MCA_{found['name']}", found["value"], "launcher"
+        while match := ASSIGNED.match(text, at):
+            yield match["name"], match["value"], "env"
+            at = match.end()
+    for match in MCA.finditer(text, end):
+        yield f"OMPI_MCA_{match['name']}", match["value"], "launcher"
     if image := _image(text.split()):
         yield CONTAINER, image, "launcher"
 

@@ -202,7 +202,7 @@ def _clocks(keys: list[tuple[int, int]], rows: list[Fields]) -> Column:
     if len(dates) < 2:
         return [None] * len(keys)
     tick = 0.0 if any(stamp.microsecond for stamp in dates) else 1.0
-    found: Column = [None]
+    column: Column = [None]
     for (before, at), ((one, first), (other, last)) in zip(
         pairwise(stamps), pairwise(keys), strict=True
     ):
@@ -210,8 +210,8 @@ def _clocks(keys: list[tuple[int, int]], rows: list[Fields]) -> Column:
         if isinstance(before, datetime) and isinstance(at, datetime) and one == other:
             seconds = (at - before).total_seconds()
             apart = seconds / (last - first) if seconds > TICKS * tick else None
-        found.append(apart)
-    return found
+        column.append(apart)
+    return column
 
 
 def _growth(table: Columns, name: str) -> float | None:

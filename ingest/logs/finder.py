@@ -86,40 +86,40 @@ class Finder:
     ) -> Iterator[tuple[Dialect, Record]]:
         # Pieces of the line have no hint that the line has not.
         waiting: list[str] = [text] if candidates else []
-        found: list[Dialect] = []
+        dialects: list[Dialect] = []
         self._unusable = False
         letters = max(MOST_LETTERS, 2 * len(text))
         parts = False
-        while waiting and len(found) < MOST_RECORDS and letters > 0:
+        while waiting and len(dialects) < MOST_RECORDS and letters > 0:
             piece = waiting.pop()
             letters -= len(piece)
             first = self._first(piece, candidates, block())
             if first is None:
                 continue
-            found.append(first[0])
+            dialects.append(first[0])
             yield first
             dialect, record = first
             if not dialect.exclusive:
                 rests = [rest for rest in (record.after, record.before) if rest.strip()]
                 waiting += rests
                 parts = parts or bool(rests)
-        self.left_over = len(found) if waiting else 0
-        if key is not None and self._same_for_all(key[1], candidates, found, parts):
-            self._readers.keep(key, found[0] if found else None)
+        self.left_over = len(dialects) if waiting else 0
+        if key is not None and self._same_for_all(key[1], candidates, dialects, parts):
+            self._readers.keep(key, dialects[0] if dialects else None)
 
     def _same_for_all(
-        self, mask: str, candidates: list[int], found: list[Dialect], parts: bool
+        self, mask: str, candidates: list[int], dialects: list[Dialect], parts: bool
     ) -> bool:
         """Whether all lines of a mask are read like this one, of which `parts` were searched."""
         if (
-            len(found) > 1
+            len(dialects) > 1
             or self.left_over
             or self._unusable
             or self._candidates.may_have_digit_hints(mask)
         ):
             return False
         # A record that opens a block, in a run, decides which formats may read the rest of a line.
-        opens = any(dialect.reads == "block" for dialect in found)
+        opens = any(dialect.reads == "block" for dialect in dialects)
         tried = [self._formats[order] for order in candidates]
         blind = all(is_digit_blind(one) or not (parts or may_read(one, mask)) for one in tried)
         return blind and not opens

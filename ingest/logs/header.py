@@ -52,10 +52,10 @@ def declared_arguments() -> tuple[Argument, ...]:
     return tuple(
         Argument(
             **{"type": _CASTS.get(field.type, "varchar"), "column": field.name}
-            | ({"name": one} if isinstance(one, str) else dict(one))
+            | ({"name": argument} if isinstance(argument, str) else dict(argument))
         )
         for field in fields().values()
-        for one in field.arguments
+        for argument in field.arguments
     )
 
 
@@ -136,7 +136,7 @@ class Header:
         return None, False
 
     def _stated_size(self, column: str) -> int | None:
-        declared = [one for one in declared_arguments() if one.column == column]
+        declared = [argument for argument in declared_arguments() if argument.column == column]
         values = [one.value(self.arguments.get(one.name, "")) for one in declared]
         value = next((value for value in values if value), self.stated.get(column))
         return value if isinstance(value, int) and value > 0 else None

@@ -91,11 +91,11 @@ def lines_against(pattern: str, samples: Sequence[str]) -> list[str]:
 def _fronts(pattern: str, samples: Sequence[str]) -> Iterator[str]:
     """The samples up to where each group begins and ends."""
     for sample in samples:
-        found = re.search(pattern, sample)
-        if found is None:
+        match = re.search(pattern, sample)
+        if match is None:
             continue
-        for number in range(found.re.groups + 1):
-            for place in found.span(number):
+        for number in range(match.re.groups + 1):
+            for place in match.span(number):
                 if place > 0:
                     yield sample[:place]
 

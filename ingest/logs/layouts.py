@@ -107,17 +107,17 @@ def step_layout(dialect: Dialect, line: str) -> StepLayout | None:
         return None
     if not _is_plain(dialect, reader) or printed_at(prefixes) or not line.endswith(text):
         return None
-    found = reader.anchor.search(text)
-    if found is None:
+    match = reader.anchor.search(text)
+    if match is None:
         return None
     start = len(line) - len(text)
-    pieces = text[found.end() :].split("|")[:-1]
+    pieces = text[match.end() :].split("|")[:-1]
     keys = [piece.partition(reader.assign)[0].strip() for piece in pieces]
     layout = reader.layout(tuple(keys))
     if layout is None or layout.memory or len(set(keys)) < len(keys):
         return None
-    groups = _groups(found, reader.groups, start)
-    slots = _slots(reader, layout, pieces, start + found.end())
+    groups = _groups(match, reader.groups, start)
+    slots = _slots(reader, layout, pieces, start + match.end())
     if groups is None or slots is None:
         return None
     # Lines with the same columns in other widths are one series, whose rows are joined.
@@ -144,15 +144,15 @@ def _is_plain(dialect: Dialect, reader: Segments) -> bool:
     )
 
 
-def _groups(found: re.Match[str], declared: dict[str, Field], start: int) -> list[Value] | None:
+def _groups(match: re.Match[str], declared: dict[str, Field], start: int) -> list[Value] | None:
     """The numbers of the anchor; None where the step is not among them."""
     values = []
-    for name, text in found.groupdict().items():
+    for name, text in match.groupdict().items():
         if text is None:
             continue
         field = declared[name]
         column = field.column or name
-        span = start + found.start(name), start + found.end(name)
+        span = start + match.start(name), start + match.end(name)
         if field.shift or field.add or field.memory or column == "epoch":
             return None
         if field.type in WHOLE and text.isascii() and text.isdigit():
@@ -213,10 +213,10 @@ def timer_layout(dialect: Dialect, line: str) -> TimerLayout | None:
     reader, (_, text) = dialect.reader, peel(line)
     if dialect.reads != "timers" or not isinstance(reader, Pairs) or reader.groups or dialect.set:
         return None
-    found = reader.anchor.search(text)
-    if found is None or not line.endswith(text) or not line.isascii():
+    match = reader.anchor.search(text)
+    if match is None or not line.endswith(text) or not line.isascii():
         return None
-    names, values, end = [], [], found.end()
+    names, values, end = [], [], match.end()
     start = len(line) - len(text)
     while (pair := reader.pair.match(text, end)) and pair.end() > end:
         end, name = pair.end(), pair["key"].strip()
@@ -240,23 +240,23 @@ def argument_layout(dialect: Dialect, line: str) -> ArgumentLayout | None:
     # A value with a type or a unit would have to be cast.
     columns = {field.column: name for name, field in reader.groups.items()}
     plain = all(field == Field(field.column) for field in reader.groups.values())
-    found = reader.pattern.search(text)
-    if found is None or not plain or columns.keys() != {"name", "value"}:
+    match = reader.pattern.search(text)
+    if match is None or not plain or columns.keys() != {"name", "value"}:
         return None
     # A time in front would date the run; text removed from within a line moves the rest.
     if any(CLOCK.search(prefix) for prefix in prefixes) or not line.endswith(text):
         return None
     start = len(line) - len(text)
-    name, value = (_stripped(found, columns[column], start) for column in ("name", "value"))
+    name, value = (_stripped(match, columns[column], start) for column in ("name", "value"))
     return ArgumentLayout(dialect, name, value) if name else None
 
 
-def _stripped(found: re.Match[str], group: str, start: int) -> Span | None:
+def _stripped(match: re.Match[str], group: str, start: int) -> Span | None:
     """The span of the text of a group, without blanks; None if it has no part."""
-    text = found[group]
+    text = match[group]
     if text is None:
         return None
-    begin = start + found.start(group) + len(text) - len(text.lstrip())
+    begin = start + match.start(group) + len(text) - len(text.lstrip())
     return begin, begin + len(text.strip())
 
 
@@ -264,7 +264,7 @@ def _digits_outside(line: str, values: Iterable[Value]) -> tuple[Span, ...]:
     """The digits of a line outside of its values."""
     inside = {at for value in values for at in range(*value.span)}
     return tuple(
-        (found.start(), found.end())
-        for found in DIGIT.finditer(line)
-        if found.start() not in inside
+        (match.start(), match.end())
+        for match in DIGIT.finditer(line)
+        if match.start() not in inside
     )

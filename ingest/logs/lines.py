@@ -113,12 +113,12 @@ def peel(text: str) -> tuple[tuple[str, ...], str]:
 def printed_at(prefixes: tuple[str, ...]) -> dict[str, object]:
     """The time that a logger put in front of a line, if any."""
     for prefix in prefixes:
-        if len(prefix) > 18 and (found := TIME.search(prefix)):
-            year = found["year"] or found["us_year"]
-            month = found["month"] or found["us_month"]
-            day = found["day"] or found["us_day"]
-            fraction = (found["fraction"] or "0")[:6].ljust(6, "0")
-            value = timestamp(f"{year}-{month}-{day}T{found['time']}.{fraction}")
+        if len(prefix) > 18 and (match := TIME.search(prefix)):
+            year = match["year"] or match["us_year"]
+            month = match["month"] or match["us_month"]
+            day = match["day"] or match["us_day"]
+            fraction = (match["fraction"] or "0")[:6].ljust(6, "0")
+            value = timestamp(f"{year}-{month}-{day}T{match['time']}.{fraction}")
             return {"printed_at": value} if value else {}
     return {}
 

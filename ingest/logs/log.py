@@ -173,8 +173,10 @@ class LogReader:
         for dialect, count in Counter(one.dialect for one in arguments).items():
             run.started_by.add(dialect.name)
             self._read.count_read(count, [dialect.name])
-        for one in arguments:
-            run.header.argument(one.name, one.value, one.line, one.dialect.scope)
+        for argument in arguments:
+            run.header.argument(
+                argument.name, argument.value, argument.line, argument.dialect.scope
+            )
 
     def _leave_line(self, last: int) -> None:
         self._tally.count()

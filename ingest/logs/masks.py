@@ -34,7 +34,7 @@ def mask_digits(text: str) -> str:
 
 def is_digit_sensitive(pattern: str) -> bool:
     """Whether a regular expression may match one digit and not another."""
-    plain = CLASS.sub(lambda found: found[0].replace("0-9", ""), COUNT.sub("", pattern))
+    plain = CLASS.sub(lambda match: match[0].replace("0-9", ""), COUNT.sub("", pattern))
     return re.search(r"\d|\(\?P=|\\N", plain) is not None
 
 
@@ -53,7 +53,7 @@ def any_digits(pattern: re.Pattern[str]) -> re.Pattern[str] | None:
         return pattern
     if NOT_GENERALIZED.search(pattern.pattern):
         return None
-    text = PARTS.sub(lambda found: _any_digit(found[0]), pattern.pattern)
+    text = PARTS.sub(lambda match: _any_digit(match[0]), pattern.pattern)
     return re.compile(text, pattern.flags)
 
 

@@ -191,13 +191,13 @@ Word = tuple[str, str, bool]  # column, type, whether it is a time
 
 
 def _by(key: str) -> dict[str, Word]:
-    made: dict[str, Word] = {}
+    words: dict[str, Word] = {}
     for word in _file():
         listed = word.get(key, [])
         assert isinstance(listed, list)
         for name in listed:
-            made[name] = str(word["column"]), str(word["type"]), "unit" in word
-    return made
+            words[name] = str(word["column"]), str(word["type"]), "unit" in word
+    return words
 
 
 @cache

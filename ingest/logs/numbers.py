@@ -94,17 +94,17 @@ class Numbers:
 
     def _double(self, value: Value) -> Double:
         """The doubles nearest to the printed digits, `shift` powers of ten larger."""
-        found = NUMBER.fullmatch(self._mask, *value.span)
-        assert found is not None
-        decimals, power_sign = found[3] or "", found[4]
-        power = len(found[5] or "")
-        if len(found[2]) + len(decimals) > DOUBLE_DIGITS or power > 4:
+        match = NUMBER.fullmatch(self._mask, *value.span)
+        assert match is not None
+        decimals, power_sign = match[3] or "", match[4]
+        power = len(match[5] or "")
+        if len(match[2]) + len(decimals) > DOUBLE_DIGITS or power > 4:
             return self._one_by_one(value)
-        digits = self._digits(*found.span(2))
+        digits = self._digits(*match.span(2))
         if decimals:
-            digits = digits * 10 ** len(decimals) + self._digits(*found.span(3))
+            digits = digits * 10 ** len(decimals) + self._digits(*match.span(3))
         numbers = digits.astype(np.float64)
-        if found[1] == "-":
+        if match[1] == "-":
             numbers = -numbers  # a zero too
         scale = value.shift - len(decimals)
         if not power:
@@ -112,7 +112,7 @@ class Numbers:
                 return self._one_by_one(value)
             moved: Double = numbers * POWERS[scale] if scale >= 0 else numbers / POWERS[-scale]
             return moved
-        powers = self._digits(*found.span(5))
+        powers = self._digits(*match.span(5))
         powers = scale + (-powers if power_sign == "-" else powers)
         if (np.abs(powers) > DOUBLE_POWER).any():
             return self._one_by_one(value)

@@ -30,12 +30,12 @@ class Pattern:
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The first record on this line."""
-        found = self.pattern.search(text)
-        if found is None:
+        match = self.pattern.search(text)
+        if match is None:
             return None
-        fields, invalid = group_fields(found, self.groups)
-        before, after = text[: found.start()], text[found.end() :]
-        return Record(dialect, reads, fields, found.group(), before, after, invalid)
+        fields, invalid = group_fields(match, self.groups)
+        before, after = text[: match.start()], text[match.end() :]
+        return Record(dialect, reads, fields, match.group(), before, after, invalid)
 
     def cut_off(self, text: str) -> bool:
         """Whether text after a record is the start of a segment that was cut off."""
@@ -52,12 +52,12 @@ class Pairs:
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The first record on this line."""
-        found = self.anchor.search(text)
-        if found is None:
+        match = self.anchor.search(text)
+        if match is None:
             return None
-        fields, invalid = group_fields(found, self.groups)
+        fields, invalid = group_fields(match, self.groups)
         values: dict[str, float] = {}
-        end = found.end()
+        end = match.end()
         while len(values) < MOST_PAIRS and (pair := self.pair.match(text, end)):
             if pair.end() == end:
                 break
@@ -66,8 +66,8 @@ class Pairs:
                 values.setdefault(pair["key"].strip(), value)
             end = pair.end()
         fields["values"] = values
-        raw = text[found.start() : end]
-        return Record(dialect, reads, fields, raw, text[: found.start()], text[end:], invalid)
+        raw = text[match.start() : end]
+        return Record(dialect, reads, fields, raw, text[: match.start()], text[end:], invalid)
 
     def cut_off(self, text: str) -> bool:
         """Whether text after a record is the start of a pair that was cut off."""
@@ -86,10 +86,10 @@ class Mapped:
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The first record on this line."""
-        found = self.anchor.search(text)
-        if found is None:
+        match = self.anchor.search(text)
+        if match is None:
             return None
-        start = text.find("{", found.start())
+        start = text.find("{", match.start())
         if start < 0:
             return None
         taken = self._object(text[start : start + LONGEST])
@@ -99,12 +99,12 @@ class Mapped:
         flat = dict(_flat(members))
         if not all(group & flat.keys() for group in self.requires):
             return None
-        own, damaged = group_fields(found, self.groups)
+        own, damaged = group_fields(match, self.groups)
         fields, invalid = self._fields(flat)
         fields, invalid = own | fields, damaged + invalid
         end = start + length
-        raw = text[found.start() : end]
-        return Record(dialect, reads, fields, raw, text[: found.start()], text[end:], invalid)
+        raw = text[match.start() : end]
+        return Record(dialect, reads, fields, raw, text[: match.start()], text[end:], invalid)
 
     def _object(self, text: str) -> tuple[Mapping[str, object], int] | None:
         try:
@@ -148,13 +148,13 @@ class Mapped:
         return False
 
 
-def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields, tuple[str, ...]]:
+def group_fields(match: re.Match[str], groups: dict[str, Field]) -> tuple[Fields, tuple[str, ...]]:
     """The named groups of a match as typed fields, and the names of those that do not fit."""
     fields: Fields = {}
     readings: dict[str, object] = {}
     more: dict[str, str] = {}
     invalid: tuple[str, ...] = ()
-    for name, text in found.groupdict().items():
+    for name, text in match.groupdict().items():
         if text is None:
             continue
         spec = groups[name]
@@ -178,8 +178,8 @@ def group_fields(found: re.Match[str], groups: dict[str, Field]) -> tuple[Fields
     return fields, invalid
 
 
-def _quoted(found: re.Match[str]) -> str:
-    return f"'{found.group()}'"
+def _quoted(match: re.Match[str]) -> str:
+    return f"'{match.group()}'"
 
 
 def _text(value: object) -> str:

@@ -104,12 +104,12 @@ class Segments:
         # Most lines of an anchor are other dialects': those lack a word that this one needs.
         if not all(any(key in text for key in group) for group in self.requires):
             return None
-        found = self.anchor.search(text)
-        if found is None:
+        match = self.anchor.search(text)
+        if match is None:
             return None
         keys: list[str] = []
         values: list[str] = []
-        body, closing, rest = text[found.end() :], "", ""
+        body, closing, rest = text[match.end() :], "", ""
         if self.ends:
             body, closing, rest = body.partition(self.ends)
         elif self.unmarked and (glued := self.anchor.search(body)):
@@ -126,9 +126,9 @@ class Segments:
             return None
         after = self.separator.join(pieces[used:])
         after = after + closing + rest if after else rest
-        raw = text[found.start() : len(text) - len(after)]
-        fields, invalid = self._fields(found, layout, values)
-        return Record(dialect, reads, fields, raw, text[: found.start()], after, invalid)
+        raw = text[match.start() : len(text) - len(after)]
+        fields, invalid = self._fields(match, layout, values)
+        return Record(dialect, reads, fields, raw, text[: match.start()], after, invalid)
 
     def _take(self, piece: str, keys: list[str], values: list[str]) -> bool:
         key, assigned, value = piece.partition(self.assign)
@@ -148,9 +148,9 @@ class Segments:
         return True
 
     def _fields(
-        self, found: re.Match[str], layout: Layout, values: list[str]
+        self, match: re.Match[str], layout: Layout, values: list[str]
     ) -> tuple[Fields, tuple[str, ...]]:
-        fields, invalid = group_fields(found, self.groups)
+        fields, invalid = group_fields(match, self.groups)
         more: dict[str, str] = {}
         for index, column, cast in layout.columns:
             value = cast(values[index])

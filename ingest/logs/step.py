@@ -44,8 +44,8 @@ def rank_prefix_of(prefixes: Sequence[str]) -> str:
 def rank_of(prefixes: Sequence[str]) -> int | None:
     """The rank that a launcher put in front of a line."""
     for prefix in prefixes:
-        if found := RANK.match(prefix):
-            return int(next(group for group in found.groups() if group))
+        if match := RANK.match(prefix):
+            return int(next(group for group in match.groups() if group))
     return None
 
 

@@ -31,13 +31,13 @@ def read(text: str, stated: Statements) -> None:
     begun = False
     for number, line in enumerate(text.split("\n"), 1):
         plain = line.strip()
-        if found := _PJM.match(plain):
-            _pjm(found, stated, number)
-        elif not begun and (found := _SBATCH.match(plain)):
-            name = found["name"].lstrip("-")
-            _sbatch(_LONG.get(name, name), found["value"].strip("\"'"), stated, number)
-        elif not begun and (found := _PBS.match(plain)):
-            _pbs(found["name"], found["value"], stated, number)
+        if match := _PJM.match(plain):
+            _pjm(match, stated, number)
+        elif not begun and (match := _SBATCH.match(plain)):
+            name = match["name"].lstrip("-")
+            _sbatch(_LONG.get(name, name), match["value"].strip("\"'"), stated, number)
+        elif not begun and (match := _PBS.match(plain)):
+            _pbs(match["name"], match["value"], stated, number)
         begun = begun or bool(plain and not plain.startswith("#"))
 
 
@@ -64,11 +64,11 @@ def _devices(value: str, stated: Statements, line: int) -> None:
             stated.column("device", kind.upper(), line)
 
 
-def _pjm(found: re.Match[str], stated: Statements, line: int) -> None:
-    if not found["pairs"]:
-        _flag(stated, found["name"], found["value"], line)
+def _pjm(match: re.Match[str], stated: Statements, line: int) -> None:
+    if not match["pairs"]:
+        _flag(stated, match["name"], match["value"], line)
         return
-    for pair in found["pairs"].split(","):
+    for pair in match["pairs"].split(","):
         name, _, value = (word.strip() for word in pair.partition("="))
         if not name:
             continue

@@ -72,26 +72,26 @@ def read_sidecar(path: str, text: str) -> Sidecar | None:
     return None
 
 
-def rows_of(found: Sidecar, source_id: str, text: str, size: int, errors: int) -> Rows:
+def rows_of(sidecar: Sidecar, source_id: str, text: str, size: int, errors: int) -> Rows:
     """The rows of a sidecar: facts of no run yet; linking finds the runs."""
     rows = Rows()
-    for one in found.stated.every():
-        rows.add("facts", field=one.name, value=one.value, raw=one.value, line=one.line,
-                 scope=one.scope, how="stated")  # fmt: skip
-    for name, stated in found.stated.doubtful():
+    for statement in sidecar.stated.every():
+        rows.add("facts", field=statement.name, value=statement.value, raw=statement.value,
+                 line=statement.line, scope=statement.scope, how="stated")  # fmt: skip
+    for name, stated in sidecar.stated.doubtful():
         listed = ", ".join(f"{one.value} (line {one.line})" for one in stated[:4])
         rows.warn("ambiguous", f"{name} is stated as {listed}: none counts", stated[0].line)
     lines = text.count("\n") + (not text.endswith("\n"))
-    read = len(found.stated.lines)
-    rows.add("sources", source_id=source_id, kind=KIND, format=found.format, bytes=size,
+    read = len(sidecar.stated.lines)
+    rows.add("sources", source_id=source_id, kind=KIND, format=sidecar.format, bytes=size,
              lines=lines, lines_read=read, lines_known=max(lines - read, 0), lines_unread=0,
              encoding_errors=errors)  # fmt: skip
     return rows
 
 
-def coverage(found: Sidecar) -> Coverage:
+def coverage(sidecar: Sidecar) -> Coverage:
     """What was read of it."""
-    return Coverage(KIND, found.format, None, 0, len(found.stated.lines), 0, 0)
+    return Coverage(KIND, sidecar.format, None, 0, len(sidecar.stated.lines), 0, 0)
 
 
 def _is_script(path: str, name: str, suffix: str, text: str) -> bool:
@@ -106,12 +106,12 @@ def _script(text: str) -> Sidecar | None:
 
 
 def _deepspeed(text: str) -> Sidecar | None:
-    found = leaves(text, True)
-    if not found or not _OF_DEEPSPEED & {leaf.name for leaf in found}:
+    found_leaves = leaves(text, True)
+    if not found_leaves or not _OF_DEEPSPEED & {leaf.name for leaf in found_leaves}:
         return None
     stated = Statements()
     given = {}
-    for leaf in found:
+    for leaf in found_leaves:
         stated.add(leaf.name, leaf.text, "deepspeed", leaf.line)
         given[leaf.name.replace(".", "_")] = leaf.text, leaf.line
     stated.arguments(given, "deepspeed")
@@ -120,8 +120,8 @@ def _deepspeed(text: str) -> Sidecar | None:
 
 def _wandb(text: str) -> Sidecar | None:
     """Every setting is `name: {desc, value}`."""
-    found = leaves(text, False)
-    own = [leaf for leaf in found or () if re.fullmatch(r"[^.]+\.value(\..+)?", leaf.name)]
+    found_leaves = leaves(text, False)
+    own = [leaf for leaf in found_leaves or () if re.fullmatch(r"[^.]+\.value(\..+)?", leaf.name)]
     if not own:
         return None
     stated, given = Statements(), {}
@@ -137,18 +137,20 @@ def _wandb(text: str) -> Sidecar | None:
 
 
 def _machine(text: str) -> Sidecar | None:
-    found = leaves(text, True)
-    if not found:
+    found_leaves = leaves(text, True)
+    if not found_leaves:
         return None
     stated = Statements()
     facts, columns = names("facts"), names("machine")
-    words = [leaf.text for leaf in found if re.fullmatch(r"args\.\d+", leaf.name)]
-    for leaf in found:
+    words = [leaf.text for leaf in found_leaves if re.fullmatch(r"args\.\d+", leaf.name)]
+    for leaf in found_leaves:
         if leaf.name in facts:
             stated.add(facts[leaf.name], leaf.text, "version", leaf.line)
         if leaf.name in columns:
             stated.column(columns[leaf.name], leaf.text, leaf.line)
-    stated.arguments(_options(words, next((x.line for x in found if x.name == "args.0"), 1)))
+    stated.arguments(
+        _options(words, next((leaf.line for leaf in found_leaves if leaf.name == "args.0"), 1))
+    )
     return Sidecar(WANDB_MACHINE, stated)
 
 
@@ -164,12 +166,12 @@ def _options(words: list[str], line: int) -> dict[str, tuple[str, int]]:
 
 
 def _hydra(text: str) -> Sidecar | None:
-    found = leaves(text, False)
-    if not found:
+    found_leaves = leaves(text, False)
+    if not found_leaves:
         return None
     stated = Statements()
     by_leaf: dict[str, list[Leaf]] = {}
-    for leaf in found:
+    for leaf in found_leaves:
         stated.add(leaf.name, leaf.text, "hydra", leaf.line)
         first, _, rest = leaf.name.partition(".")
         if first in ("model", "trainer") and rest:
@@ -184,26 +186,26 @@ def _hydra(text: str) -> Sidecar | None:
 def _packages(text: str) -> Sidecar | None:
     stated, known = Statements(), names("packages")
     for number, line in enumerate(text.split("\n"), 1):
-        if found := _PIN.match(line.strip()):
-            name = known.get(re.sub(r"[-_.]+", "-", found["name"]).lower())
+        if match := _PIN.match(line.strip()):
+            name = known.get(re.sub(r"[-_.]+", "-", match["name"]).lower())
             if name:
-                stated.add(name, found["version"], "version", number)
+                stated.add(name, match["version"], "version", number)
     return Sidecar(PACKAGES, stated) if stated.statements else None
 
 
 def _environment(text: str) -> Sidecar | None:
     stated = Statements()
     lines = [line for line in text.split("\n") if line.strip()]
-    pairs = [found for line in lines if (found := _PAIR.match(line))]
+    pairs = [match for line in lines if (match := _PAIR.match(line))]
     if len(pairs) < _LEAST_PAIRS or len(pairs) * 5 < len(lines) * 4:
         return None
     for number, line in enumerate(text.split("\n"), 1):
-        found = _PAIR.match(line)
-        if found and is_recorded(found["name"]):
-            value = found["value"].strip("\"'")
-            kind = states(found["name"])
+        match = _PAIR.match(line)
+        if match and is_recorded(match["name"]):
+            value = match["value"].strip("\"'")
+            kind = states(match["name"])
             if kind is None:
-                stated.add(found["name"], value, "env", number)
+                stated.add(match["name"], value, "env", number)
                 continue
             stated.add("job_id" if kind == "job_ids" else kind, value, "job", number)
             if kind == "nodes":

@@ -67,6 +67,6 @@ def _of_dmon(lines: Sequence[str]) -> Iterator[Sample]:
 
 def _samples(texts: Sequence[str], line: int) -> Iterator[Sample]:
     for text in texts:
-        found = _FIGURE.fullmatch(text.strip())
-        if found and math.isfinite(float(found[1])):
-            yield float(found[1]), found[1], line
+        match = _FIGURE.fullmatch(text.strip())
+        if match and math.isfinite(float(match[1])):
+            yield float(match[1]), match[1], line

@@ -51,10 +51,10 @@ class _Script:
     def value(self, text: str, depth: int = 0) -> str | None:
         """A text with its variables replaced; None if one is not known for certain."""
         text = text.strip("\"'")
-        text = _PRODUCT.sub(lambda one: self._product(one["product"], depth), text)
+        text = _PRODUCT.sub(lambda match: self._product(match["product"], depth), text)
 
-        def known(one: re.Match[str]) -> str:
-            name = one["name"] or one["braced"]
+        def known(match: re.Match[str]) -> str:
+            name = match["name"] or match["braced"]
             values = self.given.get(name, [])
             sure = len(set(values)) == 1 and name not in self.doubtful and depth < _DEEPEST
             value = self.value(values[0], depth + 1) if sure else None
@@ -115,28 +115,28 @@ def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
         yield number, line, depth <= 0 and not (opens and closes)
         if opens and not closes:
             depth += 1
-        if found := _HERE.search(line):
-            end = found["end"]
+        if match := _HERE.search(line):
+            end = match["end"]
 
 
 def _assign(script: _Script, line: str, certain: bool) -> None:
     if loop := _LOOP.match(line):
         script.doubtful |= set(re.findall(r"\w+", loop["name"] or loop["names"] or ""))
-    if found := _ASSIGNED.match(line):
-        script.given.setdefault(found["name"], []).append(found["value"])
+    if match := _ASSIGNED.match(line):
+        script.given.setdefault(match["name"], []).append(match["value"])
         if not certain:
-            script.doubtful.add(found["name"])
+            script.doubtful.add(match["name"])
 
 
 def _read(script: _Script, number: int, line: str, certain: bool) -> None:
     if _PRINTS.match(line):
         return
-    found = _ASSIGNED.match(line)
-    if found and _EXPORT.match(line):
-        value = script.value(found["value"])
-        if certain and value is not None and is_recorded(found["name"]):
-            script.stated.add(found["name"], value, "env", number)
-    elif certain and (OPTIONS.search(line) or LISTS.search(line) or not found):
+    match = _ASSIGNED.match(line)
+    if match and _EXPORT.match(line):
+        value = script.value(match["value"])
+        if certain and value is not None and is_recorded(match["name"]):
+            script.stated.add(match["name"], value, "env", number)
+    elif certain and (OPTIONS.search(line) or LISTS.search(line) or not match):
         for name, text, kind in of_command(line):
             value = script.value(text)
             if value is not None and (kind != "env" or is_recorded(name)):

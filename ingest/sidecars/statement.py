@@ -82,9 +82,9 @@ class Statements:
     def every(self) -> Iterable[Statement]:
         """Every statement; the columns last."""
         yield from self.statements
-        for given in self.columns.values():
-            if len({one.value for one in given}) == 1:
-                yield given[0]
+        for column in self.columns.values():
+            if len({one.value for one in column}) == 1:
+                yield column[0]
 
     def doubtful(self) -> list[tuple[str, list[Statement]]]:
         """Columns with several values."""
