@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from bench.ingest.documents.prose import counted
 from bench.vocabulary.parallelism import sizes_in
 from tests.documents import check, read
 
@@ -260,3 +263,16 @@ def test_a_time_and_a_rate_in_each_cell(tmp_path: Path) -> None:
     (old, new), _ = read(text, tmp_path)
     check(old, step_time_s=84.0, tflops=1471.0, pp=16, tp=4, vpp=8, dtype="fp4")
     check(new, step_time_s=79.1, tflops=1568.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Measured on two NVIDIA GeForce RTX 2080 GPUs", {"2"}),
+        ("Trained on Ascend 910 NPUs", set()),
+        ("We ran on 8 Intel Max 1550 GPUs", {"8"}),
+        ("64 DGX H100 GPUs", {"64"}),
+    ],
+)
+def test_the_number_of_a_device_s_name_is_no_count(text: str, count: set[str]) -> None:
+    assert {fact.value for fact in counted(text, 1) if fact.field == "devices"} == count
