@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.documents.context import phrases_in
 from bench.ingest.documents.prose import counted
 from bench.vocabulary.parallelism import sizes_in
 from tests.documents import check, read
@@ -276,3 +277,10 @@ def test_a_time_and_a_rate_in_each_cell(tmp_path: Path) -> None:
 )
 def test_the_number_of_a_device_s_name_is_no_count(text: str, count: set[str]) -> None:
     assert {fact.value for fact in counted(text, 1) if fact.field == "devices"} == count
+
+
+def test_a_library_among_versions_of_software_is_no_trainer() -> None:
+    stack = phrases_in("Performance (Ascend 910, bf16, CANN 8.3 + PyTorch 2.5)", 1, "heading")
+    alone = phrases_in("124M model, Sequence Length=1024, PyTorch 1.10", 1, "heading")
+    assert "framework" not in {fact.field for fact in stack}
+    assert "PyTorch 1.10" in {fact.value for fact in alone if fact.field == "framework"}

@@ -44,6 +44,11 @@ _RESULTS_OF = re.compile(
 _NO_TRAINERS = frozenset(("fsdp", "hf", "hugging face", "huggingface", "composer"))
 _WITH = re.compile(r"([^,;(]{1,80}?)(\s(?:with|using|on)\s)([^,;(]{1,80})", re.I)
 _STAGE = re.compile(r"\bzero[ _-]?(?:stage[ _-]?)?[0-3]\b", re.I)
+# In `CANN 8.3 + PyTorch 2.5` PyTorch is part of what a trainer runs on.
+_LIBRARY = re.compile(r"(?:PyTorch|JAX)\s", re.I)
+_BELOW_IT = re.compile(
+    r"(?<![\w-])(?:CANN|CUDA|ROCm|cuDNN|NCCL|Python|torch[_-]npu|driver)[\s:=*`v]{0,6}\d", re.I
+)
 _MADE_WITH = re.compile(
     rf"(?:^\W{{0,6}}|\b(?:using|with|in|on|via|by|inside|of|frameworks?|software|container|image|stack|librar(?:y|ies)"
     rf"|trainer|codebase|backend)\b[\s:=*`\[]{{0,6}}(?:the\s|our\s|nvidia(?:'s)?\s){{0,2}}[`*\[]{{0,3}})"
@@ -67,6 +72,11 @@ def frameworks_heading(text: str, line: int) -> list[Fact]:
 def frameworks_in(text: str) -> list[str]:
     """The frameworks that a text names."""
     return [match[0] for match in _NAMED.finditer(text)]
+
+
+def is_of_stack(name: str, text: str) -> bool:
+    """Whether a text lists a library with the versions of what it runs on."""
+    return bool(_LIBRARY.match(name) and _BELOW_IT.search(text))
 
 
 def trainers_in(text: str) -> set[str]:
