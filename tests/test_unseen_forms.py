@@ -6,6 +6,7 @@ import pytest
 
 from bench.ingest.documents.context import phrases_in
 from bench.ingest.documents.prose import counted
+from bench.ingest.documents.whole_counts import devices_of_heading
 from bench.vocabulary.parallelism import sizes_in
 from tests.documents import check, read
 
@@ -284,3 +285,37 @@ def test_a_library_among_versions_of_software_is_no_trainer() -> None:
     alone = phrases_in("124M model, Sequence Length=1024, PyTorch 1.10", 1, "heading")
     assert "framework" not in {fact.field for fact in stack}
     assert "PyTorch 1.10" in {fact.value for fact in alone if fact.field == "framework"}
+
+
+@pytest.mark.parametrize(
+    ("heading", "count"),
+    [
+        ("8-NPU Multi-Card Benchmarks", ["8"]),
+        ("Single-NPU Benchmarks", ["1"]),
+        ("Single-GPU vs 8-GPU throughput", []),
+        ("Per-GPU throughput", []),
+        ("From 8-GPU to 64-GPU", []),
+    ],
+)
+def test_devices_in_a_compound_word_of_a_heading(heading: str, count: list[str]) -> None:
+    assert [fact.value for fact in devices_of_heading(heading, 1)] == count
+
+
+def test_one_node_of_several_devices() -> None:
+    facts = {fact.field: fact.value for fact in counted("One 8xH100 node, bf16", 1)}
+    assert facts == {"nodes": "1", "devices": "8", "devices_per_node": "8"}
+    assert not list(counted("Each 8xH100 node has 2 TB", 1))
+
+
+def test_gc_over_yes_and_dashes_is_recomputation(tmp_path: Path) -> None:
+    text = """\
+# Training throughput (bf16)
+
+| Model | SEQ | GC | Tokens/s/GPU | MFU |
+|--|--|--|--|--|
+| Qwen3-0.6B | 2048 | - | 9,731 | 22.5% |
+| Qwen3-0.6B | 8192 | Yes | 9,834 | 39.0% |
+"""
+    (without, second), _ = read(text, tmp_path)
+    check(without, recompute=None)
+    check(second, recompute="full")

@@ -20,6 +20,7 @@ from .fact import Fact
 from .frameworks import frameworks_in
 from .grid import Table
 from .nouns import in_series
+from .whole_counts import devices_of_one_node
 
 _PAIR = re.compile(
     r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>\w[\w.]{0,19}(?<!\.))(?![\w=*/+(])"
@@ -221,6 +222,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
     for found in _NODES.finditer(text):
         if found.start() not in taken and not _is_limit(text, found.start()):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
+    yield from devices_of_one_node(text, line)
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
 

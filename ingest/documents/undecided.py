@@ -25,7 +25,7 @@ _BATCH_TIME = re.compile(
 _MARKS = re.compile(
     r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
 )
-_CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt)\W*", re.I)
+_CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt|gc)\W*", re.I)
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
     r"\W*+(?:(?:avg\.?|average|mean|median|平均)\s*+)?(?:lan?tency|延迟|时延)"
@@ -270,10 +270,11 @@ def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:
 
 
 def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """`ckpt` over nothing but yes and no is whether activations are recomputed."""
+    """`ckpt` or `GC` over nothing but yes and no is whether activations are recomputed."""
     if rows.columns[at] or "recompute" in rows.named or not _CKPT.fullmatch(heading):
         return None
     cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
+    cells = [cell for cell in cells if cell.strip() not in ("", "-", "–", "—")]
     switches = bool(cells) and all(switched(cell) is not None for cell in cells)
     return _Settled(known_columns()["recompute"]) if switches else None
 
