@@ -319,3 +319,20 @@ def test_gc_over_yes_and_dashes_is_recomputation(tmp_path: Path) -> None:
     (without, second), _ = read(text, tmp_path)
     check(without, recompute=None)
     check(second, recompute="full")
+
+
+def test_a_bare_batch_next_to_accumulation_smaller_than_a_step(tmp_path: Path) -> None:
+    text = """\
+# Training throughput on 8 H100
+
+| Model | Parallelism | BS | GA | Tok/s/GPU |
+|--|--|--|--|--|
+| Qwen3-0.6B | DP8 | 2 | 2 | 9,877 |
+| Qwen3-0.6B | TP2-DP4 | 4 | 1 | 4,597 |
+"""
+    runs, _ = read(text, tmp_path)
+    assert [(run.get("mbs"), run.get("gbs_stated")) for run in runs] == [(2, None), (4, None)]
+    runs, _ = read(
+        text.replace("| 2 | 2 |", "| 32 | 2 |").replace("| 4 | 1 |", "| 32 | 1 |"), tmp_path
+    )
+    assert [run.get("gbs_stated") for run in runs] == [32, 32]
