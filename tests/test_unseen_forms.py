@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.context import phrases_in
+from bench.ingest.documents.frameworks import frameworks_heading
 from bench.ingest.documents.prose import counted
 from bench.ingest.documents.whole_counts import devices_of_heading
+from bench.vocabulary.headings import columns_of
 from bench.vocabulary.parallelism import sizes_in
 from tests.documents import check, read
 
@@ -336,3 +338,23 @@ def test_a_bare_batch_next_to_accumulation_smaller_than_a_step(tmp_path: Path) -
         text.replace("| 2 | 2 |", "| 32 | 2 |").replace("| 4 | 1 |", "| 32 | 1 |"), tmp_path
     )
     assert [run.get("gbs_stated") for run in runs] == [32, 32]
+
+
+def test_a_numbered_heading_with_settings_names_the_framework() -> None:
+    (fact,) = frameworks_heading("8.4 Megatron-LM training (5 configs, seq=4096, bf16)", 1)
+    assert fact.value == "Megatron-LM"
+    assert not frameworks_heading("26.02 NeMo Container", 1)
+    assert not frameworks_heading("Docker (NeMo, Megatron-LM, 26.04)", 1)
+
+
+def test_columns_of_useful_tokens_per_device_and_of_named_models(tmp_path: Path) -> None:
+    text = """\
+# Training benchmark on 4 H200
+
+| Model | Params | Batch / GPU | Useful tokens/s | Per GPU | Peak allocated |
+|--|--|--|--|--|--|
+| pilot | 11.5M | 2 | 19,234 | 4,808 | 50.9 GiB |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, tokens_per_s=19234.0, tokens_per_s_per_device=4808.0, params_b=0.0115, model="pilot")
+    assert [column and column.name for column in columns_of(["GPU", "Per GPU"])] == ["device", None]

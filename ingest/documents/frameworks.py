@@ -33,6 +33,12 @@ _OF_DOCUMENTS = frozenset(
         " gpt gpt2 gpt3 bert llama llama2 llama3 qwen qwen2 qwen3 t5 mixtral mistral",
     )
 )
+# `8.4 Megatron-LM training (5 configs, seq=4096, bf16)`
+_AROUND = re.compile(
+    r"^1?\d(?:\.1?\d){0,3}\.?\s+"  # no release: `26.02 NeMo Container`
+    r"|\s(?:training|benchmarks?|results?|performance|runs?)\s\([^()]{0,40},[^()]{0,200}\)$",
+    re.I,
+)
 _NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
 _RESULTS_OF = re.compile(
     r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
@@ -59,7 +65,7 @@ _MADE_WITH = re.compile(
 
 def frameworks_heading(text: str, line: int) -> list[Fact]:
     """The frameworks at the beginning of a heading; additions are none (`+ offload`)."""
-    words = text.split()
+    words = _AROUND.sub("", text).split()
     while words and (words[-1].strip(".:").lower() in _OF_DOCUMENTS or not words[-1].isascii()):
         words.pop()
     parts = [part.strip() for part in " ".join(words).split("+")]
