@@ -358,3 +358,16 @@ def test_columns_of_useful_tokens_per_device_and_of_named_models(tmp_path: Path)
     ((run,), _) = read(text, tmp_path)
     check(run, tokens_per_s=19234.0, tokens_per_s_per_device=4808.0, params_b=0.0115, model="pilot")
     assert [column and column.name for column in columns_of(["GPU", "Per GPU"])] == ["device", None]
+
+
+def test_methods_behind_the_quantity_of_a_heading(tmp_path: Path) -> None:
+    text = """\
+# Training on one RTX 4090
+
+| BS | Peak VRAM | tok/s (eager) | tok/s (compiled) | Headroom |
+|--|--|--|--|--|
+| 16 | 6.3GB | ~1,800 | ~5,000 | 18GB |
+"""
+    (eager, compiled), _ = read(text, tmp_path)
+    check(eager, tokens_per_s=1800.0, memory=None)
+    check(compiled, tokens_per_s=5000.0)
