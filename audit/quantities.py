@@ -10,6 +10,7 @@ from typing import Any
 
 from ..vocabulary.hardware import device_of
 from ..vocabulary.heading_words import is_per_device
+from ..vocabulary.headings import column_of
 from .detect import expected, rate_of, time_of
 from .fixes import devices_a_node
 from .formulas import shape_of
@@ -187,6 +188,11 @@ def _only_cut(table: Table, row: Row) -> bool | None:
     return slowest > rate.high * (1 + 1e-9) and wanted.meets(rate)
 
 
+def _has_two_mbs(table: Table) -> bool:
+    """Whether a table prints a micro-batch and a local batch: GA may count either."""
+    return [column.name for one in table.headings if (column := column_of(one))].count("mbs") > 1
+
+
 _OF_ROWS: Mapping[str, Callable[[Row], Any]] = {
     "copies": _copies,
     "slots": lambda row: (row.mbs or 0) * (row.grad_accum or 0) * (_copies(row) or 0),
@@ -218,5 +224,6 @@ _OF_TABLES: Mapping[str, Callable[[Table, Row], Any]] = {
     "usual_devices": lambda table, _: devices_a_node(table),
     "may_be_of_job": _may_be_of_job,
     "only_cut": _only_cut,
+    "has_two_mbs": lambda table, _: _has_two_mbs(table),
     "counts_otherwise": lambda table, _: counts_otherwise(table),
 }

@@ -85,6 +85,15 @@ def test_a_plan_that_does_not_add_up_is_no_error(tmp_path: Path) -> None:
         assert [(one["severity"], one["line"]) for one in found] == [(grade, 8)]
 
 
+def test_accumulation_may_count_local_batches(tmp_path: Path) -> None:
+    rows = ((8, 1, 64), (16, 1, 128), (32, 1, 256), (64, 1, 512), (128, 8, 8192))
+    for second, count in (("LBS", 0), ("Remark", 1)):
+        head = f"| GPUs | DP | TP | PP | MBS | {second} | GA | GBS | Step time (s) |"
+        cells = (f"| {n} | {n} | 1 | 1 | 1 | {local} | 8 | {gbs} | 2.5 |" for n, local, gbs in rows)
+        (tmp_path / "x.md").write_text("\n".join(("# Training", head, "|--" * 9 + "|", *cells, "")))
+        assert [one["rule"] for one in audited(tmp_path / "x.md")].count("R2b") == count
+
+
 @pytest.mark.parametrize(
     ("device", "memory", "grades"),
     [

@@ -94,17 +94,27 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
     return list(_columns_of(tuple(headings)))
 
 
+_PER_DEVICE = re.compile(r"\W{0,4}per[ -](?:GPU|device|NPU|chip|card)\W{0,4}", re.I)
+
+
 @lru_cache(maxsize=1000)
 def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
     found = [_read(heading) if len(heading) <= LONGEST else None for heading in headings]
     named = {column.name for column in found if column}
     kept: list[Column | None] = []
-    for column in found:
+    for at, column in enumerate(found):
+        if at and _PER_DEVICE.fullmatch(headings[at]):
+            column = _each_of(found[at - 1])
         if column and column.alone and column.alone not in named:
             column = _standing_for(column)
         again = column and any(other and other.name == column.name for other in kept)
         kept.append(None if again else column)
     return tuple(kept)
+
+
+def _each_of(column: Column | None) -> Column | None:
+    """The rate of one device of a rate: `Per GPU` next to `Tokens/s`."""
+    return columns().get(f"{column.name}_per_device") if column else None
 
 
 def _standing_for(column: Column) -> Column:

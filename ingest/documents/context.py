@@ -20,7 +20,7 @@ from ...vocabulary.spelling import meant
 from ..cast import integer
 from .fact import Fact
 from .families import model_in
-from .frameworks import frameworks_heading
+from .frameworks import frameworks_heading, is_of_stack
 from .nouns import in_series, is_measure, named_numbers
 from .text_cache import cached
 
@@ -222,6 +222,8 @@ def _phrase_facts(field: str, value: str, text: str, line: int, scope: str) -> l
         return [
             Fact(f"env:{name}", setting if field == "env_on" else None, text.strip(), line, scope)
         ]
+    if field == "framework" and is_of_stack(value, text):
+        return []
     if value == "unclear":
         return [Fact(field, None, text.strip(), line, scope)]
     if field == "dtype":

@@ -44,6 +44,7 @@ from .shaped import Surroundings, shaped
 from .stated_units import as_stated
 from .subjects import of_subject
 from .training_tables import subject_of
+from .whole_counts import devices_of_heading
 from .withdrawal import is_struck, withdraws
 
 _OPENING = 2  # the document itself and its title
@@ -110,7 +111,8 @@ class _Reader:
         self.formula_first = False
         text = heading.text if len(heading.text) <= LONGEST else ""
         facts = phrases_in(text, heading.line, "heading")
-        devices = unambiguous(counted(text, heading.line))
+        counts = [*counted(text, heading.line), *devices_of_heading(text, heading.line)]
+        devices = unambiguous(counts)
         named = model_named(text, heading.line)
         facts = [*(fact for fact in facts if fact.field != "size" or not named), *named, *devices]
         self.paragraph.is_aside = False

@@ -33,6 +33,12 @@ _OF_DOCUMENTS = frozenset(
         " gpt gpt2 gpt3 bert llama llama2 llama3 qwen qwen2 qwen3 t5 mixtral mistral",
     )
 )
+# `8.4 Megatron-LM training (5 configs, seq=4096, bf16)`
+_AROUND = re.compile(
+    r"^1?\d(?:\.1?\d){0,3}\.?\s+"  # no release: `26.02 NeMo Container`
+    r"|\s(?:training|benchmarks?|results?|performance|runs?)\s\([^()]{0,40},[^()]{0,200}\)$",
+    re.I,
+)
 _NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
 _RESULTS_OF = re.compile(
     r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
@@ -44,6 +50,11 @@ _RESULTS_OF = re.compile(
 _NO_TRAINERS = frozenset(("fsdp", "hf", "hugging face", "huggingface", "composer"))
 _WITH = re.compile(r"([^,;(]{1,80}?)(\s(?:with|using|on)\s)([^,;(]{1,80})", re.I)
 _STAGE = re.compile(r"\bzero[ _-]?(?:stage[ _-]?)?[0-3]\b", re.I)
+# In `CANN 8.3 + PyTorch 2.5` PyTorch is part of what a trainer runs on.
+_LIBRARY = re.compile(r"(?:PyTorch|JAX)\s", re.I)
+_BELOW_IT = re.compile(
+    r"(?<![\w-])(?:CANN|CUDA|ROCm|cuDNN|NCCL|Python|torch[_-]npu|driver)[\s:=*`v]{0,6}\d", re.I
+)
 _MADE_WITH = re.compile(
     rf"(?:^\W{{0,6}}|\b(?:using|with|in|on|via|by|inside|of|frameworks?|software|container|image|stack|librar(?:y|ies)"
     rf"|trainer|codebase|backend)\b[\s:=*`\[]{{0,6}}(?:the\s|our\s|nvidia(?:'s)?\s){{0,2}}[`*\[]{{0,3}})"
@@ -54,7 +65,7 @@ _MADE_WITH = re.compile(
 
 def frameworks_heading(text: str, line: int) -> list[Fact]:
     """The frameworks at the beginning of a heading; additions are none (`+ offload`)."""
-    words = text.split()
+    words = _AROUND.sub("", text).split()
     while words and (words[-1].strip(".:").lower() in _OF_DOCUMENTS or not words[-1].isascii()):
         words.pop()
     parts = [part.strip() for part in " ".join(words).split("+")]
@@ -67,6 +78,11 @@ def frameworks_heading(text: str, line: int) -> list[Fact]:
 def frameworks_in(text: str) -> list[str]:
     """The frameworks that a text names."""
     return [match[0] for match in _NAMED.finditer(text)]
+
+
+def is_of_stack(name: str, text: str) -> bool:
+    """Whether a text lists a library with the versions of what it runs on."""
+    return bool(_LIBRARY.match(name) and _BELOW_IT.search(text))
 
 
 def trainers_in(text: str) -> set[str]:

@@ -20,6 +20,7 @@ from .fact import Fact
 from .frameworks import frameworks_in
 from .grid import Table
 from .nouns import in_series
+from .whole_counts import devices_of_one_node
 
 _PAIR = re.compile(
     r"(?<![\w.-])(?P<key>[A-Za-z_-]{2,30})\s?=\s?(?P<value>\w[\w.]{0,19}(?<!\.))(?![\w=*/+(])"
@@ -82,8 +83,10 @@ _EACH_HAS = re.compile(
     r"(?:(?:has|have|with|of|contains?|holds?|comes?|carries|is|equipped|containing|having)\s){1,3}$",
     re.I,
 )
+_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
 _COUNT = re.compile(
-    r"(?<![\w.,/])(?P<n>\d{1,6})(?:\s*[x×*]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?", re.I
+    rf"(?<![\w.,/])(?P<n>\d{{1,6}}|{'|'.join(_WORDS)})(?:\s*[x×*]\s*|\s+)(?:(?:NVIDIA|AMD|Intel)\s+)?",
+    re.I,
 )
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
@@ -190,21 +193,23 @@ def counted(text: str, line: int) -> Iterator[Fact]:
         counts["devices"] = str(int(found["nodes"]) * int(found["each"]))
         yield from (Fact(name, value, text.strip(), line, "line") for name, value in counts.items())
     taken = {place for match in squares for place in range(*match.span())}
+    # In `two RTX 2080 GPUs`, 2080 belongs to the name.
+    taken |= {n for match in device_pattern().finditer(text) for n in range(*match.span("device"))}
     for found in _COUNT.finditer(text):
         end = _end_of_devices(text, found.end())
         if found.start() in taken or _SLICE.match(text, end):
             continue
-        behind = text[end:]
+        behind, count = text[end:], _WORDS.get(found["n"].lower()) or int(found["n"])
         if end == found.end() or _is_limit(text, found.start()):
             continue
         name = text[found.end() : end].strip()
         if is_machine(name) and not _UNIT_LAST.search(name):  # `64 DGX H100 GPUs`
-            machines = _of_machines(int(found["n"]), name)
+            machines = _of_machines(count, name)
             yield from (
                 Fact(one, str(value), text.strip(), line, "line") for one, value in machines
             )
         elif not _PER_NODE.match(behind) and not re.match(r"\s*nodes?\b", behind, re.I):
-            yield Fact("devices", found["n"], text.strip(), line, "line", only_named=_of(name))
+            yield Fact("devices", str(count), text.strip(), line, "line", only_named=_of(name))
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
@@ -217,6 +222,7 @@ def counted(text: str, line: int) -> Iterator[Fact]:
     for found in _NODES.finditer(text):
         if found.start() not in taken and not _is_limit(text, found.start()):
             yield Fact("nodes", found["n"], text.strip(), line, "line")
+    yield from devices_of_one_node(text, line)
     for found in _CARDS.finditer(text):
         yield Fact("devices", found["n"], text.strip(), line, "line")
 

@@ -37,6 +37,7 @@ _METHOD = re.compile(
     r"|flash\w*|baseline|ours|pipeline|1F1B|interleaved)(?![A-Za-z])",
     re.I,
 )
+_NAME_BEHIND = re.compile(r"(?P<quantity>[^\s()][^()]{0,40})\s\((?P<name>[^()]{1,40})\)")
 _OURS = re.compile(
     r"\W*(?:ours?(?:\s\w+)?|baseline|vanilla|naive|default|proposed|this (?:work|repo\w*))\W*", re.I
 )
@@ -57,7 +58,7 @@ def with_framework_a_row(table: Table, quantity: str, unnamed: str) -> Table:
     if not (trainers or all(map(_METHOD.search, names.values()))):
         return table
     shared = [at for at in range(len(heads)) if at not in names]
-    kept = [at for at in shared if not _COMPARED.search(heads[at])]
+    kept = [at for at in shared if not (_COMPARED.search(heads[at]) or _is_memory(heads[at]))]
     if any((column := column_of(heads[at])) and column.role == "result" for at in kept):
         return table
     header = (*(_shared(table, at) for at in kept), "Framework" if trainers else "Method", heading)
@@ -119,7 +120,11 @@ def _names_of(table: Table, heads: Sequence[str], quantity: str) -> tuple[dict[i
 
 
 def _apart(text: str) -> tuple[str, str]:
-    """The name at the beginning of a heading and the quantity that follows: `Ours (tokens/s)`."""
+    """The name and the quantity in a heading: `Ours (tokens/s)`, `tok/s (eager)`."""
+    if behind := _NAME_BEHIND.fullmatch(text):
+        column = column_of(behind["quantity"])
+        if column and column.role == "result":
+            return behind["name"], behind["quantity"]
     words = text.split()
     for at in range(1, len(words)):
         rest = " ".join(words[at:])
@@ -135,6 +140,12 @@ def _is_measured(table: Table, at: int) -> bool:
     return numbers > 0 and all(
         _NUMBER.fullmatch(cell) or _MISSING.fullmatch(cell) for cell in cells
     )
+
+
+def _is_memory(heading: str) -> bool:
+    """Whether a heading is of memory: of which method is not stated."""
+    column = column_of(heading)
+    return column is not None and column.name == "mem"
 
 
 def _shared(table: Table, at: int) -> str:

@@ -189,11 +189,16 @@ class PublishedRow:
         """Parameters in 1e9 of the label's cell, else as a formula near the table states them."""
         cell = self.by_name.get("size")
         if cell is not None:
-            return cell.value
+            return cell.value or self._params_labelled()
         if label := self._own_label():
             return parse_size(label)
         stated = self._from_text("params_b")
         return None if stated is None else float(stated)
+
+    def _params_labelled(self) -> float | None:
+        """Parameters in 1e9 as a column besides a name states them: `pilot | 11.5M`."""
+        cell = self.by_name.get("params")
+        return parse_size(cell.text or "") if cell else None
 
     def _own_label(self) -> str | None:
         """The model at the beginning of a cell of the row's words: `13B, TP=4`, `llama3-8b`."""

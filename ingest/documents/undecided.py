@@ -14,6 +14,7 @@ from ...vocabulary.cell_words import switched
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, column_of
 from ...vocabulary.headings import columns as known_columns
+from ...vocabulary.parallelism import sizes_in
 from ...vocabulary.slices import counted_of
 from .grid import Table
 from .results import in_seconds
@@ -25,7 +26,7 @@ _BATCH_TIME = re.compile(
 _MARKS = re.compile(
     r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
 )
-_CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt)\W*", re.I)
+_CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt|gc)\W*", re.I)
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
     r"\W*+(?:(?:avg\.?|average|mean|median|平均)\s*+)?(?:lan?tency|延迟|时延)"
@@ -155,8 +156,10 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
     column = rows.columns[at]
     if not (column and column.name == "gbs" and _BARE_BATCH.fullmatch(heading)):
         return None
-    if {"mbs", "grad_accum", "device_batch"} & rows.named:
+    if {"mbs", "device_batch"} & rows.named:
         return None
+    if "grad_accum" in rows.named:
+        return _Settled(known_columns()["mbs"]) if _is_of_one_pass(rows, at, column) else None
     batches, devices = rows.numbers(at, column), rows.devices()
     if heading.casefold() in rows.batches:
         settled = rows.batches[heading.casefold()]
@@ -188,6 +191,16 @@ def _batch(rows: _Rows, at: int, heading: str) -> _Settled | None:
         shared = any(count and count > 1 for count in devices)
         return _open_batch(heading) if shared else _Settled(known_columns()["mbs"])
     return _open_batch(heading) if least else None
+
+
+def _is_of_one_pass(rows: _Rows, at: int, column: Column) -> bool:
+    """Whether a row has fewer sequences than its replicas have micro-batches in a step."""
+    named = [sizes_in(", ".join(row.cells)) for row in rows.table.rows]
+    steps = zip(rows.numbers(at, column), rows.of("grad_accum"), rows.of("dp"), named, strict=True)
+    return any(
+        batch and passes and batch < passes * (dp or sizes.get("dp", 1))
+        for batch, passes, dp, sizes in steps
+    )
 
 
 def _less_than_one_each(
@@ -270,10 +283,11 @@ def _latency(rows: _Rows, at: int, heading: str) -> _Settled | None:
 
 
 def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """`ckpt` over nothing but yes and no is whether activations are recomputed."""
+    """`ckpt` or `GC` over nothing but yes and no is whether activations are recomputed."""
     if rows.columns[at] or "recompute" in rows.named or not _CKPT.fullmatch(heading):
         return None
     cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
+    cells = [cell for cell in cells if cell.strip() not in ("", "-", "–", "—")]
     switches = bool(cells) and all(switched(cell) is not None for cell in cells)
     return _Settled(known_columns()["recompute"]) if switches else None
 
