@@ -1,5 +1,6 @@
 """The pages of one small document: every statement behind them runs on this line of DuckDB."""
 
+import json
 from pathlib import Path
 
 from bench.site.findings import alike_once, spans
@@ -49,3 +50,28 @@ def test_runs_without_a_model_are_listed_but_not_ranked(folder: Path) -> None:
     [page] = (folder / "public" / "models").glob("model-not-stated*.html")
     text = page.read_text("utf-8")
     assert "none is the fastest of them" in text and "<strong>" not in text.partition("Charts")[0]
+
+
+def test_a_curve_of_memory_has_one_unit(folder: Path) -> None:
+    """DeepSpeed prints GB for 2^30 bytes, Megatron MB for 2^20, in the same log."""
+    lines = "".join(
+        f" iteration {at:8d}/ 30 | consumed samples: {at * 256} | elapsed time per iteration (ms): "
+        f"1500.0 | global batch size:   256 | lm loss: 9.0E+00 | loss scale: 1.0 |\n"
+        f"[2022-10-29 01:41:{at},753] [INFO] [timer.py:198:stop] 0/{at}, RunningAvgSamplesPerSec="
+        f"366.4, CurrSamplesPerSec=368.8, MemAllocated=1.64GB, MaxMemAllocated=5.53GB\n"
+        + (
+            "[Rank 0] (after 10 iterations) memory (MB) | allocated: 1674.31005859375 | max "
+            "allocated: 5663.76025390625 | reserved: 6098.0 | max reserved: 6098.0\n"
+            if at == 10
+            else ""
+        )
+        for at in (10, 20, 30)
+    )
+    (folder / "run.log").write_text(f"using world size: 8, data-parallel-size: 8\n{lines}")
+    assert quick(folder, "site", "run.log", "-o", "public").code == 0
+    [file] = (folder / "public" / "data" / "runs").rglob("series.js")
+    made = json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])
+    curves = {one["key"]: one for one in made["series"]}
+    allocated = curves["memory:allocated"]
+    assert allocated["unit"] == "GiB"
+    assert all(1.6 < value < 1.7 for value in (*allocated["lo"], *allocated["hi"]))
