@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from bench.site.findings import alike_once, spans
 from tests.program import quick
@@ -15,6 +16,12 @@ TABLE = """# Training of a 7B model on 8 H100 GPUs
 """
 
 
+def _data(file: Path) -> dict[str, Any]:
+    """The content of a data file."""
+    made: dict[str, Any] = json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])
+    return made
+
+
 def test_every_kind_of_page_is_written(folder: Path) -> None:
     (folder / "sweep.md").write_text(TABLE)
     done = quick(folder, "site", "sweep.md", "-o", "public")
@@ -23,6 +30,13 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
     assert {"index.html", "compare.html", "findings.html", "failures.html", "sweep.html"} <= pages
     runs = [path.read_text("utf-8") for path in (folder / "public" / "runs").rglob("*.html")]
     assert len(runs) == 2 and all("TP" in text for text in runs)
+    made = [_data(path) for path in (folder / "public" / "data" / "runs").rglob("*.js")]
+    [printed] = [
+        one for of in made for one in of["derived"] if one[0] == "step_time_s" and one[3] == 4.1
+    ]
+    assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"], (
+        "a printed number leads to its line"
+    )
 
 
 def test_findings_that_say_the_same_are_one_row_with_all_lines() -> None:
@@ -70,8 +84,7 @@ def test_a_curve_of_memory_has_one_unit(folder: Path) -> None:
     (folder / "run.log").write_text(f"using world size: 8, data-parallel-size: 8\n{lines}")
     assert quick(folder, "site", "run.log", "-o", "public").code == 0
     [file] = (folder / "public" / "data" / "runs").rglob("series.js")
-    made = json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])
-    curves = {one["key"]: one for one in made["series"]}
+    curves = {one["key"]: one for one in _data(file)["series"]}
     allocated = curves["memory:allocated"]
     assert allocated["unit"] == "GiB"
     assert all(1.6 < value < 1.7 for value in (*allocated["lo"], *allocated["hi"]))
