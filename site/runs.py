@@ -100,7 +100,10 @@ def run_data(
     facts: list[list[Any]] = []
     for title, group in stated.groups:
         facts.append(["", title])
-        facts += [[one.key, one.title, one.text, one.value, one.href, one.place] for one in group]
+        facts += [
+            [one.key, one.title, one.text, one.value, one.href, one.place or one.note]
+            for one in group
+        ]
     yield (
         f"runs/{id}",
         {

@@ -34,9 +34,11 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
     [printed] = [
         one for of in made for one in of["derived"] if one[0] == "step_time_s" and one[3] == 4.1
     ]
-    assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"], (
-        "a printed number leads to its line"
-    )
+    assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"]
+    facts = [one for of in made for one in of["facts"] if len(one) > 2]
+    assert all(one[5] for one in facts), "each fact says where it is from"
+    origins = {one[5] for one in facts if one[0] == "world_size"}
+    assert origins == {"computed: one process a device"}
 
 
 def test_findings_that_say_the_same_are_one_row_with_all_lines() -> None:
