@@ -88,6 +88,7 @@ class Fact:
     href: str | None = None
     place: str | None = None
     note: str = ""
+    computed: bool = False
 
 
 def details(content: Content, runs: Sequence[str]) -> Details:
@@ -180,6 +181,7 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
         content.line_href(place.uri, place.line) if place else None,
         content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
         content.text.line(note or "", 160),
+        node.how is not None,
     )
 
 
