@@ -35,8 +35,8 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
         one for of in made for one in of["derived"] if one[0] == "step_time_s" and one[3] == 4.1
     ]
     assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"]
-    [timed] = [text for text in runs if "Step time <b>4.1</b>" in text]
-    assert 'Model TFLOP/s <b class="computed">' in timed, "italics are for what is computed"
+    every = "".join(runs)
+    assert "Step time <b>4.1</b>" in every and 'Processes <b class="computed">8</b>' in every
     facts = [one for of in made for one in of["facts"] if len(one) > 2]
     assert all(one[5] for one in facts), "each fact says where it is from"
     origins = {one[5] for one in facts if one[0] == "world_size"}
