@@ -92,3 +92,23 @@ def test_a_curve_of_memory_has_one_unit(folder: Path) -> None:
     allocated = curves["memory:allocated"]
     assert allocated["unit"] == "GiB"
     assert all(1.6 < value < 1.7 for value in (*allocated["lo"], *allocated["hi"]))
+
+
+def test_a_job_without_a_log_leads_to_its_line_of_the_accounting(folder: Path) -> None:
+    (folder / "sweep.md").write_text(TABLE)
+    (folder / "sacct.txt").write_text(
+        "JobID|JobName|State|ExitCode|Start|End|NNodes|User\n"
+        "12|t.sh|FAILED|3:0|2026-11-20T08:45:18|2026-11-20T08:46:36|1|aliceb\n"
+    )
+    assert quick(folder, "site", "sweep.md", "sacct.txt", "-o", "public").code == 0
+    text = (folder / "public" / "failures.html").read_text("utf-8")
+    causes, _, rows = text.partition('id="all"')
+    assert 'href="sources/sacct.html#L2"' in causes and 'href="sources/sacct.html#L2"' in rows
+    assert "Jobs without a log, which other pages do not count: 1 of these." in causes
+    assert 'id="L2"' in (folder / "public" / "sources" / "sacct.html").read_text("utf-8")
+    scrubbed = ("--scrub", "users", "-o", "scrubbed")
+    assert quick(folder, "site", "sweep.md", "sacct.txt", *scrubbed).code == 0
+    every = [
+        path.read_text("utf-8") for path in (folder / "scrubbed").rglob("*.*") if path.is_file()
+    ]
+    assert not any("aliceb" in text for text in every)
