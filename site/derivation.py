@@ -19,9 +19,14 @@ def derivation(content: Content, node: Node, root: str, title: str = "") -> Mark
     unit_text = f" {escape(unit)}" if unit else ""
     value = escape(content.text.line(rounded(node), 200))
     return Markup(
-        f'<details id="n-{escape(node.name)}"><summary>{escape(title)} <b>{value}</b>{unit_text}'
-        f'</summary><ul class="tree">{_branch(content, node, root)}</ul></details>'
+        f'<details id="n-{escape(node.name)}"><summary>{escape(title)} {_bold(node, value)}'
+        f'{unit_text}</summary><ul class="tree">{_branch(content, node, root)}</ul></details>'
     )
+
+
+def _bold(node: Node, value: str) -> Markup:
+    """A value, in italics if it is computed."""
+    return Markup(f'<b class="computed">{value}</b>' if node.how else f"<b>{value}</b>")
 
 
 def rounded(node: Node) -> str:
@@ -52,7 +57,7 @@ def _branch(content: Content, node: Node, root: str) -> str:
     value = line(value_text(node.value), 200)
     parts = [f'<li><span class="what">{escape(line(node.name.replace("_", " "), 80))}</span>']
     if value:
-        parts.append(f" = <b>{escape(value)}</b> {escape(node.unit or '')}")
+        parts.append(f" = {_bold(node, escape(value))} {escape(node.unit or '')}")
     if node.low is not None and node.high is not None and node.low != node.high:
         parts.append(_note(f"({value_text(node.low)} to {value_text(node.high)})"))
     parts.append(_place(content, node, root))

@@ -53,6 +53,7 @@ _GROUPS = {
 _FIRST = ("step_time_s", "mfu")  # numbers of a run, before those that lead its explanation
 _ASIDE = ("system", "device_count")  # redundant with device and devices
 _AS_READ = "as the source was read"  # the text of an explanation without a line
+_NO_LINE = "read from the source; its line is not recorded"
 _NOT_SHOWN = ("first_step",)  # a digest for detecting copies of a log
 
 
@@ -87,6 +88,7 @@ class Fact:
     href: str | None = None
     place: str | None = None
     note: str = ""
+    computed: bool = False
 
 
 def details(content: Content, runs: Sequence[str]) -> Details:
@@ -170,8 +172,7 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
     # A fraction of a second says nothing about when a job ran.
     words = str(value).partition(".")[0] if name == "date" and ":" in str(value) else str(value)
     text = number(value) if is_number else {True: "yes", False: "no"}.get(value, words)
-    place = node.place
-    note = node.how.expression if node.how else "" if place or node.note == _AS_READ else node.note
+    place, note = node.place, _origin(node)
     return Fact(
         name,
         title_of(name),
@@ -180,7 +181,17 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
         content.line_href(place.uri, place.line) if place else None,
         content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
         content.text.line(note or "", 160),
+        node.how is not None,
     )
+
+
+def _origin(node: Node) -> str:
+    """What a value is made of, or why it has no line."""
+    if node.how:
+        return f"computed: {node.how.expression}"
+    if node.place:
+        return ""
+    return _NO_LINE if node.note in ("", _AS_READ) else node.note
 
 
 def _stated(content: Content, row: Row, part: Part) -> Fact:

@@ -52,7 +52,9 @@ def failures_page(content: Content) -> Page:
     """Every failed run, and recurring causes."""
     table = failures_table(content, content.failures.rows, "failed", "failures")
     above, below = sentences(content.names, content.failures, 0)
-    text = "".join(f"- {escape_md(one)}\n" for one in (*above[:1], *below))
+    jobs = sum(row["run"] not in content.by_id for row in content.failures.rows)
+    of_jobs = [f"Jobs without a log, which other pages do not count: {number(jobs)} of these."]
+    text = "".join(f"- {escape_md(one)}\n" for one in (*above[:1], *of_jobs[: bool(jobs)], *below))
     return {
         "title": "Failures",
         "table": table.html(""),

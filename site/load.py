@@ -207,7 +207,10 @@ def read_content(
     uris = [row["uri"] for row in rows]
     sources = {row["uri"]: row for row in warehouse.dicts(statements["sources"])}
     companions = {uri for (uri,) in warehouse.rows(statements["companions"])}
-    shown = {uri: sources[uri] for uri in sources if uri in {*uris, *companions}}
+    failed = failures(warehouse, replace(query, since=None, tokens=None, steps=None))
+    # An accounting names users that `--scrub`, which learns names from logs, may not know.
+    accounts = set() if text.scrubs else {row["uri"] for row in failed.rows}
+    shown = {uri: sources[uri] for uri in sources if uri in {*uris, *companions, *accounts}}
     doubts = doubts_of_site(warehouse, rows, sources, clean)
     known = spreads(eligible(rows, doubts.doubted, "pace").kept)
     _learn_names(warehouse, text, statements["names"])
@@ -224,7 +227,7 @@ def read_content(
         ran=ran(warehouse),
         sources=shown,
         findings=[row for row in warehouse.dicts(statements["findings"]) if row["uri"] in shown],
-        failures=failures(warehouse, replace(query, since=None, tokens=None, steps=None)),
+        failures=failed,
         plans=warehouse.dicts(statements["plans"]),
         cited={uri: lines for uri, lines in warehouse.rows(statements["cited"]) if uri in shown},
         slugs={uri: slugs.of(names.short(uri)) for uri in sorted(shown)},

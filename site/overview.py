@@ -20,6 +20,7 @@ from .runtable import model_cell, run_cell, status_cell, step_words
 from .table import Cell, Column, Table
 
 _NEWEST, _CAUSES, _FINDINGS = 15, 8, 6
+_LINKED = 4  # runs named for a cause
 
 
 def overview(
@@ -228,6 +229,7 @@ def causes(content: Content) -> list[dict[str, Any]]:
     for rows in sorted(groups.values(), key=lambda of: -len(of)):
         first = rows[0]
         runs = [content.by_id[row["run"]] for row in rows if row["run"] in content.by_id]
+        places = [_failed_at(content, row) for row in rows]
         made.append(
             {
                 "count": len(rows),
@@ -238,8 +240,16 @@ def causes(content: Content) -> list[dict[str, Any]]:
                 if runs
                 else "no reason stated by the scheduler, and no log",
                 "href": content.line_href(first["uri"], first["line"]) if first["cause"] else None,
-                "runs": [(content.href(row["run"]), content.place(row)) for row in runs[:4]],
-                "more": max(len(runs) - 4, 0),
+                "runs": places[:_LINKED],
+                "more": max(len(places) - _LINKED, 0),
             }
         )
     return made
+
+
+def _failed_at(content: Content, failed: Mapping[str, Any]) -> tuple[str | None, str]:
+    """The link and name of a failed run; of a job without a log its line in the accounting."""
+    if row := content.by_id.get(failed["run"]):
+        return content.href(row["run"]), content.place(row)
+    uri, line = failed["uri"], failed["line"]
+    return content.line_href(uri, line), content.text.line(content.names.at(uri, line), 120)

@@ -100,7 +100,10 @@ def run_data(
     facts: list[list[Any]] = []
     for title, group in stated.groups:
         facts.append(["", title])
-        facts += [[one.key, one.title, one.text, one.value, one.href, one.place] for one in group]
+        facts += [
+            [one.key, one.title, one.text, one.value, one.href, one.place or one.note]
+            for one in group
+        ]
     yield (
         f"runs/{id}",
         {
@@ -129,7 +132,12 @@ def run_data(
 
 
 def _derived(content: Content, run: str, node: Node) -> list[Any]:
-    """A computed number as a fact that links to its derivation."""
+    """A number of a run as a fact that links to its line; to its derivation if it is computed."""
+    place, at = node.place, ""
+    href = f"{content.href(run)}#n-{node.name}"
+    if place is not None:
+        at = content.text.line(content.names.at(place.uri, place.line), 120)
+        href = content.line_href(place.uri, place.line) or href
     title = title_of(node.name)
     unit = shown_unit(node, title)
     unit = f" {unit}" if unit else ""
@@ -138,7 +146,7 @@ def _derived(content: Content, run: str, node: Node) -> list[Any]:
         title,
         f"{rounded(node)}{unit}",
         node.value if isinstance(node.value, (int, float)) else None,
-        f"{content.href(run)}#n-{node.name}",
-        "",
+        href,
+        at,
         node.how.expression if node.how else "",
     ]

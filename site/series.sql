@@ -12,10 +12,17 @@ steps AS (
         ], recursive := true)
     FROM effective_steps e SEMI JOIN wanted USING (run_id)
     LEFT JOIN iterations_corrected c ON c.run_id = e.run_id AND c.segment = e.segment AND c.iteration = e.iteration AND c.line = e.line
-), other AS (
-    SELECT run_id, iteration, 0 AS segment, 'memory:' || kind AS key, unit, max(value) AS value
+), memory_units AS (
+    -- A run may print one quantity in two units: MemAllocated in GiB, Megatron's memory in MiB. A curve has one.
+    SELECT run_id, iteration, kind, unit, value, min(unit) OVER w <> max(unit) OVER w AS mixed,
+        MAP {'B': 1.0, 'bytes': 1.0, 'KiB': 1024.0, 'MiB': 1024.0 ** 2, 'GiB': 1024.0 ** 3, 'kB': 1e3, 'KB': 1e3, 'MB': 1e6, 'GB': 1e9}[unit] AS bytes
     FROM memory SEMI JOIN wanted USING (run_id)
-    WHERE iteration IS NOT NULL AND kind NOT LIKE 'theory%' GROUP BY ALL
+    WHERE iteration IS NOT NULL AND kind NOT LIKE 'theory%'
+    WINDOW w AS (PARTITION BY run_id, kind)
+), other AS (
+    SELECT run_id, iteration, 0 AS segment, 'memory:' || kind AS key, CASE WHEN mixed THEN 'GiB' ELSE unit END AS unit,
+        max(CASE WHEN mixed THEN value * bytes / 1024 ** 3 ELSE value END) AS value
+    FROM memory_units WHERE NOT mixed OR bytes IS NOT NULL GROUP BY ALL
     UNION ALL BY NAME
     SELECT run_id, iteration, 0 AS segment, 'timer:' || name AS key, 'ms' AS unit, max(coalesce(max_ms, min_ms)) AS value
     FROM timers SEMI JOIN wanted USING (run_id) WHERE iteration IS NOT NULL GROUP BY ALL

@@ -1,6 +1,8 @@
 """The pages of one small document: every statement behind them runs on this line of DuckDB."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from bench.site.findings import alike_once, spans
 from tests.program import quick
@@ -14,6 +16,12 @@ TABLE = """# Training of a 7B model on 8 H100 GPUs
 """
 
 
+def _data(file: Path) -> dict[str, Any]:
+    """The content of a data file."""
+    made: dict[str, Any] = json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])
+    return made
+
+
 def test_every_kind_of_page_is_written(folder: Path) -> None:
     (folder / "sweep.md").write_text(TABLE)
     done = quick(folder, "site", "sweep.md", "-o", "public")
@@ -22,6 +30,17 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
     assert {"index.html", "compare.html", "findings.html", "failures.html", "sweep.html"} <= pages
     runs = [path.read_text("utf-8") for path in (folder / "public" / "runs").rglob("*.html")]
     assert len(runs) == 2 and all("TP" in text for text in runs)
+    made = [_data(path) for path in (folder / "public" / "data" / "runs").rglob("*.js")]
+    [printed] = [
+        one for of in made for one in of["derived"] if one[0] == "step_time_s" and one[3] == 4.1
+    ]
+    assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"]
+    every = "".join(runs)
+    assert "Step time <b>4.1</b>" in every and 'Processes <b class="computed">8</b>' in every
+    facts = [one for of in made for one in of["facts"] if len(one) > 2]
+    assert all(one[5] for one in facts), "each fact says where it is from"
+    origins = {one[5] for one in facts if one[0] == "world_size"}
+    assert origins == {"computed: one process a device"}
 
 
 def test_findings_that_say_the_same_are_one_row_with_all_lines() -> None:
@@ -49,3 +68,47 @@ def test_runs_without_a_model_are_listed_but_not_ranked(folder: Path) -> None:
     [page] = (folder / "public" / "models").glob("model-not-stated*.html")
     text = page.read_text("utf-8")
     assert "none is the fastest of them" in text and "<strong>" not in text.partition("Charts")[0]
+
+
+def test_a_curve_of_memory_has_one_unit(folder: Path) -> None:
+    """DeepSpeed prints GB for 2^30 bytes, Megatron MB for 2^20, in the same log."""
+    lines = "".join(
+        f" iteration {at:8d}/ 30 | consumed samples: {at * 256} | elapsed time per iteration (ms): "
+        f"1500.0 | global batch size:   256 | lm loss: 9.0E+00 | loss scale: 1.0 |\n"
+        f"[2022-10-29 01:41:{at},753] [INFO] [timer.py:198:stop] 0/{at}, RunningAvgSamplesPerSec="
+        f"366.4, CurrSamplesPerSec=368.8, MemAllocated=1.64GB, MaxMemAllocated=5.53GB\n"
+        + (
+            "[Rank 0] (after 10 iterations) memory (MB) | allocated: 1674.31005859375 | max "
+            "allocated: 5663.76025390625 | reserved: 6098.0 | max reserved: 6098.0\n"
+            if at == 10
+            else ""
+        )
+        for at in (10, 20, 30)
+    )
+    (folder / "run.log").write_text(f"using world size: 8, data-parallel-size: 8\n{lines}")
+    assert quick(folder, "site", "run.log", "-o", "public").code == 0
+    [file] = (folder / "public" / "data" / "runs").rglob("series.js")
+    curves = {one["key"]: one for one in _data(file)["series"]}
+    allocated = curves["memory:allocated"]
+    assert allocated["unit"] == "GiB"
+    assert all(1.6 < value < 1.7 for value in (*allocated["lo"], *allocated["hi"]))
+
+
+def test_a_job_without_a_log_leads_to_its_line_of_the_accounting(folder: Path) -> None:
+    (folder / "sweep.md").write_text(TABLE)
+    (folder / "sacct.txt").write_text(
+        "JobID|JobName|State|ExitCode|Start|End|NNodes|User\n"
+        "12|t.sh|FAILED|3:0|2026-11-20T08:45:18|2026-11-20T08:46:36|1|aliceb\n"
+    )
+    assert quick(folder, "site", "sweep.md", "sacct.txt", "-o", "public").code == 0
+    text = (folder / "public" / "failures.html").read_text("utf-8")
+    causes, _, rows = text.partition('id="all"')
+    assert 'href="sources/sacct.html#L2"' in causes and 'href="sources/sacct.html#L2"' in rows
+    assert "Jobs without a log, which other pages do not count: 1 of these." in causes
+    assert 'id="L2"' in (folder / "public" / "sources" / "sacct.html").read_text("utf-8")
+    scrubbed = ("--scrub", "users", "-o", "scrubbed")
+    assert quick(folder, "site", "sweep.md", "sacct.txt", *scrubbed).code == 0
+    every = [
+        path.read_text("utf-8") for path in (folder / "scrubbed").rglob("*.*") if path.is_file()
+    ]
+    assert not any("aliceb" in text for text in every)

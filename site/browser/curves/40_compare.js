@@ -272,7 +272,7 @@ function sideTable(runs, wanted, text) {
         // A ratio of results says something, one of versions or of sizes does not.
         const value = row.derived ? row.cells[at]?.[3] : null;
         const base = row.cells[0]?.[3];
-        cell.append(text(row.cells[at]) || make("span", { class: "muted" }, "not stated"));
+        cell.append(factText(row.cells[at]) || make("span", { class: "muted" }, "not stated"));
         if (
           at &&
           typeof value === "number" &&

@@ -191,15 +191,24 @@ function factsOf(run) {
   return [...(run.derived || []), ...run.facts].filter((fact) => fact.length > 2);
 }
 
+/** The text of a fact, in italics if it is computed: a formula, or its origin, says so.
+ * @param {Fact | undefined} fact
+ */
+function factText(fact) {
+  const text = fact?.[2] || "";
+  return text && (fact?.[6] || fact?.[5]?.startsWith("computed:")) ? make("i", {}, text) : text;
+}
+
 /** Facts, each with the place that states it and its line.
  * @param {Run} run
  */
 function factList(run) {
-  const lines = factsOf(run).map(([, title, text, , href, place, line]) => {
+  const lines = factsOf(run).map((fact) => {
+    const [, title, , , href, place, line] = fact;
     const source = make("td", {});
     if (place) source.append(href ? make("a", { href: linked(href) }, place) : place);
     if (line) source.append(" ", make("code", {}, line));
-    return make("tr", {}, make("th", { scope: "row" }, title), make("td", {}, text || ""), source);
+    return make("tr", {}, make("th", { scope: "row" }, title), make("td", {}, factText(fact)), source);
   });
   return make(
     "div",
