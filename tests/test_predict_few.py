@@ -154,3 +154,11 @@ def test_a_bare_name_of_a_device_bounds_its_memory(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("A100 80GB", "H100"))
     done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "md")
     assert "Assumed: " in done.out and "85.9 GB a device, the usual memory of H100" in done.out
+
+
+def test_a_run_outside_of_the_query_is_not_handed_back(tmp_path: Path) -> None:
+    rows = [_row(mbs, time) for mbs, time in ((1, 24.0), (2, 20.0), (4, 18.0), (8, 33.0))]
+    table(tmp_path / "sweep.md", rows)
+    chosen = ("--where", "mbs < 8", "--mbs", "8", "--format", "md")
+    done = quick(tmp_path, "predict", "sweep.md", *chosen)
+    assert "Measured: 33.00 s/it (sweep:11). The prediction does not use it." in done.out, done.out
