@@ -71,14 +71,15 @@ class Start:
             {**_with_days(row, self), "basis": "predicted"} for row in self.predictor.rated(rows)
         ]
 
-    def measured(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """The comparable runs for configurations: of their model, system, sizes and batch."""
+    def measured(self, rows: Sequence[Row], every: bool = True) -> list[dict[str, Any]]:
+        """The comparable runs for configurations: of their model, system, sizes and batch; those
+        of the query, or with `not every` all that the predictor knows."""
         alike = ("system", "size", "device_count", "gbs", "seq_len")
         of = {tuple(row[name] for name in alike) for row in rows}
         return [
             {**_with_days(row, self), "basis": "measured"}
-            for row in self.rows
-            if tuple(row[name] for name in alike) in of
+            for row in (self.rows if every else self.known.kept)
+            if not lacking(row) and tuple(row[name] for name in alike) in of
         ]
 
     def ranked(
@@ -117,7 +118,7 @@ def predicted(
             raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
     else:
         made = [with_sizes(base, wanted)]
-    measured = start.measured(made)
+    measured = start.measured(made, every)
     alike = [row for row in measured if not every and split_of(row) == split_of(made[0])]
     start, found, blind = _without(start, alike, made)
     predictor = start.predictor

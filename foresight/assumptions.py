@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..decide.rows import Row
 from ..vocabulary.format import counted
+from .memory import most_room, usual_room
 from .predictor import Predictor
-from .setting import ASSUMED_SEQ_LEN, ZERO, system_of
+from .setting import ASSUMED_SEQ_LEN, ZERO, room, system_of
 from .sizes import usual_node
 
 START = "start"  # the power of a device is that of the base run
@@ -49,8 +50,22 @@ def assumptions(row: Row, predictor: Predictor) -> list[str]:
         )
     if row["peak_tflops"] is None:
         found.append("no peak of the device: speeds are relative to its own runs")
+    found += _of_room(row)
     if row["batch"] is None:
         found.append("the batch as in the runs it rests on, which do not state it")
     if row["power_from"] == START:
         found.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
     return found
+
+
+def _of_room(row: Row) -> list[str]:
+    """The memory of a device whose name does not state it."""
+    device = row["device"]
+    if not device or not row["memory_gb_predicted"] or room(device):
+        return []
+    if usual := usual_room(device):
+        return [f"{usual:.3g} GB a device, the usual memory of {device}"]
+    return [
+        f"at most {most_room(device):.3g} GB a device, as {device} is a name of several sizes:"
+        " P(OOM) is known only of what needs more"
+    ]

@@ -9,11 +9,11 @@ from functools import cache
 import numpy as np
 
 from ..audit.memory import GB
-from ..vocabulary.hardware import devices
+from ..vocabulary.hardware import devices, most_memory_gib, usual_memory_gib
 from .likeness import Array
 from .posterior import Posterior, fit
 from .scales import MEMORY_SCALES
-from .setting import Setting
+from .setting import Setting, room
 from .terms import MEMORY
 
 _FEWEST = 3  # runs with printed memory
@@ -21,10 +21,21 @@ _SPREAD = 0.1  # deviation of ln(need) of a run out of memory
 _ROUNDS = 3  # iterations of estimating the need of runs out of memory
 
 
+def usual_room(device: str | None) -> float | None:
+    """GB of a device by its name, else the usual memory of its kind."""
+    usual = usual_memory_gib(device or "")
+    return room(device) or (usual * GB["GiB"] if usual else None)
+
+
+def most_room(device: str | None = None) -> float:
+    """GB of the largest device of a kind, for an unknown kind of any: the limit where a name may
+    mean several sizes."""
+    return (most_memory_gib(device or "") or _most()) * GB["GiB"]
+
+
 @cache
-def most_room() -> float:
-    """GB of the largest known device: the limit for an unknown one."""
-    return max(device.memory_gib or 0.0 for device in devices()) * GB["GiB"]
+def _most() -> float:
+    return max(device.memory_gib or 0.0 for device in devices())
 
 
 def fitted(printed: Sequence[Setting], failed: Sequence[tuple[Setting, float]]) -> Posterior | None:
@@ -52,10 +63,10 @@ def _above(posterior: Posterior, first: int, rooms: Array, need: Array) -> Array
     from scipy.stats import truncnorm
 
     needs = need.copy()
-    for at, room in enumerate(rooms):
+    for at, space in enumerate(rooms):
         error, deviation = posterior.left_out([first + at], [first + at])
         mean = math.log(need[at]) - float(error[0])
-        low = (math.log(room) - mean) / float(deviation[0])
+        low = (math.log(space) - mean) / float(deviation[0])
         of = truncnorm(min(low, 8.0), np.inf, loc=mean, scale=float(deviation[0]))
-        needs[at] = math.exp(max(float(of.mean()), math.log(room)))
+        needs[at] = math.exp(max(float(of.mean()), math.log(space)))
     return needs

@@ -15,6 +15,7 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
+from .assumptions import assumptions
 from .sizes import changed
 
 _TRIED = 256  # numbers of nodes, down from the limit
@@ -77,10 +78,11 @@ def proposed(
             hint="fewer --run-steps, or more --device-hours or --money",
         )  # fmt: skip
     rows = [
-        {**row, "rank": rank, "changes": _changes(best, row), "why": _why(row)}
+        {**_settled(row), "rank": rank, "changes": _changes(best, row), "why": _why(row)}
         for rank, row in enumerate(chosen, 1)
     ]
     facts: dict[str, Any] = {
+        "assumed": assumptions(chosen[0], start.predictor),
         "repeats": sum(row["again"] for row in rows), "base": best,
         "largest_gain": max(row["expected_gain"] for row in rows), "plan": start.plan,
         "candidates": len(new), "measured": len(measured),
@@ -89,6 +91,13 @@ def proposed(
         "front_models": False, **facts_of(rows),
     }  # fmt: skip
     return Decision("proposals", tuple(rows), tuple(left), facts)
+
+
+def _settled(row: Row) -> dict[str, Any]:
+    """A proposal with the settings that its prediction infers, so that its plan runs with them."""
+    stage, full = row["stage_inferred"], row["recompute_inferred"]
+    found = {"zero_stage": stage} if row["zero_stage"] is None and stage is not None else {}
+    return {**row, **found, **({"recompute": "full"} if full else {})}
 
 
 def _fewer_nodes(start: Start, request: Mapping[str, Any], room: float) -> dict[str, int]:

@@ -17,12 +17,12 @@ from .days import apart
 from .folds import Beyond, Reach, reach
 from .intervals import Widths
 from .likeness import likeness
-from .memory import fitted, most_room
+from .memory import fitted, most_room, usual_room
 from .posterior import Posterior, fit
 from .proposals import order, rival, worth_repeating
 from .recompute import place
 from .scales import PACE_SCALES
-from .setting import Setting, lacking, room, setting, system_of
+from .setting import Setting, lacking, setting, system_of
 from .terms import PACE, recomputed
 from .unstated import Unstated, unstated
 
@@ -178,9 +178,9 @@ class Predictor:
     ) -> dict[str, Any]:
         assert self.memory is not None and self.memory_widths is not None
         width = self.memory_widths.width(of, one.source[0], variance, one.system)
-        space = room(row["device"])
-        # For an unstated device only a need above any device's memory is out of memory for sure.
-        limit = space or (most_room() if mean > math.log(most_room()) else None)
+        space, most = usual_room(row["device"]), most_room(row["device"])
+        # Of unknown memory only a need above the largest is out of memory for sure.
+        limit = space or (most if mean > math.log(most) else None)
         chance, bound = (
             self._chance(of.kinds[0], one.system, mean, variance, limit) if limit else (None, None)
         )
@@ -320,7 +320,7 @@ def _failed(rows: Sequence[Row]) -> list[tuple[Setting, float]]:
     """Runs out of memory, with the memory of their device."""
     found = []
     for row in rows:
-        space = room(row["device"])
+        space = usual_room(row["device"])
         if row["status"] == "oom" and space and (one := setting(row)):
             found.append((one, space))
     return found

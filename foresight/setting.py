@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..audit.memory import GB, gib_of
 from ..decide.rows import Row, batch_of
-from ..vocabulary.hardware import device_of
+from ..vocabulary.hardware import device_of, memory_in
 
 ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
@@ -231,7 +231,7 @@ def _peak(row: Row) -> float | None:
 
 def room(device: str | None) -> float | None:
     """GB (1e9 bytes) of a device, by its name or known specification."""
-    gib = gib_of(device)
+    gib = gib_of(device) or memory_in(device or "")
     return gib * GB["GiB"] if gib else None
 
 

@@ -195,6 +195,14 @@ def impossible(row: Row, request: Mapping[str, Any]) -> str | None:
     return broken_rule({**row, "tp": row["tp"] or 1, "pp": row["pp"] or 1})
 
 
+def _has_idle_stages(row: Row) -> bool:
+    """Whether the reference trainer, as bench launch starts it, refuses a pipeline: its 1F1B needs
+    a micro-batch for each stage."""
+    if row["framework"] != "bench.trainer" or not (row["gbs"] and row["mbs"] and row["dp"]):
+        return False
+    return bool(row["gbs"] < row["mbs"] * row["dp"] * (row["pp"] or 1))
+
+
 def _nearest(
     base: Row, request: Mapping[str, Any], axes: Sequence[str], free: Sequence[str]
 ) -> Row | None:
@@ -268,7 +276,8 @@ def all_splits(base: Row, request: Mapping[str, Any]) -> list[Row]:
         if (start["vpp"] or 1) > 1 and pp == 1:
             tried["vpp"] = 1
         made = changed(base, tried)
-        if devices % (tp * pp * (made["cp"] or 1)) == 0 and impossible(made, tried) is None:
+        whole = devices % (tp * pp * (made["cp"] or 1)) == 0
+        if whole and impossible(made, tried) is None and not _has_idle_stages(made):
             rows.append(made)
     return rows
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.foresight.memory import most_room
+from bench.foresight.memory import most_room, usual_room
 from tests.deciding import table
 from tests.program import quick, told
 
@@ -144,3 +144,21 @@ def test_a_measurement_far_from_all_others_is_predicted(tmp_path: Path) -> None:
     _rates(tmp_path / "a.md", 8, 16, 512)
     done = quick(tmp_path, "predict", "a.md", "--nodes", "64", "--gbs", "512", "--format", "md")
     assert done.code == 0 and "the prediction is fitted to it" in done.out, done.text
+
+
+def test_a_bare_name_of_a_device_bounds_its_memory(tmp_path: Path) -> None:
+    for name, gib in (("A100 80G", 80), ("A100 SXM4 40G", 40), ("H100", 80), ("H100 400G IB", 80)):
+        assert usual_room(name) == pytest.approx(gib * 1.073741824), name
+    assert usual_room("V100") is None and most_room("V100") == pytest.approx(32 * 1.073741824)
+    path = table(tmp_path / "sweep.md", [_row(mbs, 20.0) for mbs in (1, 2, 4, 8)])
+    path.write_text(path.read_text().replace("A100 80GB", "H100"))
+    done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "md")
+    assert "Assumed: " in done.out and "85.9 GB a device, the usual memory of H100" in done.out
+
+
+def test_a_run_outside_of_the_query_is_not_handed_back(tmp_path: Path) -> None:
+    rows = [_row(mbs, time) for mbs, time in ((1, 24.0), (2, 20.0), (4, 18.0), (8, 33.0))]
+    table(tmp_path / "sweep.md", rows)
+    chosen = ("--where", "mbs < 8", "--mbs", "8", "--format", "md")
+    done = quick(tmp_path, "predict", "sweep.md", *chosen)
+    assert "Measured: 33.00 s/it (sweep:11). The prediction does not use it." in done.out, done.out

@@ -48,6 +48,9 @@ def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
     assert plan.name == "proposals"
     assert {(one.dp, one.tp, one.pp, one.mbs) for one in plan.matrix} == shapes
     assert {one.iterations for one in plan.matrix} == {7}
+    # Its document states neither: they are inferred, and the runs would not fit without.
+    assert {(one.zero_stage, one.recompute) for one in plan.matrix} == {(1, "full")}
+    assert any("ZeRO 1, which" in text for text in made.facts["assumed"])
 
 
 def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(

@@ -101,6 +101,31 @@ _MEMORY = re.compile(r"(?<![A-Za-z0-9])(\d{1,4})[ -]?(?:GiB|GB|G)(?![A-Za-z0-9])
 _SAYS_MORE = re.compile(r"[A-Za-z0-9]")
 
 
+def memory_in(text: str) -> float | None:
+    """GiB of a device as its name states with any unit (`A100 80G`); None for more than is sold."""
+    found = _MEMORY.search(text)
+    size = float(found[1]) if found else None
+    return size if size and size <= (most_memory_gib(text) or 0.0) else None
+
+
+def usual_memory_gib(text: str) -> float | None:
+    """GiB of the device that a bare name means; None where it may mean several sizes."""
+    device = device_of(text)
+    if device is None:
+        return None
+    usual: float | None = _file()["usual_memory_gib"].get(device.name)
+    return device.memory_gib or usual
+
+
+def most_memory_gib(text: str) -> float | None:
+    """GiB of the largest device of the name's family; None if unknown."""
+    device = device_of(text)
+    family = [one for one in devices() if device and one.family == device.family]
+    sold = _file()["most_memory_gib"]
+    sizes = [usual_memory_gib(one.name) or sold.get(one.name) or 0.0 for one in family]
+    return max(sizes, default=0.0) or None
+
+
 def peak_tflops(text: str, dtype: str) -> float | None:
     """Dense peak of one device in TFLOP/s; None if the device or its dtype is unknown."""
     device = device_of(text)
