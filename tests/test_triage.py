@@ -198,3 +198,9 @@ def test_failures_of_real_logs(shared: Path, folder: Path) -> None:
     dated = [row["at"] for row in rows if row["at"]]
     assert dated == sorted(dated, reverse=True)
     assert timedelta(0) < datetime.now() - datetime.fromisoformat(dated[-1])
+
+
+def test_no_command_is_suggested_where_no_row_is_a_run(folder: Path) -> None:
+    (folder / "sacct.txt").write_text("JobID|JobName|State|ExitCode\n7|train|FAILED|3:0\n")
+    done = quick(folder, "failures", "sacct.txt")
+    assert "sacct:2" in done.out and done.err.endswith("1 row, 0 excluded\n"), done.text
