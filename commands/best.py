@@ -54,15 +54,13 @@ def best(
 def _rank(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
     from ..reports.computed import answered, names_of
     from ..terminal.answers import fitted, write
-    from ..terminal.deciding import drawn, show_first
+    from ..terminal.deciding import drawn, next_words, show_first
 
     with source.opened(query.table) as warehouse:
         answer, names = answered(warehouse, "best", query), names_of(warehouse)
     write(fitted(answer, query), form, output, "best.md", lambda: drawn(names, answer))
-    info(
-        f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded; "
-        f"next: {show_first(answer, source)}"
-    )
+    command = next_words(show_first(answer, source))
+    info(f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded{command}")
 
 
 def _suggest(source: Source, query: Query, form: Format | None, output: Path | None) -> None:

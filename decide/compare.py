@@ -10,7 +10,7 @@ from typing import Any
 
 from .effect_numbers import OF_BASE, derivations_of, numbers_of
 from .factors import order
-from .jobs import jobs, per_job, runs_of
+from .jobs import jobs, per_job, runs_of, unstated
 from .pairing import Pair, also_words, stated_apart
 from .rows import THREADS, Decision, Row
 from .spreads import Spread, clusters, clusters_text, rounding
@@ -54,6 +54,11 @@ def compare(
     ]
     rows += [{"factor": title, **_one_sided(pair)} for pair in broken]
     levels, used = _by_level(ordered, effects), _spreads_used(ordered, effects, spread)
+    unknown = [
+        pair
+        for pair, result in zip(ordered, effects, strict=True)
+        if not result.confounded and result.p is None
+    ]
     shown = {id(row) for pair in broken for row in pair.rows()}
     left = tuple(row for row in left_out if id(row) not in shown)
     facts: dict[str, Any] = {
@@ -64,7 +69,8 @@ def compare(
         "failures": _failures(pairs),
         "effects": levels,
         "tested": sum(not result.confounded for result in effects),
-        "untested": sum(not result.confounded and result.p is None for result in effects),
+        "untested": sum(not _repeated(pair) for pair in unknown),
+        "unstated": unstated(row for pair in unknown if _repeated(pair) for row in pair.rows()),
         "spreads": used,
         "clusters": _clustered(ordered),
         "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
@@ -82,7 +88,8 @@ def _by_level(pairs: Sequence[Pair], effects: Sequence[Effect]) -> list[dict[str
     both = [(pair, result) for pair, result in zip(pairs, effects, strict=True) if not pair.also]
     found = []
     for base, level in dict.fromkeys((pair.base, pair.level) for pair, _ in both):
-        here = [result for pair, result in both if (pair.base, pair.level) == (base, level)]
+        these = [one for one in both if (one[0].base, one[0].level) == (base, level)]
+        here = [result for _, result in these]
         ups = [result.speedup for result in here]
         logs = [math.log(up) for up in ups]
         found.append({
@@ -91,11 +98,17 @@ def _by_level(pairs: Sequence[Pair], effects: Sequence[Effect]) -> list[dict[str
             "mean": math.exp(sum(logs) / len(ups)), "faster": sum(up > 1 for up in ups),
             "slower": sum(up < 1 for up in ups),
             "p": over_configurations(logs) if len(ups) > 1 else None,
+            "repeated": any(_repeated(pair) for pair, _ in these),
             "testable": any(result.p is not None for result in here),
             "surely_faster": sum(result.verdict == "faster" for result in here),
             "surely_slower": sum(result.verdict == "slower" for result in here),
         })  # fmt: skip
     return found
+
+
+def _repeated(pair: Pair) -> bool:
+    """Whether several jobs ran on a side."""
+    return max(len(jobs(pair.before)), len(jobs(pair.after))) > 1
 
 
 def _failures(pairs: Sequence[Pair]) -> list[dict[str, Any]]:

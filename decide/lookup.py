@@ -118,7 +118,10 @@ def _of_one_line(warehouse: Warehouse, place: str, runs: Sequence[str]) -> Bench
 
 
 def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:
-    """The lines of the runs of a source next to this line."""
+    """The lines of the runs of a source next to this line, or the job that the line states."""
+    query = "SELECT job_id, state FROM jobs WHERE uri = ? AND line = ?"
+    for job, state in warehouse.rows(query, [uri, line]):
+        return f"the line is of job {job}, {state}, of which no log was read"
     query = """SELECT line FROM runs WHERE uri = ? GROUP BY line
                ORDER BY abs(line - ?), line LIMIT 5"""
     lines = sorted(near for (near,) in warehouse.rows(query, [uri, line]))

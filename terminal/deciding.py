@@ -35,9 +35,14 @@ def report(
         answer, names = answered(warehouse, name, query), names_of(warehouse)
     write(fitted(answer, query), form, output, f"{name}.md", lambda: drawn(names, answer))
     if next_command is None:
-        next_command = show_first(answer, source) if answer.rows else ""
-    hint = f"; next: {next_command}" if next_command else ""
-    info(f"{counted(len(answer.rows), 'row')}, {len(answer.left_out)} excluded{hint}")
+        next_command = show_first(answer, source)
+    rows, left_out = counted(len(answer.rows), "row"), len(answer.left_out)
+    info(f"{rows}, {left_out} excluded{next_words(next_command)}")
+
+
+def next_words(command: str) -> str:
+    """A suggested command as the end of a message; nothing without one."""
+    return f"; next: {command}" if command else ""
 
 
 def drawn(names: Names, answer: Answer) -> Sequence[str]:
@@ -48,11 +53,11 @@ def drawn(names: Names, answer: Answer) -> Sequence[str]:
 
 
 def show_first(answer: Answer, source: Source) -> str:
-    """The command line that shows the first run of an answer."""
+    """The command line that shows the first run of an answer; '' if it has none."""
     shown = zip(answer.cells, answer.rows, strict=False)
     first = next(((str(cell["where"]), row) for cell, row in shown if row["run"]), None)
     if first is None:
-        return shlex.join(("bench", "show", "FILE:LINE", *map(str, source.paths)))
+        return ""
     where, row = first
     line = (row["uri"], row["line"])
     several = sum((one["uri"], one["line"]) == line for one in (*answer.rows, *answer.left_out)) > 1

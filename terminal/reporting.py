@@ -100,6 +100,7 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
     """List the selected runs."""
     from ..decide.selection import listed_columns, select
     from ..reports import listing
+    from .deciding import next_words
     from .summary import show_overview
     from .tables import parse_columns
 
@@ -124,7 +125,8 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
         emit(text, output, name="runs.md")
         if source.paths:
             show_overview(warehouse, skipped, source.paths)
-        info(f"{counted(len(rows), 'row')}; next: {_show_first(names, shown, source.paths)}")
+        command = _show_first(names, shown, source.paths)
+        info(f"{counted(len(rows), 'row')}{next_words(command)}")
 
 
 def _for_people(
@@ -163,9 +165,9 @@ _JOINED: Sequence[tuple[str, Sequence[str], Callable[..., str | None]]] = (
 
 
 def _show_first(names: Sequence[str], rows: Sequence[Sequence[Any]], paths: Sequence[Path]) -> str:
-    """The command line that shows the first row's run."""
+    """The command line that shows the first row's run; '' if no row or no place is listed."""
     if "where" not in names or not rows:
-        return "bench show FILE:LINE"
+        return ""
     words = (str(rows[0][names.index("where")]), *map(str, paths))
     return shlex.join(("bench", "show", *words))
 

@@ -231,7 +231,18 @@ def test_models_of_one_size_show_their_labels(folder: Path) -> None:
     ]
     (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 6 + "|", *rows, ""]))
     said = quick(folder, "best", "a.md").out
-    assert "LLAMA2-70B" in said and "LLAMA3-70B" in said
+    assert "LLAMA2-70B" in said and "LLAMA3-70B" in said and said.startswith("Fastest: ")
+
+
+def test_the_first_of_models_that_do_not_compare_is_called_so(folder: Path) -> None:
+    head = "| Model | GPUs | MBS | GBS | Sequence Length | Tokens/s |"
+    rows = [
+        f"| {size} | 64 | 1 | 128 | 4096 | {rate} |" for size, rate in (("7B", 9e5), ("70B", 9e4))
+    ]
+    (folder / "a.md").write_text("\n".join(["# H100 80GB", "", head, "|---" * 6 + "|", *rows, ""]))
+    said = quick(folder, "best", "a.md").out
+    assert said.startswith("Fastest of models that are not comparable: 7B, 64 devices"), said
+    assert quick(folder, "best", "a.md", "--model", "70B").out.startswith("Fastest: ")
 
 
 def test_the_data_parallel_size_is_what_the_split_leaves(folder: Path) -> None:

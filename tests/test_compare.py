@@ -247,7 +247,7 @@ def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
         told(quick(folder, *command, "a.md"), 3, "no runs found")
 
 
-def launched(folder: Path, dp: int, times: Sequence[float]) -> None:
+def launched(folder: Path, dp: int, times: Sequence[float], *unstated: str) -> None:
     """Logs as `bench launch` leaves them, one for each time: what it measured differs in each."""
     for repeat, time in enumerate(times, 1):
         begins = {
@@ -256,6 +256,8 @@ def launched(folder: Path, dp: int, times: Sequence[float]) -> None:
             "dp": dp, "tp": 1, "pp": 1, "mbs": 1, "gbs": 8, "layers": 2, "hidden": 64,
             "heads": 4, "seq_len": 32,
         }  # fmt: skip
+        for name in unstated:
+            del begins[name]
         measured = {"wall_s": 10 + repeat, "exit_code": 0, "peak_memory_mb": 300 + repeat}
         text = [
             f"bench launch begins {json.dumps(begins)}",
@@ -277,3 +279,12 @@ def test_repeats_of_a_launched_sweep_are_jobs_of_one_configuration(folder: Path)
     assert pair["speedup"] == pytest.approx(2.0)
     said = quick(folder, "compare", "--by", "dp", ".").out
     assert "OMP_NUM_THREADS follows dp" in said and "also differ" not in said
+
+
+def test_jobs_of_an_unstated_model_are_not_called_run_once(folder: Path) -> None:
+    for dp, times in ((1, [2.0, 2.1, 2.2]), (2, [1.0, 1.05, 1.1])):
+        launched(folder, dp, times, "layers", "hidden", "heads")
+    said = quick(folder, "compare", "--by", "dp", ".").out
+    assert "3 / 3" in said and "run once" not in said and "Three runs a side" not in said
+    assert "tried: not tested, as the spread between its jobs is not known." in said
+    assert "6 logs state no model or no batch size and do not count as repeats" in said

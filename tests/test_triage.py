@@ -198,3 +198,25 @@ def test_failures_of_real_logs(shared: Path, folder: Path) -> None:
     dated = [row["at"] for row in rows if row["at"]]
     assert dated == sorted(dated, reverse=True)
     assert timedelta(0) < datetime.now() - datetime.fromisoformat(dated[-1])
+
+
+def test_no_command_is_suggested_where_no_row_is_a_run(folder: Path) -> None:
+    (folder / "sacct.txt").write_text("JobID|JobName|State|ExitCode\n7|train|FAILED|3:0\n")
+    done = quick(folder, "failures", "sacct.txt")
+    assert "sacct:2" in done.out and done.err.endswith("1 row, 0 excluded\n"), done.text
+
+
+def test_of_one_end_the_statement_of_memory_counts_and_codes_are_shown(folder: Path) -> None:
+    head = "JobID|JobName|State|ExitCode|End|NNodes"
+    ended = "31|train|FAILED|0:9|2026-11-20T08:52:38|2"
+    (folder / "sacct.txt").write_text(log(head, ended, "7|x|FAILED|3:0|Unknown|1"))
+    step = "slurmstepd-n1: error: "
+    beyond = f"{step}StepId=31.batch exceeded memory limit (15 > 2), being killed"
+    cancelled = f"{step}*** JOB 31 ON n1 CANCELLED AT 2026-11-20T08:52:38 ***"
+    (folder / "slurm-31.out").write_text(log(beyond, cancelled))
+    first, second = asked(folder)
+    assert (first["where"], first["status"], first["nodes"]) == ("slurm-31.out:2", "oom", 2)
+    assert first["reason"] == "CANCELLED, out of memory"
+    assert (second["where"], second["reason"]) == ("sacct.txt:3", "FAILED, exit code 3")
+    assert "31 (train)" in quick(folder, "failures", ".").out
+    told(quick(folder, "show", "sacct:2", "."), 2, "job 31, FAILED, of which no log was read")

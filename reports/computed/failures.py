@@ -47,7 +47,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "reason": names.within(row["reason"] or ""),
         "recurs_text": f"{number(row['recurs'])} runs" if row["recurs"] > 1 else None,
         "hosts_text": ", ".join(named[:_MOST]) + more,
-        "job": ", ".join(row["job_ids"]),
+        "job": ", ".join(row["job_ids"]) + (f" ({row['job_name']})" if row["job_name"] else ""),
         "size": row["size"],
         "configuration": words,
     }
