@@ -77,7 +77,8 @@ def test_scrub_leaves_what_is_no_name(text: str) -> None:
         ("gpu012,gpu013", "hosts"), ("bob@nid00012", "hosts"), ("jd@frontier12", "hosts"),
         ("STEP 19.0 ON r6i4n5 CANCELLED AT", "hosts"), ("--nodelist=n[01-04]", "hosts"),
         ("/blob//data/pile", "paths"), ("/scratch", "paths"),
-        ("DATA=/pile", "paths"), ("'~/x'", "paths"),
+        ("DATA=/pile", "paths"), ("'~/x'", "paths"), ("X=/c/d:/a/bob/x:/data/y", "paths"),
+        ("-v /c/d:/data/y", "paths"), ("rank0:/data/x/y", "paths"), ("file:///data/x", "paths"),
     ],
 )  # fmt: skip
 def test_scrub_finds_names(text: str, kind: str) -> None:
