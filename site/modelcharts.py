@@ -134,7 +134,7 @@ class Drawer:
             else ""
         )
         if fronts:
-            note = "; ".join(filter(None, ("line: none is better in both", note)))
+            note = "; ".join(filter(None, ("line: none of its system is better in both", note)))
         # For runs of one size, days and MFU rank like the total throughput.
         if id in ("front", "mfu") and len({mark.x for mark in marks}) == 1 and self.has_aggregate:
             return None

@@ -51,7 +51,7 @@ def overview(
         "chart": chart.html if chart else "",
         "tiles": [
             (len(content.rows), "runs", "compare.html#every-run"),
-            (len(content.models), "models", "#fastest"),
+            (len(content.models), "models", "#models"),
             (len(content.sources), "sources", "sources.html"),
             (len(broken), "failed", "failures.html"),
             (severities["error"], "errors found", "findings.html"),

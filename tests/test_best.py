@@ -200,6 +200,8 @@ def test_a_front_of_rows_that_state_memory_says_so(stored: Stored, folder: Path)
     assert "Devices against speed for 124M (Pareto front)" in quick(folder, *asked).out
     said = quick(folder, *asked, "--by", "mem").out
     assert "Devices against speed for 124M, of rows that state memory_gb (Pareto front)" in said
+    of_repeats = quick(folder, "best", *tables, "--model", "1.3B").out
+    assert "4 devices 31 years (median of 001:27, 001:51)" in " ".join(of_repeats.split())
 
 
 def test_rows_that_differ_in_format_or_length_show_it(folder: Path) -> None:

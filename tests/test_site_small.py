@@ -35,6 +35,8 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
         one for of in made for one in of["derived"] if one[0] == "step_time_s" and one[3] == 4.1
     ]
     assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"]
+    overview = (folder / "public" / "index.html").read_text("utf-8")
+    assert '<a href="#models">models</a>' in overview and 'id="models"' in overview
     every = "".join(runs)
     assert "Step time <b>4.1</b>" in every and 'Processes <b class="computed">8</b>' in every
     facts = [one for of in made for one in of["facts"] if len(one) > 2]
