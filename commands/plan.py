@@ -40,7 +40,7 @@ def plan(
 ) -> None:
     """Propose the runs worth most; -o plan.toml writes a plan for bench launch."""
     calculate_alone()
-    from ..decide.neighbours import as_plan
+    from ..decide.neighbours import as_plan, shape_is_stated
     from ..foresight.planning import Limits, proposed
     from ..reports.computed import names_of, presented
     from ..terminal.answers import fitted, write
@@ -57,4 +57,12 @@ def plan(
         emit(as_plan(rows, answer.summary, "proposals"), output)
     else:
         write(fitted(answer, query), format, output, "plan.md")
-    info(f"{len(answer.rows)} to run; -o plan.toml writes a plan for bench launch")
+    planned = shape_is_stated(found.rows)
+    way = (
+        "-o plan.toml writes a plan for bench launch"
+        if planned
+        else (
+            "no plan can be written, as layers, hidden size and heads of the model are not stated"
+        )
+    )
+    info(f"{len(answer.rows)} to run; {way}")

@@ -213,7 +213,7 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbour
 
     if not rows:
         raise BenchError("there is no plan of it", why="no configuration is left to run")
-    if any(row[name] is None for row in rows for name in ("layers", "hidden", "heads")):
+    if not shape_is_stated(rows):
         raise BenchError(
             "there is no plan of it",
             why="layers, hidden size and heads of the model are not stated",
@@ -247,6 +247,11 @@ def as_plan(rows: Sequence[Row], comments: Sequence[str], name: str = "neighbour
         matrix.append(entry)
     plan["matrix"] = matrix
     return tomlkit.dumps(plan)
+
+
+def shape_is_stated(rows: Sequence[Row]) -> bool:
+    """Whether every run states the shape of its model, without which there is no plan."""
+    return all(row[name] is not None for row in rows for name in ("layers", "hidden", "heads"))
 
 
 def inexpressible(row: Row) -> list[tuple[str, object]]:

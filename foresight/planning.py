@@ -16,6 +16,7 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
 from .assumptions import assumptions
+from .setting import words_of
 from .sizes import changed
 
 _TRIED = 256  # numbers of nodes, down from the limit
@@ -120,6 +121,9 @@ def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
         if all(row[name] == start.base[name] for name in here):
             first.setdefault(split_of(row), row)
     rated = start.rated([changed(row, {}) for row in first.values()])
+    # It ran: its memory is as printed, and it fits.
+    seen = dict.fromkeys(("memory_gb_predicted", "out_of_memory", "out_of_memory_is_bound"))
+    rated = [{**row, **seen, "memory_gb": row["base"]["memory_gb"]} for row in rated]
     return start.predictor.repeated(rated, per_device=start.by != SPEED)
 
 
@@ -155,8 +159,22 @@ def _changes(base: Row, row: Row) -> str:
         for name, title in names.items()
         if base[name] != row[name]
     ]
+    if row["again"]:
+        moved += _other_settings(base, row)
     same = ", ".join(moved) or "the same"
     return f"{same}, again" if row["again"] else same
+
+
+def _other_settings(base: Row, row: Row) -> list[str]:
+    """The settings without a size in which a measured run differs from another."""
+    before, after = words_of(base), words_of(row)
+    names = sorted((before.keys() | after.keys()) - {"date"})
+    return [
+        f"{name.removeprefix('column ')} {before.get(name, 'not stated')} →"
+        f" {after.get(name, 'not stated')}"
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
 
 
 _INFORMATIVE = 0.05  # reduction of a deviation below which a run says little about another
@@ -167,7 +185,8 @@ def _why(row: Row) -> str:
     of = row["tells_of"]
     if row["again"]:
         apart = abs((row[SPEED] or 1.0) / (of[SPEED] or 1.0) - 1)
-        return f"a repeat: only {apart:.1%} from {_split(of)}, within the noise"
+        other = ", ".join(_other_settings(row, of)) if _split(of) == _split(row) else _split(of)
+        return f"a repeat: only {apart:.1%} from {other or 'another run of it'}, within the noise"
     wins = f"{row['chance_of_best']:.0%} chance to beat the best"
     if of is None or row["narrows_most"] < _INFORMATIVE:
         return f"{wins}; narrows no other prediction"

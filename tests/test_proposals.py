@@ -99,9 +99,18 @@ def test_where_noise_is_the_question_a_measured_run_is_proposed_again(tmp_path: 
             ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
             for mbs, time in ((1, 30 * slow), (2, 24 * slow), (4, 20 * slow), (8, 20.02 * slow),
                               (16, 27 * slow))]  # fmt: skip
-    table(tmp_path / "sweep.md", rows)
+    path = table(tmp_path / "sweep.md", [*rows, _row(4, 20.01)])
+    *head, first, rule = path.read_text().split("| 2 |")[0].splitlines()
+    cells = path.read_text().splitlines()[len(head) + 2 :]
+    words = [*["1F1B"] * (len(cells) - 1), "GPipe"]
+    lines = [f"{cell} {word} |" for cell, word in zip(cells, words, strict=True)]
+    path.write_text("\n".join([*head, f"{first} Schedule |", f"{rule} --- |", *lines, ""]))
     done = quick(tmp_path, "plan", "sweep.md", "--next", "40", "--format", "json")
     found = json.loads(done.out)
+    same = [row for row in found if row["changes"].endswith("again") and row["tp"] == 1
+            and row["mbs"] == 4]  # fmt: skip
+    assert len(same) == len({row["changes"] for row in same}) == 2, same
+    assert any("Schedule 1F1B → GPipe" in row["changes"] + row["why"] for row in same)
     again = {(row["tp"], row["mbs"]): row for row in found
              if row["changes"].endswith("again")}  # fmt: skip
     assert {mbs for _, mbs in again} == {4, 8}, again.keys()
