@@ -234,6 +234,17 @@ def test_models_of_one_size_show_their_labels(folder: Path) -> None:
     assert "LLAMA2-70B" in said and "LLAMA3-70B" in said and said.startswith("Fastest: ")
 
 
+def test_the_first_names_what_its_configuration_took_on_other_days(folder: Path) -> None:
+    table(folder / "a.md", [
+        *jobs([125.0], 1, "05-27"), *jobs([217.0], 1, "05-26"), *jobs([225.0], 1, "05-28"),
+        *jobs([150.0], 2, "05-28"),
+    ])  # fmt: skip
+    said = quick(folder, "best", "a.md").out
+    line = "The same configuration on other days: 217.000 s/it (a:9), 225.000 s/it (a:10)."
+    assert line in said, said
+    assert "on other days" not in quick(folder, "best", "a.md", "--where", "mbs = 2").out
+
+
 def test_the_first_of_models_that_do_not_compare_is_called_so(folder: Path) -> None:
     head = "| Model | GPUs | MBS | GBS | Sequence Length | Tokens/s |"
     rows = [
