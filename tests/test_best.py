@@ -288,3 +288,13 @@ def test_recipes_of_one_number_format_are_no_repeats(folder: Path) -> None:
     assert [row["tokens_per_s"] for row in found] == sorted(kinds.values(), reverse=True)
     assert all(row["jobs"] == 1 for row in found)
     assert "(mxfp8:6)" in quick(folder, "best", "OWNER__REPO__docs__mxfp8.md").out
+
+
+def test_rows_that_would_look_alike_show_their_accumulation(folder: Path) -> None:
+    head = "| Model | GPUs | Micro Bsz | Micro Num | Seq Len | Tokens / sec / GPU |"
+    rows = [f"| 7B | 64 | 2 | {many} | 2048 | {rate} |" for many, rate in ((4, 3625), (1, 2346))]
+    text = ["# A100 80GB", "", head, "|---" * 6 + "|", *rows, ""]
+    (folder / "a.md").write_text("\n".join(text))
+    assert "| Accumulation |" in quick(folder, "best", "a.md").out
+    (folder / "a.md").write_text("\n".join([*text[:-2], rows[1].replace("| 2 |", "| 4 |"), ""]))
+    assert "Accumulation" not in quick(folder, "best", "a.md").out
