@@ -206,7 +206,8 @@ def configuration_words(row: Row) -> str:
     ]
     parts += [f"batch {number(row['device_batch'])} per device"] if row["device_batch"] else []
     parts += [settings_words(row)] if row["settings"] else []
-    return ", ".join(parts) or "configuration not stated"
+    # A recipe of a number format may be all that a row states.
+    return ", ".join(parts) or row.get("dtype_printed") or "configuration not stated"
 
 
 def settings_words(row: Row) -> str:

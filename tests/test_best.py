@@ -298,3 +298,11 @@ def test_rows_that_would_look_alike_show_their_accumulation(folder: Path) -> Non
     assert "| Accumulation |" in quick(folder, "best", "a.md").out
     (folder / "a.md").write_text("\n".join([*text[:-2], rows[1].replace("| 2 |", "| 4 |"), ""]))
     assert "Accumulation" not in quick(folder, "best", "a.md").out
+
+
+def test_a_row_of_nothing_but_a_recipe_is_called_by_it(folder: Path) -> None:
+    head = "| Scaling Method | Peak Memory (GB) | Median tokens/s |\n| :-- | --: | --: |\n"
+    rows = "| None (bfloat16) | 33.71 | 8307.5 |\n| float8 tensorwise | 33.38 | 10417.0 |\n"
+    above = "Training on B200 GPUs, sequence length 8192:"
+    (folder / "a.md").write_text(f"# Training\n\n{above}\n\n{head}{rows}")
+    assert quick(folder, "best", "a.md").out.startswith("Fastest: float8 tensorwise on B200: ")
