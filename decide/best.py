@@ -21,7 +21,7 @@ from .comparable import (
 )
 from .cost import ORDERED, add_costs, facts_of, split
 from .eligible import Rows
-from .jobs import alike_but_stated, by_configuration, unstated
+from .jobs import alike_but_stated, by_configuration, of_other_dates, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, input_number
 from .rows import NOT_STATED, Decision, Row, assumed_devices, lacks_device_count
 from .spreads import Spread, spread_of
@@ -108,6 +108,7 @@ def best(
         "boundary": of_other_regimes(rows),
         "kinds": {name: _values(found, name) for name in ("seq_len", "dtype")},
         "dates": sorted({row["date"] for row in found if row["date"] and row["origin"] == "row"}),
+        "again": of_other_dates(found[0], found) if found else [],
         "alike_but_stated": alike_but_stated(found),
         "logs_of_nowhere": len({row["uri"] for row in found if row["system"] == NOT_STATED}),
         "unstated": unstated(found),

@@ -69,6 +69,16 @@ def alike_but_stated(rows: Iterable[Row]) -> int:
     return sum(count for count in seen.values() if count > 1)
 
 
+def of_other_dates(first: Row, rows: Iterable[Row]) -> list[Row]:
+    """The rows of a document that state the configuration of one of its rows, on another date."""
+    if first["origin"] != "row" or first["basis"] == "fit" or first["date"] is None:
+        return []
+    same = identity({**first, "date": None})
+    near = (row for row in rows if row["uri"] == first["uri"] and row["basis"] != "fit")
+    dated = [row for row in near if row["date"] not in (None, first["date"])]
+    return [row for row in dated if identity({**row, "date": None}) == same]
+
+
 def jobs(rows: Iterable[Row]) -> list[list[Row]]:
     """Runs by job: a row of a table is one, the segments of a log are one; so are their records."""
     groups: dict[Hashable, list[Row]] = {}

@@ -24,6 +24,8 @@ MEASURED = (
 )  # fmt: skip
 # Shown before the settings, but only if rows differ in it.
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
+# Shown with them, but only if rows would else look alike.
+_TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
 _REPEATS = 4  # places of repeats that a sentence lists
 _MOST, _SHORT = 12, 8  # places that a sentence lists; letters of a name that may be repeated
 _LONGEST = 80  # characters of settings in a sentence or cell
@@ -94,7 +96,26 @@ class Answer:
         if "settings" in names:
             at = names.index("settings")
             shown[at:at] = [one for one in _DISTINGUISHING if _differs(rows, one[0])]
+            at = next(at for at, (name, _) in enumerate(shown) if name == "settings")
+            looks = [_look(row, shown) for row in rows]
+            shown[at:at] = [one for one in _TELLING if _tells(rows, looks, one[0])]
         return shown
+
+
+def _look(row: Row, shown: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What people see of a row's configuration."""
+    return tuple(
+        str(row.get(name)) for name, _ in shown if name in (*RUN, "split") and name != "where"
+    )
+
+
+def _tells(rows: Sequence[Row], looks: Sequence[tuple[str, ...]], name: str) -> bool:
+    """Whether a column differs between rows that look alike."""
+    seen: dict[tuple[str, ...], object] = {}
+    return any(
+        seen.setdefault(look, row.get(name)) != row.get(name)
+        for look, row in zip(looks, rows, strict=True)
+    )
 
 
 def _differs(rows: Sequence[Row], name: str) -> bool:
@@ -185,7 +206,8 @@ def configuration_words(row: Row) -> str:
     ]
     parts += [f"batch {number(row['device_batch'])} per device"] if row["device_batch"] else []
     parts += [settings_words(row)] if row["settings"] else []
-    return ", ".join(parts) or "configuration not stated"
+    # A recipe of a number format may be all that a row states.
+    return ", ".join(parts) or row.get("dtype_printed") or "configuration not stated"
 
 
 def settings_words(row: Row) -> str:

@@ -236,6 +236,17 @@ def test_models_of_one_size_show_their_labels(folder: Path) -> None:
     assert "LLAMA2-70B" in said and "LLAMA3-70B" in said and said.startswith("Fastest: ")
 
 
+def test_the_first_names_what_its_configuration_took_on_other_days(folder: Path) -> None:
+    table(folder / "a.md", [
+        *jobs([125.0], 1, "05-27"), *jobs([217.0], 1, "05-26"), *jobs([225.0], 1, "05-28"),
+        *jobs([150.0], 2, "05-28"),
+    ])  # fmt: skip
+    said = quick(folder, "best", "a.md").out
+    line = "The same configuration on other days: 217.000 s/it (a:9), 225.000 s/it (a:10)."
+    assert line in said, said
+    assert "on other days" not in quick(folder, "best", "a.md", "--where", "mbs = 2").out
+
+
 def test_the_first_of_models_that_do_not_compare_is_called_so(folder: Path) -> None:
     head = "| Model | GPUs | MBS | GBS | Sequence Length | Tokens/s |"
     rows = [
@@ -279,3 +290,21 @@ def test_recipes_of_one_number_format_are_no_repeats(folder: Path) -> None:
     assert [row["tokens_per_s"] for row in found] == sorted(kinds.values(), reverse=True)
     assert all(row["jobs"] == 1 for row in found)
     assert "(mxfp8:6)" in quick(folder, "best", "OWNER__REPO__docs__mxfp8.md").out
+
+
+def test_rows_that_would_look_alike_show_their_accumulation(folder: Path) -> None:
+    head = "| Model | GPUs | Micro Bsz | Micro Num | Seq Len | Tokens / sec / GPU |"
+    rows = [f"| 7B | 64 | 2 | {many} | 2048 | {rate} |" for many, rate in ((4, 3625), (1, 2346))]
+    text = ["# A100 80GB", "", head, "|---" * 6 + "|", *rows, ""]
+    (folder / "a.md").write_text("\n".join(text))
+    assert "| Accumulation |" in quick(folder, "best", "a.md").out
+    (folder / "a.md").write_text("\n".join([*text[:-2], rows[1].replace("| 2 |", "| 4 |"), ""]))
+    assert "Accumulation" not in quick(folder, "best", "a.md").out
+
+
+def test_a_row_of_nothing_but_a_recipe_is_called_by_it(folder: Path) -> None:
+    head = "| Scaling Method | Peak Memory (GB) | Median tokens/s |\n| :-- | --: | --: |\n"
+    rows = "| None (bfloat16) | 33.71 | 8307.5 |\n| float8 tensorwise | 33.38 | 10417.0 |\n"
+    above = "Training on B200 GPUs, sequence length 8192:"
+    (folder / "a.md").write_text(f"# Training\n\n{above}\n\n{head}{rows}")
+    assert quick(folder, "best", "a.md").out.startswith("Fastest: float8 tensorwise on B200: ")
