@@ -235,7 +235,7 @@ def search(content: Content) -> dict[str, Any]:
         [line(name, 60), "model", f"models/{slug}.html"]
         for name, slug in content.model_slugs.items()
     ]
-    entries += _settings(content)
+    entries += _settings(content) + _doubts_and_failures(content)
     for row in content.rows:
         words = [
             content.place(row),
@@ -256,6 +256,24 @@ def search(content: Content) -> dict[str, Any]:
         for uri in content.slugs
     ]
     return {"entries": entries}
+
+
+def _doubts_and_failures(content: Content) -> list[list[str | None]]:
+    """The rules of findings, and the causes of failures, with how many there are."""
+    line = content.text.line
+    rules = Counter((one["rule"], one["title"]) for one in content.findings)
+    found: list[list[str | None]] = [
+        [
+            line(f"{rule} · {title} · {number(count)}", 160),
+            "finding",
+            f"findings.html#findings.q={rule}",
+        ]
+        for (rule, title), count in rules.items()
+    ]
+    for one in causes(content):
+        words = f"{one['status']} · {one['reason']} · {number(one['count'])}"
+        found.append([line(words, 160), "failure", "failures.html#causes"])
+    return found
 
 
 def _settings(content: Content) -> list[list[str | None]]:

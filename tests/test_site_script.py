@@ -56,3 +56,14 @@ def test_typescript_finds_no_fault() -> None:
 def test_what_is_shipped_is_a_program(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(bundle.scripts()[name])
     subprocess.run(["node", "--check", tmp_path / name], check=True)
+
+
+@pytest.mark.services
+@pytest.mark.skipif(shutil.which("node") is None, reason="NOT TESTED: there is no node")
+def test_long_names_of_a_legend_stay_apart() -> None:
+    text = bundle.scripts()["curves.js"]
+    program = text[text.index("function cutName") :].partition("\n}\n")[0] + "\n}\n"
+    names = [f"MoE_gpt3-0.125B-tokendropping-graduallyIncrease:{line}" for line in (2704, 4041)]
+    program += "".join(f"console.log(cutName({name!r}));" for name in names)
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"MoE_gpt3-…{name[-20:]}" for name in names]

@@ -37,6 +37,8 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
     assert printed[4:6] == ["sources/sweep.html#L5", "sweep:5"]
     overview = (folder / "public" / "index.html").read_text("utf-8")
     assert '<a href="#models">models</a>' in overview and 'id="models"' in overview
+    entries = _data(folder / "public" / "data" / "search.js")["entries"]
+    assert ["oom · no message stated · 1", "failure", "failures.html#causes"] in entries
     every = "".join(runs)
     assert "Step time <b>4.1</b>" in every and 'Processes <b class="computed">8</b>' in every
     facts = [one for of in made for one in of["facts"] if len(one) > 2]

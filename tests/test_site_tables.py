@@ -74,6 +74,20 @@ def test_a_pasted_address_shows_the_same_view(opens: Opens, site: Path) -> None:
     assert all(value <= middle for value in numbers(other, table, key))
 
 
+def test_failed_is_every_status_of_a_failure(opens: Opens, site: Path) -> None:
+    page = opens("compare.html")
+    table = long_table(page)
+    kinds = {"oom", "hang", "nan", "fail", "timeout", "cancelled"}
+
+    def statuses(words: str) -> set[str]:
+        page.fill(f"#{table}-filter", words)
+        until(page, f"decodeURIComponent(location.hash).includes('.q={words}')")
+        return {one.strip() for one in page.locator(f"#{table} tbody .badge").all_inner_texts()}
+
+    assert len(found := statuses("failed")) > 1 and found <= kinds
+    assert (rest := statuses("-failed")) and not rest & kinds
+
+
 def test_columns_are_chosen_and_remembered(opens: Opens, site: Path) -> None:
     page = opens(a_page(site, "<table[^>]*data-key", "models"))
     table = long_table(page)

@@ -90,3 +90,10 @@ function drawCurve(plot, line) {
     );
   return nodes;
 }
+
+/** A name for a legend, cut in its middle: long names mostly differ in their ends, such as lines.
+ * @param {string} name
+ */
+function cutName(name) {
+  return name.length > 30 ? `${name.slice(0, 9)}…${name.slice(-20)}` : name;
+}

@@ -224,7 +224,7 @@ class Plot {
     const name = make(
       "span",
       { class: many ? `of s${line.source.color}` : null },
-      many ? make("bdi", {}, line.source.label) : "",
+      many ? make("bdi", { title: line.source.label }, cutName(line.source.label)) : "",
     );
     if (!point) return name;
     const [steps, lo, mean, hi] = readings(point);

@@ -40,6 +40,8 @@ function hrefAt(column, row) {
 
 /** @typedef {(row: number) => boolean} Test */
 
+const FAILED = /^(?:oom|hang|nan|fail|timeout|cancelled)$/; // what the word `failed` finds
+
 /** The test that a filter is: words that rows contain, `-word`, `nodes>=4`, `device="A100 80GB"`.
  * @param {string} text
  * @param {Rows} rows
@@ -67,6 +69,8 @@ function termOf(term, rows) {
   const tests = rows.columns
     .filter((one) => one.kind !== "number" || /^[-\d.,]+$/.test(bare))
     .map((one) => perEntry(one, (lower) => lower.includes(bare)));
+  const status = rows.columns.find((one) => one.key === "status");
+  if (bare === "failed" && status) tests.push(perEntry(status, (lower) => FAILED.test(lower)));
   return (row) => tests.some((test) => test(row));
 }
 
