@@ -140,7 +140,10 @@ def predicted(
 
 
 def _elsewhere(start: Start) -> list[str]:
-    """The other devices that the model was measured on, of those that a start was chosen from."""
+    """The other devices that the model was measured on, of those that a start was chosen from; none
+    for a size that was never measured."""
+    if start.model:
+        return []
     here = system_of(start.base)
     alike = [row for row in start.rows if row["size"] == start.base["size"] and row["device"]]
     found = {str(system_of(row)): row["device"] for row in alike if system_of(row) != here}

@@ -156,7 +156,7 @@ def setting(row: Row) -> Setting | None:
         cp=float(row["cp"] or 1),
         ep=float(row["ep"] or 1),
         vpp=float(row["vpp"] or 1),
-        mbs=None if _is_of_the_pipeline(row) else row["mbs"],
+        mbs=None if _is_of_the_pipeline(row, batch) else row["mbs"],
         gbs=batch,
         zero=row["zero_stage"] or ZERO,
         zero_is_stated=row["zero_stage"] is not None,
@@ -171,11 +171,17 @@ def setting(row: Row) -> Setting | None:
     )  # fmt: skip
 
 
-def _is_of_the_pipeline(row: Row) -> bool:
-    """Whether a run's micro-batch is torchtitan's: the batch shared by a whole pipeline. A
+def _is_of_the_pipeline(row: Row, batch: float | None) -> bool:
+    """Whether a run's micro-batch is torchtitan's: the batch shared by a whole pipeline; of an
+    unknown program, if it makes one micro-batch of a replica's batch, which leaves stages idle. A
     requested micro-batch has the usual meaning."""
-    piped = (row["pp"] or 1) > 1 and row["framework"] == "torchtitan"
-    return bool(piped and row["origin"] != "prediction")
+    stages = row["pp"] or 1
+    if stages == 1 or row["origin"] == "prediction" or not row["mbs"]:
+        return False
+    if row["framework"] is not None or not batch:
+        return bool(row["framework"] == "torchtitan")
+    replicas = row["device_count"] / (stages * (row["tp"] or 1) * (row["cp"] or 1))
+    return bool(batch == row["mbs"] * replicas)
 
 
 def system_of(row: Row) -> Hashable:

@@ -254,6 +254,17 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     assert len(kept) == len(busy) < len(splits)
 
 
+def test_a_batch_of_a_whole_pipeline_is_no_micro_batch(predictor: Predictor) -> None:
+    [row] = [row for row in predictor.rows if row["size"] == "181B" and row["pp"] > 1][:1]
+    whole = row["gbs"] // row["dp"]
+    found = []
+    for framework, mbs in ((None, whole), (None, 2), ("torchtitan", 2), ("Megatron-LM", whole)):
+        one = setting({**row, "framework": framework, "mbs": mbs})
+        assert one is not None
+        found.append(one.mbs)
+    assert found == [None, 2, None, whole]
+
+
 def test_a_device_that_sources_spell_in_many_ways_is_one_system(predictor: Predictor) -> None:
     [row] = [row for row in predictor.rows if row["size"] == "181B"][:1]
     for name in ("A100-80GB", "nvidia_a100-sxm4-80gb", "A100 80G"):

@@ -153,6 +153,7 @@ def test_a_bare_name_of_a_device_bounds_its_memory(tmp_path: Path) -> None:
     path = table(tmp_path / "sweep.md", [_row(mbs, 20.0) for mbs in (1, 2, 4, 8)])
     path.write_text(path.read_text().replace("A100 80GB", "H100"))
     done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "md")
+    assert " device-hours." in done.out and " to " in done.out.split(" device-hours.")[0][-12:]
     assert "Assumed: " in done.out and "85.9 GB a device, the usual memory of H100" in done.out
 
 
@@ -162,3 +163,24 @@ def test_a_run_outside_of_the_query_is_not_handed_back(tmp_path: Path) -> None:
     chosen = ("--where", "mbs < 8", "--mbs", "8", "--format", "md")
     done = quick(tmp_path, "predict", "sweep.md", *chosen)
     assert "Measured: 33.00 s/it (sweep:11). The prediction does not use it." in done.out, done.out
+
+
+def test_the_first_of_all_splits_says_that_it_may_run_out_of_memory(tmp_path: Path) -> None:
+    sizes = ((1, 22, 60.0), (2, 32, 36.0), (4, 46, 24.0))
+    cells = "2 | 1.3B | 16 | 1 | 1 | {} | 512 | {}GB | {:.2f} | | "
+    table(tmp_path / "sweep.md", [cells.format(*each) for each in sizes])
+    chosen = ("--tp", "1", "--pp", "1", "--all", "--format")
+    done = quick(tmp_path, "predict", "sweep.md", *chosen, "md")
+    [first, *_] = json.loads(quick(tmp_path, "predict", "sweep.md", *chosen, "json").out)
+    assert first["basis"] == "predicted" and 0.05 < first["out_of_memory"] <= 0.5
+    assert f"out of memory with {first['out_of_memory']:.0%} probability." in done.out, done.out
+
+
+def test_a_size_that_was_never_measured_is_not_said_to_be(tmp_path: Path) -> None:
+    for device in ("A100 80GB", "H100 80GB"):
+        path = table(tmp_path / f"{device[:4]}.md", [_row(mbs, 20.0) for mbs in (1, 2, 4)])
+        path.write_text(path.read_text().replace("A100 80GB", device))
+    known = quick(tmp_path, "predict", ".", "--model", "1.3B", "--mbs", "8", "--format", "md")
+    assert "This model was also measured on" in known.out, known.out
+    new = quick(tmp_path, "predict", ".", "--model", "2B", "--format", "md")
+    assert "Predicted: 2B" in new.out and "also measured on" not in new.out, new.out

@@ -134,7 +134,7 @@ def test_all_that_can_be_asked_for_without_a_size_can_be_beyond(fitted: Posterio
         {"cp": 2.0},
         {"vpp": 2.0},
         {"ep": 2.0},
-        {"words": {**one.other_settings, "dtype": "x"}},
+        {"other_settings": {**one.other_settings, "dtype": "x"}},
     ):
         assert reach(fitted.settings, replace(one, **change)).kinds == (Beyond.RANGE,)
 
