@@ -11,7 +11,7 @@ from pathlib import Path
 # would that a library crashes at; and more rows are staged than those of large batches.
 FATAL = """
 import os, sys
-from bench.ingest import staging
+from bench.ingest.files import staging
 
 def look(event, arguments):
     name = str(arguments[0]) if event == "open" else ""

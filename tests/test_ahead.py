@@ -32,7 +32,7 @@ TAILS = st.sampled_from([b"", b"\n", b"\r\n\n", b"\xff"])
 MANY = """
 import sys
 from pathlib import Path
-from bench.ingest import prefetch
+from bench.ingest.files import prefetch
 from bench.ingest.files.pipeline import ingest
 if __name__ == "__main__":
     prefetch.WORTH_IT, prefetch._CHUNK_FILES = 0, 2
