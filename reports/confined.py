@@ -22,6 +22,7 @@ from typing import Any
 
 from ..project.short import Names
 from ..schema.errors import BenchError
+from ..vocabulary.hardware import devices
 from .templating import OwnTemplate, package_templates, rendered
 
 TIME_S, WALL_S = 10, 60  # of processor, and by the clock on a busy machine
@@ -105,6 +106,7 @@ def _confine(seconds: int) -> None:
 def _main() -> None:
     seconds, report, names, context, own = pickle.load(sys.stdin.buffer)
     package_templates()
+    devices()  # filters read names of systems, and no file can be opened later
     with suppress(BenchError):
         rendered("", names, {}, {".md.j2": OwnTemplate(_FIRST, "")})
     _confine(seconds)
