@@ -86,7 +86,8 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
         columns.setdefault((table, heading or _ROW), []).append((text, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
-        if pairs := _pairs([raw for raw, _ in cells]):
+        pairs = None if variable_of(heading) else _pairs([raw for raw, _ in cells])
+        if pairs:
             _add_pairs(found, known_values(warehouse, runs), cells, pairs)
             continue
         if not is_setting(heading, [raw for raw, _ in cells]):

@@ -75,6 +75,8 @@ class Legends:
         known = column_of(head)
         if known and (known.name == column.name or known.role != column.role):
             return None
+        if known and known.role == "batch":
+            return None  # `BS`: what lines say of a bare batch is read by `bare_batches.py`
         return heading if _fit(table, at, column) else None
 
 

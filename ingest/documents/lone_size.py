@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from .context import is_aside, sizes_in
 from .fact import Fact
+from .families import families_in
 from .grid import Table
 from .markdown import Heading, TextLine, is_quotation
 from .others import without_others
@@ -25,9 +26,12 @@ def lone_size(blocks: Sequence[Heading | TextLine | Table]) -> list[Fact]:
     if first is None:
         return []
     sizes: set[float] = set()
-    for text in (text for block in blocks for text in _texts(block) if _SIZED.search(text)):
-        sizes |= {size for _, size in sizes_in(text)}
-        if len(sizes) > 1:
+    families: set[str] = set()
+    for text in (text for block in blocks for text in _texts(block)):
+        families |= families_in(text)
+        if _SIZED.search(text):
+            sizes |= {size for _, size in sizes_in(text)}
+        if len(sizes) > 1 or len(families) > 1:
             return []
     return [first]
 
