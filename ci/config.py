@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..project.settings import find_file, read_file, require_own
+from ..project.repository import find_file
+from ..project.settings import read_file, require_own
 from ..schema.errors import BenchError
 from ..terminal.messages import info
 from .pages import matching

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ..ingest.files.folders import uri_of
 from ..project.git import git, top_of_checkout
-from ..project.settings import inside, read_settings
+from ..project.repository import inside
+from ..project.settings import read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..vocabulary.atomic import atomic_write

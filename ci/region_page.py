@@ -16,7 +16,8 @@ from urllib.parse import quote
 import typer
 
 from ..decide.query import Query
-from ..project.settings import find_templates, inside, read_settings
+from ..project.repository import inside
+from ..project.settings import find_templates, read_settings
 from ..reports.computed import REGION, answered, reports
 from ..reports.page import Page, page, report_names
 from ..reports.pictures import draw

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from ..project.git import git
-from ..project.settings import JobSettings, find_home, read_settings
+from ..project.repository import find_home
+from ..project.settings import JobSettings, read_settings
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
 from ..terminal.messages import info

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..ingest.files.folders import files_below
 from ..project.read import read
-from ..project.settings import find_db, find_home, inside, read_settings
+from ..project.repository import find_home, inside
+from ..project.settings import find_db, read_settings
 from ..schema.opening import open_read
 from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..decide.query import Query
-from ..project.settings import find_home, read_settings
+from ..project.repository import find_home
+from ..project.settings import read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal import options as o
 from ..terminal.answers import fitted, write

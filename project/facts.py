@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
-from .settings import find_file, read_settings
+from .repository import find_file
+from .settings import read_settings
 
 if TYPE_CHECKING:
     from ..schema.annotation import Annotation

@@ -15,6 +15,7 @@ from ..schema.place import located, path_of
 from ..vocabulary.prices import NO_PRICES, Price, Prices
 from ..vocabulary.regular import read_text
 from ..vocabulary.sizes import Length, parse_length, parse_size
+from .repository import FILE, find_file, inside
 
 if TYPE_CHECKING:
     from tomllib import TOMLDecodeError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from . import configuration
     from .path_patterns import PathPattern
 
-FILE = "bench.toml"
 DEFAULT_DB = "bench.duckdb"
 _LARGEST = 1 << 20  # bytes
 _MOST_ERRORS = 20  # that are looked up in the text
@@ -101,25 +101,6 @@ def read_settings(cwd: Path | None = None) -> Settings:
     """The nearest `bench.toml` at or above `cwd`, up to the root of its git checkout."""
     file = find_file(cwd or Path.cwd())
     return read_file(file) if file else Settings()
-
-
-def find_file(cwd: Path) -> Path | None:
-    """The nearest `bench.toml`, not above a folder with `.git`."""
-    for folder in (cwd.absolute(), *cwd.absolute().parents):
-        if (folder / FILE).is_file():
-            return folder / FILE
-        if (folder / ".git").exists():
-            return None
-    return None
-
-
-def find_home(cwd: Path) -> Path:
-    """The root of source names: the folder of `bench.toml`, else the checkout, else `cwd`."""
-    file = find_file(cwd)
-    if file:
-        return file.parent
-    above = (cwd.absolute(), *cwd.absolute().parents)
-    return next((folder for folder in above if (folder / ".git").exists()), cwd.absolute())
 
 
 def read_file(file: Path) -> Settings:
@@ -266,30 +247,6 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
         if place[0] == "prices"
         else "see docs/pull_requests.md",
     )
-
-
-def inside(folder: Path, named: str) -> Path:
-    """Resolve a path in a file of a repository, relative to that file's folder.
-
-    Raises BenchError for a target outside of the repository, with links resolved, and for git's
-    own files: the file is untrusted and must not expose other files of the user.
-    """
-    home = _checkout(folder.resolve())
-    path = folder / named
-    real = path.resolve()
-    if not real.is_relative_to(home) or ".git" in real.relative_to(home).parts:
-        raise BenchError(
-            f"{named!r} is outside {find_home(folder).name or home}",
-            hint="use a path within the repository",
-        )
-    return path
-
-
-def _checkout(folder: Path) -> Path:
-    """The checkout around a folder, else the folder of `bench.toml`, else the folder itself."""
-    above = (folder, *folder.parents)
-    found = next((each for each in above if (each / ".git").exists()), None)
-    return found or find_home(folder).resolve()
 
 
 def _inside(file: Path, value: str) -> Path:

@@ -145,7 +145,7 @@ def _followed(link: Path) -> Path:
 
     Who made the folder may have put it there. /dev/stdout is a link too, of the system.
     """
-    from ..project.settings import inside
+    from ..project.repository import inside
     from ..vocabulary.printable import typed
 
     file = link.resolve()
