@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from ...schema.rows import Rows, content_id
 from ...vocabulary.cell import Cell
-from ...vocabulary.headings import Column, column_of, unread_results
-from ...vocabulary.secrets import REDACTED, is_secret_name, redact
+from ...vocabulary.headings import Column, unread_results
+from ...vocabulary.secrets import redact
 from ...vocabulary.slices import names_machines
 from .agreement import Refused
 from .around import TableContext
@@ -23,6 +23,7 @@ from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
 from .row_kinds import Adapters, served, words_of
+from .secret_columns import without_secrets
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
 from .table_columns import columns_in
@@ -58,7 +59,7 @@ class RowReader:
 
     def add(self, found: FoundTable, form: str) -> None:
         """Add one table and, when it is a benchmark table, its cells and runs."""
-        found = replace(found, table=_without_secrets(found.table))
+        found = replace(found, table=without_secrets(found.table))
         columns = self._known(found)
         unread = self._warn_of_unread(found)
         table_id = self._id("table", found.table.header.cells)
@@ -316,22 +317,3 @@ def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
     if column is not None or not (match := _SOME_NUMBER.fullmatch(cell.raw)):
         return False
     return bool(match["point"] or match["timed"] or _MEASURED.search(heading.replace("_", " ")))
-
-
-def _without_secrets(table: Table) -> Table:
-    """The table with the cells redacted whose heading is the name of a secret.
-
-    `token/s` is a quantity, not a secret.
-    """
-    headings = table.header.cells
-    secret = [is_secret_name(heading) and column_of(heading) is None for heading in headings]
-    if not any(secret):
-        return table
-    rows = tuple(
-        replace(row, cells=tuple(
-            REDACTED if place < len(secret) and secret[place] and cell else cell
-            for place, cell in enumerate(row.cells)
-        ))
-        for row in table.rows
-    )  # fmt: skip
-    return replace(table, rows=rows)
