@@ -17,7 +17,7 @@ from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.lake import _created
 from bench.schema.opening import open_read, open_write
-from bench.schema.place import is_there, located, place_of
+from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
 from tests.making import folder, log
 from tests.program import quick
@@ -287,38 +287,6 @@ def test_a_catalog_without_the_extra_is_said_with_what_to_install(
     for words in (["runs"], ["db", "init", "--data", "rows"], ["ingest", "."]):
         done = quick(folder, *words, "--db", "ducklake:postgres:dbname=b host=127.0.0.1 port=1")
         assert done.code == 2 and "pip install 'bench-warehouse[lake]'" in done.err, done.text
-
-
-@pytest.mark.parametrize("name", [
-    "ducklake:postgres:dbname=b password=quietly", "ducklake:postgres:postgresql://me:quietly@h/b",
-    "ducklake:postgresql:dbname=b password = quietly", "postgres:dbname=b sslpassword=quietly",
-    "postgres://me:quietly@host/b", "ducklake:postgres:dbname='postgres://me:quietly@host/b'",
-])  # fmt: skip
-def test_no_password_is_taken_or_repeated(name: str, folder: Path) -> None:
-    (folder / "bench.toml").write_text(f'db = "{name}"\n')
-    for words in (["runs", "--db", name], ["db", "info"], ["db", "init"], ["db", "copy", name]):
-        done = quick(folder, *words)
-        assert done.code == 2 and "quietly" not in done.text and "a password" in done.err
-
-
-def test_no_catalog_keeps_a_password_of_its_rows(folder: Path) -> None:
-    where = ("db", "init", "--db", "ducklake:b.ducklake", "--data", "s3://me:quietly@bucket/rows")
-    done = quick(folder, *where)
-    assert done.code == 2 and "quietly" not in done.text and "a password" in done.err
-    assert not list(folder.glob("b.ducklake*"))
-
-
-def test_names_of_places_are_seen_from_the_folder_that_names_them(tmp_path: Path) -> None:
-    named = ("folder:a", "ducklake:sqlite:a", "ducklake:a", "a")
-    where = f"{tmp_path}/a"
-    assert [str(located(name, tmp_path)) for name in named] == [
-        f"folder:{where}", f"ducklake:sqlite:{where}", f"ducklake:{where}", where,
-    ]  # fmt: skip
-    served = "ducklake:postgres:dbname=a host=h"
-    assert str(located(served, tmp_path)) == served
-    with pytest.raises(BenchError, match="names no database"):
-        located("ducklake:postgres:a", tmp_path)
-    assert not is_there(Path(f"folder:{where}"))
 
 
 def test_commands_of_a_shared_warehouse(place: Path, logs: Path, tmp_path: Path) -> None:

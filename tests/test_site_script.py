@@ -14,6 +14,9 @@ from bench.site import bundle
 ROOT = Path(__file__).parent.parent
 PIECES = sorted((ROOT / "site" / "browser").glob("*/*.js"))
 TSC = ROOT / "out" / "npm" / "node_modules" / ".bin" / "tsc"
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None, reason="NOT TESTED: node is not installed"
+)
 MARKUP = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|DOMParser"
 
 
@@ -51,7 +54,9 @@ def test_typescript_finds_no_fault() -> None:
 
 
 @pytest.mark.services
-@pytest.mark.skipif(shutil.which("node") is None, reason="NOT TESTED: there is no node")
+@pytest.mark.skipif(
+    shutil.which("node") is None, reason="NOT TESTED: node is not installed; make test-all does"
+)
 @pytest.mark.parametrize("name", ["site.js", "curves.js"])
 def test_what_is_shipped_is_a_program(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(bundle.scripts()[name])
@@ -59,7 +64,9 @@ def test_what_is_shipped_is_a_program(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.services
-@pytest.mark.skipif(shutil.which("node") is None, reason="NOT TESTED: there is no node")
+@pytest.mark.skipif(
+    shutil.which("node") is None, reason="NOT TESTED: node is not installed; make test-all does"
+)
 def test_long_names_of_a_legend_stay_apart() -> None:
     text = bundle.scripts()["curves.js"]
     program = text[text.index("function cutName") :].partition("\n}\n")[0] + "\n}\n"
