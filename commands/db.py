@@ -32,9 +32,11 @@ def check(
     from ..schema.check import check as look
     from ..schema.check import check_place
     from ..schema.opening import open_read
+    from ..schema.place import is_shared
     from ..schema.stored_secrets import stored_secrets
 
-    with open_read(find_db(source.db), source.lock_timeout) as warehouse:
+    db = find_db(source.db)
+    with open_read(db, source.lock_timeout) as warehouse:
         found = [*look(warehouse, deep=deep), *check_place(warehouse)]
         kept = stored_secrets(warehouse) if secrets else []
     if not secrets:
@@ -48,7 +50,10 @@ def check(
             warn(f"{one.name}: {problem}")
     wrong = any(one.problems for one in found)
     if wrong:
-        note("next: bench db restore BACKUP, or ingest again into a new --db PATH")
+        again = (
+            "bench db copy BACKUP to a new place" if is_shared(db) else "bench db restore BACKUP"
+        )
+        note(f"next: bench {again}, or ingest again into a new --db PATH")
     if secrets:
         note(_secrets_note(sorted({one.uri for one in kept})))
     raise typer.Exit(FOUND if wrong or kept else FINE)

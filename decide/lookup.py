@@ -106,14 +106,14 @@ def _of_one_line(warehouse: Warehouse, place: str, runs: Sequence[str]) -> Bench
         at for at in range(len(_APART)) if len({str(values[at]) for _, *values in rows}) > 1
     ][:_FEW]
     named = [
-        " ".join([run, *(f"({_APART[at]} {values[at]})" for at in columns)])
+        f"{run} ({', '.join(f'{_APART[at]} {values[at]}' for at in columns)})" if columns else run
         for run, *values in rows[:_LISTED]
     ]
     more = f" and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
     return BenchError(
-        f"{counted(len(runs), 'run')} stand in {place}",
+        f"{place} has {counted(len(runs), 'run')}",
         why=f"{', '.join(named)}{more}",
-        hint=f"name one by its id: {rows[0][0]}",
+        hint=f"use the id of one, such as {rows[0][0]}",
     )
 
 

@@ -68,7 +68,8 @@ def moment(warehouse: Warehouse, root: Path, text: str, at: datetime | None) -> 
     raise BenchError(
         f"no time or commit {text!r}",
         why="several commits match" if found or named else nowhere,
-        hint="--as-of 2024-05-31, or a commit, tag or branch",
+        hint="--as-of 2024-05-31, or a commit, tag or branch of git;"
+        " --known-at for what the warehouse held at a time or commit of its own",
     )
 
 
@@ -129,7 +130,8 @@ def _read_files(
         except NothingRecognised as error:
             raise NothingRecognised(
                 f"no benchmark document on {when.commit or f'{when.at:%Y-%m-%d %H:%M}'}",
-                why="no history that is stored had one by then", hint="bench history",
+                why="no history that is stored had one by then",
+                hint="bench history; --known-at for what the warehouse held",
             ) from error  # fmt: skip
     return made, checked
 

@@ -231,8 +231,8 @@ def test_a_line_of_several_runs_names_none_of_them(folder: Path) -> None:
         "| Tokens/s/GPU | 4078 | 3939 | 3625 |\n| TFLOPs | 193 | 191 | 184 |\n"
     )
     wrong = quick(folder, "show", "wide.md:5", "wide.md")
-    assert wrong.code == 2 and "3 runs stand in wide.md:5" in wrong.err, wrong.err
-    first = wrong.err.partition("name one by its id: ")[2].split()[0]
+    assert wrong.code == 2 and "wide.md:5 has 3 runs" in wrong.err, wrong.err
+    first = wrong.err.partition("use the id of one, such as ")[2].split()[0]
     assert f"{first} (devices 8)" in wrong.err and "(devices 1024)" in wrong.err
     shown = quick(folder, "show", first, "wide.md").out
     assert "4078" in shown and "3625" not in shown
