@@ -149,6 +149,13 @@ def test_a_number_with_an_exponent_beyond_every_double() -> None:
     assert half_digit("0e" + 5000 * "9") == half_digit("0e9999")
 
 
+@pytest.mark.parametrize("raw", [">23.5GB", "< 10", "≥ 79 GB", ">=1,024.5 MiB"])
+def test_a_bound_is_no_measured_value_and_no_shifted_cell(raw: str) -> None:
+    cell = read("Mem", raw)
+    assert (cell.kind, cell.value, cell.invalid) == ("text", None, None)
+    assert read("GPUs", ">8").kind == "misfit"
+
+
 def test_settings_behind_a_number() -> None:
     cell = read("Nodes", '512  (2.2Hz, LD_PRELOAD=libtcmalloc.so, "retention_state=0")')
     assert (cell.kind, cell.value) == ("settings", 512)

@@ -53,6 +53,7 @@ _RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )
+_BOUND = re.compile(r"\s*[<>≤≥]=?\s?\d[\d,]*(?:\.\d+)?\s?[A-Za-z%/]{0,12}\s*")
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _OF_STEPS = re.compile(
     r"(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?|(?:m?s|secs?)/(?:it|iter|iteration|step)", re.I
@@ -205,6 +206,8 @@ def _words(raw: str, column: Column) -> Cell:
         return replace(of_text(raw), kind="text")
     if column.type == "number":
         return of_text(raw)
+    if column.role == "result" and _BOUND.fullmatch(raw):
+        return replace(of_text(raw), kind="text")  # a bound is no measured value
     return replace(of_text(raw), kind="misfit", invalid=f"no number under {column.title}")
 
 
