@@ -24,9 +24,20 @@ from bench.schema.copies import compact_at
 from bench.schema.lake import Lake
 from bench.schema.opening import open_read
 from bench.schema.place import home_of, place_of
-from tests.making import folder, log
+from tests.making import doubted, folder, log
 from tests.program import quick
-from tests.sharing import at, furnished, hidden, killed, needs_lake, raced, stored, take, write
+from tests.sharing import (
+    at,
+    furnished,
+    hidden,
+    killed,
+    needs_lake,
+    page,
+    raced,
+    stored,
+    take,
+    write,
+)
 from tests.warm import Child
 
 pytestmark = [
@@ -170,10 +181,12 @@ def test_a_commit_between_is_a_conflict_without_the_lock_too(place: Path) -> Non
 
 
 def test_kills_leave_whole_files_only(place: Path, tmp_path: Path) -> None:
-    files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
+    files = doubted(tmp_path / "logs", logs=20, tables=2, iterations=20)
     killed(place, tmp_path, files, kills=3, longest_s=4.0)
     take(files, place)
+    take(files, tmp_path / "bench.duckdb")
     assert stored(place)["iterations"] == 20 * 20
+    assert page(place) == page(tmp_path / "bench.duckdb")
 
 
 def test_a_restart_of_the_server_beside_writers(server: Path, place: Path, tmp_path: Path) -> None:

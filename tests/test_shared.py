@@ -19,9 +19,9 @@ from bench.schema.lake import _created
 from bench.schema.opening import open_read, open_write
 from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
-from tests.making import folder, log
+from tests.making import doubted, folder, log
 from tests.program import quick
-from tests.sharing import INSERT, at, killed, made, raced, stored, tailed, take
+from tests.sharing import INSERT, at, killed, made, page, raced, stored, tailed, take
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
 
@@ -253,10 +253,12 @@ def test_four_writers_of_the_same_and_of_other_files(place: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path) -> None:
-    files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
-    killed(place, tmp_path, files, kills=10, longest_s=6.0)
+    files = doubted(tmp_path / "logs", logs=20, tables=2, iterations=20)
+    killed(place, tmp_path, files, kills=9, longest_s=5.0)
     take(files, place)
+    take(files, tmp_path / "bench.duckdb")
     assert stored(place)["iterations"] == 20 * 20
+    assert page(place) == page(tmp_path / "bench.duckdb")
 
 
 @pytest.mark.slow
