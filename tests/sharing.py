@@ -126,7 +126,7 @@ def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) ->
     dice = random.Random(20)
     for number in range(kills):
         children = [
-            Child(write, furnished(top / f"machine{machine}"), files, place, {})
+            Child(write, furnished(top / f"machine{machine}"), files, place, dict(os.environ))
             for machine in (0, 1)
         ]
         time.sleep(dice.uniform(0, longest_s))

@@ -254,7 +254,7 @@ def test_four_writers_of_the_same_and_of_other_files(place: Path, tmp_path: Path
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path) -> None:
     files = doubted(tmp_path / "logs", logs=20, tables=2, iterations=20)
-    killed(place, tmp_path, files, kills=9, longest_s=5.0)
+    killed(place, tmp_path, files, kills=6, longest_s=5.0)
     take(files, place)
     take(files, tmp_path / "bench.duckdb")
     assert stored(place)["iterations"] == 20 * 20
