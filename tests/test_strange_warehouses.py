@@ -59,6 +59,10 @@ REFUSED = {
     "a value that is filled in": [
         "ALTER TABLE raw.loads ADD COLUMN e BIGINT DEFAULT (list_sum(range(1000000000000)))",
     ],
+    "a column that may be NULL": ["ALTER TABLE raw.audits ALTER facts DROP NOT NULL"],
+    "a column of another type": ["ALTER TABLE raw.findings ALTER rules TYPE VARCHAR"],
+    "a column that is missing": ["ALTER TABLE raw.loads DROP COLUMN to_byte"],
+    "a table that is missing": ["DROP TABLE raw.closings"],
     "a view said to be newer": [
         f"CREATE OR REPLACE VIEW runs AS {ENDLESS}",
         f"UPDATE raw.applied SET sha256 = '999000000 0123456789abcdef' WHERE number = {VIEWS}",
