@@ -12,7 +12,7 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
-from bench.schema.commits import CommitConflict, repeated
+from bench.schema.commits import CommitConflict, Retry, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.lake import _created
@@ -114,6 +114,25 @@ def test_who_was_overtaken_stores_nothing_and_begins_anew(place: Path) -> None:
     with open_read(place) as warehouse:
         names = warehouse.rows("SELECT id FROM raw.hidden ORDER BY 1")
     assert names == [("faster",), ("one",), ("other",)]
+
+
+@pytest.mark.parametrize(
+    ("failure", "most"), [(CommitConflict(), 5000), (Retry("the connection was lost"), 200)]
+)
+def test_who_is_overtaken_is_more_patient_than_who_is_cut_off(
+    failure: Retry, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1,000 writers that begin at once some are overtaken hundreds of times."""
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+
+    @repeated
+    def insistent() -> None:
+        raise failure
+
+    with pytest.raises(Retry):
+        insistent()
+    assert len(pauses) == most - 1 and max(pauses) <= 1
 
 
 def test_a_commit_that_a_killed_process_did_not_see_is_taken_in(place: Path) -> None:
