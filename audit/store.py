@@ -63,9 +63,11 @@ def audit_documents(
     return Audited(tuple(loads), tuple(closed(warehouse, findings, facts)), digest(tuple(facts)))
 
 
-# A cell in another document than the finding's own is identified by its run.
-_STORED = """SELECT s.uri, f.number, f.rules, f.severity, f.confidence, f.title, f.evidence,
-        f.suggestion, f.closed,
+# A cell in another document than the finding's own is identified by its run. A file of others may
+# leave out the rules.
+_STORED = """SELECT s.uri, f.number,
+        coalesce(nullif([one FOR one IN f.rules IF one IS NOT NULL], []), [f.rule]),
+        f.severity, f.confidence, f.title, f.evidence, f.suggestion, f.closed,
         list({uri: coalesce(r.uri, s.uri), line: f.line, name: f.name, run_id: f.run_id}
              ORDER BY f.line)
     FROM findings f JOIN raw.audits a USING (audit_id) JOIN sources s ON s.load_id = a.load_id
