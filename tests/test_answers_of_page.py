@@ -61,11 +61,11 @@ def test_a_contradiction_of_a_document_counts_in_each_of_its_tables(folder: Path
 def test_a_ranking_without_rows_says_why_and_what_to_type(folder: Path) -> None:
     (folder / "x.md").write_text(CONTRADICTED)
     told = quick(folder, "best", "x.md").out
-    assert told.startswith("None of 3 runs can be ranked: 3 doubted (R1j): rates contradict")
+    assert told.startswith("None of 3 runs can be ranked: doubted (R1j): rates contradict")
     assert "bench audit shows what contradicts itself" in told
     (folder / "y.md").write_text(
         "# 70B on H100\n\n| GPUs | TP | TFLOPs |\n|---|---|---|\n| 8 | 8 | 400 |\n| 8 | 4 | 390 |\n"
     )
     told = quick(folder, "best", "y.md").out
-    assert "None of 2 runs can be ranked: 2 no tokens/s of the job is known" in told
+    assert "None of 2 runs can be ranked: no tokens/s of the job is known (2)" in told
     assert "bench best --by tflops ranks the 2 that state TFLOPs" in told
