@@ -96,6 +96,10 @@ def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
     for row in rows:
         run = row["run"]
         row |= own.of(run)
+        if (kind := row["others"].get("recompute")) and row["recompute"] is None:
+            # A kind that no formula knows, such as offload, is a value like others.
+            row["recompute"] = kind
+            row["others"] = {k: v for k, v in row["others"].items() if k != "recompute"}
         row["settings"] = _settings(row)
         row["memory_gb"] = gigabytes(row)
         row["power_stated_w"] = stated.get(run)

@@ -55,11 +55,8 @@ def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
         "Model": several_models(rows),
         "GBS": len({row["gbs"] for row in rows}) > 1,
         "ZeRO": len({row["zero_stage"] for row in rows} - {None}) > 1,
-        "Settings": any(row["settings"] for row in rows),
-        "Regime": any(row["regime"] for row in rows),
+        "Recompute": any(row["recompute"] for row in rows),
         "n": any(row["n"] != 1 for row in rows),
-        "Jobs": any(row["jobs"] != 1 for row in rows),
-        "MFU": any(row["mfu"] is not None for row in rows),
     }
 
 
