@@ -22,17 +22,18 @@ _NAMED = re.compile(
 )
 # Two letters are the word only within a list of techniques, or as `full AC`.
 _SHORT = re.compile(
-    r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full\s+|selective\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
+    r"(?P<no>(?i:no|w/o|without)\s+)?(?P<kind>(?i:full|selective)\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
 )
 _OFF = frozenset(("off", "disabled", "false", "none", "no"))
 
 
-def recompute_named(words: str) -> str | None:
-    """none, selective or full if the words of a row name one of them; else None.
+def recompute_named(words: str, of_column: bool = False) -> str | None:
+    """none, selective or full if the words of a row, or of a cell of a column of recompute, name
+    one of them; else None.
 
     A part has to be the name alone: `checkpointing every 2nd layer` is another technique.
     """
-    listed = "+" in words
+    listed = of_column or "+" in words
     words = " ".join(
         _LINK.sub(r"\1", words).split()
     )  # one space each: the length of a row has no limit
