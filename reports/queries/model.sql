@@ -92,7 +92,7 @@ WHERE tflops IS NOT NULL AND recompute IS NOT NULL ORDER BY recompute;
 SELECT t.uri, t.table_id, t.number, t.heading_path, t.heading_lines, t.header_line, t.headings, t.columns,
     count(*) AS rows
 FROM tables t JOIN selected s ON s.table_id = t.table_id
-WHERE (s.kind = 'measured' OR $most = 0)
+WHERE (s.kind = 'measured' OR $most = 0) AND t.number IS NOT NULL
 GROUP BY ALL ORDER BY t.uri, t.header_line;
 
 -- name: boundaries
