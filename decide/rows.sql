@@ -3,10 +3,11 @@
 SELECT w.* EXCLUDE (each), CASE WHEN step_time_s <> 0 THEN 1 / step_time_s
         WHEN tokens_per_s <> 0 AND tokens_per_step <> 0 THEN tokens_per_s / tokens_per_step END AS steps_per_s,
     CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s ELSE each END AS rate,
-    -- Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which.
-    CASE WHEN tokens_per_s <> 0 THEN 1 / tokens_per_s WHEN step_time_s <> 0 THEN step_time_s ELSE 1 / each END AS pace,
+    -- Seconds a token, else a step, else a token of one device, else a TFLOP of a job that prints TFLOPs alone; and which.
+    CASE WHEN tokens_per_s <> 0 THEN 1 / tokens_per_s WHEN step_time_s <> 0 THEN step_time_s
+        WHEN tokens_per_s_per_device <> 0 THEN 1 / tokens_per_s_per_device ELSE 1 / each END AS pace,
     CASE WHEN tokens_per_s <> 0 THEN 'tokens_per_s' WHEN step_time_s <> 0 THEN 'step_time_s'
-        WHEN each IS NOT NULL THEN 'tflops' END AS measure
+        WHEN tokens_per_s_per_device <> 0 THEN 'tokens_per_s_per_device' WHEN each IS NOT NULL THEN 'tflops' END AS measure
 FROM (
     SELECT *, CASE WHEN tflops <> 0 AND device_count <> 0 THEN tflops * device_count END AS each,
         -- The sequences of a step: stated, tokens of a step / sequence length, MBS x GA x DP, or batch per device.

@@ -10,7 +10,8 @@ SELECT count(*) AS rows,
     count(*) FILTER (origin = 'log') AS logs,
     count(*) FILTER (origin = 'quote') AS quotes,
     count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NOT NULL AND left_out IS NULL AND usable) AS timed,
-    count(*) FILTER (step_time_s IS NULL AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, tokens_per_s_per_device) IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NULL AND tokens_per_s_per_device IS NOT NULL AND left_out IS NULL AND usable) AS per_device,
     count(*) FILTER (left_out = 'copy') AS copies,
     count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
     count(*) FILTER (status NOT IN ('ok', 'not_run', 'ended', 'running')) AS failed,
@@ -70,6 +71,18 @@ SELECT uri, line, size, system, d1(coalesce($tokens, $steps * tokens_per_step), 
 FROM (SELECT *, NOT EXISTS (FROM ranked b WHERE b.size IS NOT DISTINCT FROM r.size) AS alone FROM rates r) r
 WHERE rate > CASE WHEN alone THEN 0 ELSE (SELECT most FROM ranked b WHERE b.size IS NOT DISTINCT FROM r.size AND b.system = r.system) END
 ORDER BY rate DESC, uri, line;
+
+-- name: rates_alone
+-- The fastest of each model and system that has no tokens/s of the job, by those of a device, else MFU, else TFLOP/s.
+SELECT uri, line, size, system, tokens_per_s_per_device, mfu, mfu_from, tflops, settings, dp, tp, pp, mbs, recompute
+FROM selected s
+WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote'
+    AND coalesce(tokens_per_s_per_device, mfu, tflops) IS NOT NULL
+    AND NOT EXISTS (FROM selected r WHERE r.tokens_per_s IS NOT NULL AND r.left_out IS NULL AND r.usable)
+QUALIFY row_number() OVER (PARTITION BY size, system
+    ORDER BY tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line) = 1
+ORDER BY tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line
+LIMIT CASE WHEN $most = 0 THEN NULL ELSE 6 END;
 
 -- name: recompute
 SELECT DISTINCT recompute FROM selected
