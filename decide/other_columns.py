@@ -20,10 +20,11 @@ from ..vocabulary.sizes import giga_of, parse_size
 
 _CELLS = """
     SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id, c.name,
-        c.kind, t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
+        t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
-    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair', 'text')) AND t.number IS NOT NULL
+    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair') OR (c.name = 'recompute' AND c.kind = 'text'))
+        AND t.number IS NOT NULL
         AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
@@ -80,14 +81,14 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
     setting, though no known one."""
     known = known_columns()
     columns: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for table, heading, raw, run, name, kind, has_batch in warehouse.rows(_CELLS.format(runs=runs)):
+    for table, heading, raw, run, name, has_batch in warehouse.rows(_CELLS.format(runs=runs)):
         if has_batch and batch_in_tokens(heading):
             continue  # the batch again, times the sequence length
         if name and known[name].role == "result":
             continue  # the reason why a result is missing
-        if name and kind == "text":
-            if name != "recompute" or recompute_named(raw, True):
-                continue  # text was expected, or read
+        if name == "recompute":
+            if recompute_named(raw, True):
+                continue  # it was read
             heading = name
         text = raw if heading else _without_machine(raw)
         columns.setdefault((table, heading or ROW), []).append((text, run))
