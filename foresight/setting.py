@@ -9,29 +9,28 @@ from dataclasses import dataclass
 from ..audit.memory import GB, gib_of
 from ..decide.rows import Row, batch_of
 from ..vocabulary.hardware import device_of, memory_in
+from .numbers import number
 
-ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
+ASPECT = number("aspect")  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
-ASSUMED_SEQ_LEN = 4096.0  # tokens, if no source states the length of a sequence
-NODE = 8  # devices of a node, if unstated
+ASSUMED_SEQ_LEN = number("sequence")  # tokens, if no source states the length of a sequence
+NODE = int(number("node"))  # devices of a node, if unstated
 ZERO = 0  # the default stage
-_FROZEN = 4 / 6  # of the FLOPs of training: frozen weights need no gradients of their own
+_FROZEN = number("frozen")  # of the FLOPs of training: frozen weights have no gradients
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Bytes/s of a device: of its memory, of the links of a node. Unknown devices have those of an
-    A100; kernels and collectives usually reach 0.6 of the data sheet's memory bandwidth and a sixth
-    of the links', which counts both directions: the prior, not the fit."""
+    """Bytes/s of a device that kernels and collectives reach of its memory and of the links of a
+    node: the prior, not the fit. Unknown devices have those of an A100."""
 
-    memory: float = 1.2e12
-    inside: float = 100e9
+    memory: float = number("memory_unknown")
+    inside: float = number("links_unknown")
 
     @property
     def across(self) -> float:
-        """Of the network, which no source states: generations of clusters have had about a quarter
-        of what collectives reach inside a node (V100 12.5 GB/s, A100 25)."""
-        return self.inside / 4
+        """Of the network, which no source states."""
+        return self.inside * number("across")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,8 @@ class Setting:
     hidden: float
     heads: float | None
     vocab: float
+    kv_share: float  # heads of keys and values over all heads
+    top_k: float  # experts of a token
     shape_is_stated: bool  # the shape is stated; else that of a usual model of its size
     seq_len: float | None
     devices: float
@@ -73,6 +74,7 @@ class Setting:
     zero: int
     zero_is_stated: bool  # the ZeRO stage is stated
     recompute: str | None
+    sequence_parallel: bool  # TP ranks also split what they would all keep
     adapters: bool  # weights are not trained, only adapters beside them
     device_memory_gb: float | None  # GB of a device
     s_per_token: float | None = None
@@ -122,7 +124,7 @@ def setting(row: Row) -> Setting | None:
     if not flops or not devices:
         return None
     params = _params(row) or flops / 6
-    layers, hidden = row["layers"], row["hidden"]
+    layers, hidden, heads = row["layers"], row["hidden"], row["heads"]
     shaped = bool(layers and hidden)
     if not hidden:
         hidden = math.sqrt(params / 12 / layers) if layers else (params * ASPECT / 12) ** (1 / 3)
@@ -145,8 +147,10 @@ def setting(row: Row) -> Setting | None:
         expert_params=_of_experts(row, params),
         layers=float(layers or dense / 12 / hidden**2),
         hidden=float(hidden),
-        heads=row["heads"],
+        heads=heads,
         vocab=float(row["vocab_used"] or 50304),
+        kv_share=min(1.0, row["kv_heads"] / heads) if heads and row["kv_heads"] else 1.0,
+        top_k=number("top_k"),
         shape_is_stated=shaped,
         seq_len=row["seq_len"],
         devices=float(devices),
@@ -161,6 +165,8 @@ def setting(row: Row) -> Setting | None:
         zero=row["zero_stage"] or ZERO,
         zero_is_stated=row["zero_stage"] is not None,
         recompute=row["recompute"],
+        # Context parallelism came after it, and ranks that split sequences keep none whole.
+        sequence_parallel=bool(row["sequence_parallel"]) or (row["cp"] or 1) > 1,
         adapters=adapters,
         device_memory_gb=room(row["device"]),
         s_per_token=_pace(row),
@@ -246,7 +252,8 @@ def _links(row: Row) -> Links:
     memory, inside = (device.memory_gb_s, device.link_gb_s) if device else (None, None)
     plain = Links()
     return Links(
-        memory * 0.6e9 if memory else plain.memory, inside * 1e9 / 6 if inside else plain.inside
+        memory * 1e9 * number("memory_reached") if memory else plain.memory,
+        inside * 1e9 * number("links_reached") if inside else plain.inside,
     )
 
 
