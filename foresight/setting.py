@@ -14,6 +14,7 @@ from .numbers import number
 ASPECT = number("aspect")  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
 ASSUMED_SEQ_LEN = number("sequence")  # tokens, if no source states the length of a sequence
+VOCAB = number("vocabulary")  # words, if no source states them
 NODE = int(number("node"))  # devices of a node, if unstated
 ZERO = 0  # the default stage
 _FROZEN = number("frozen")  # of the FLOPs of training: frozen weights have no gradients
@@ -124,7 +125,7 @@ def setting(row: Row) -> Setting | None:
     if not flops or not devices:
         return None
     params = _params(row) or flops / 6
-    layers, hidden, heads = row["layers"], row["hidden"], row["heads"]
+    layers, hidden = row["layers"], row["hidden"]
     shaped = bool(layers and hidden)
     if not hidden:
         hidden = math.sqrt(params / 12 / layers) if layers else (params * ASPECT / 12) ** (1 / 3)
@@ -147,10 +148,10 @@ def setting(row: Row) -> Setting | None:
         expert_params=_of_experts(row, params),
         layers=float(layers or dense / 12 / hidden**2),
         hidden=float(hidden),
-        heads=heads,
-        vocab=float(row["vocab_used"] or 50304),
-        kv_share=min(1.0, row["kv_heads"] / heads) if heads and row["kv_heads"] else 1.0,
-        top_k=number("top_k"),
+        heads=row["heads"],
+        vocab=float(row["vocab_used"] or VOCAB),
+        kv_share=_kv_share(row),
+        top_k=float(row["moe_top_k"] or number("top_k")),
         shape_is_stated=shaped,
         seq_len=row["seq_len"],
         devices=float(devices),
@@ -198,11 +199,27 @@ def system_of(row: Row) -> Hashable:
 
 def _flops(row: Row) -> float | None:
     """FLOPs of the matrix products of a token: six per parameter that it uses, no attention."""
+    used = _used(row)
+    return 6.0 * used if used else None
+
+
+def _used(row: Row) -> float | None:
+    """The parameters that a token uses: all, of experts the stated ones or its share of theirs.
+
+    Of a known shape, what is no attention and no embedding is of the experts.
+    """
     if row["active_b"]:
-        return 6e9 * float(row["active_b"])
-    sparse = row["dense"] is False or (row["experts"] or 1) > 1 or (row["ep"] or 1) > 1
-    params = None if sparse else _params(row)
-    return 6.0 * params if params else None
+        return 1e9 * float(row["active_b"])
+    params, experts = _params(row), max(row["experts"] or 1, row["ep"] or 1)
+    if row["dense"] is not False and experts <= 1:
+        return params
+    layers, hidden, chosen = row["layers"], row["hidden"], row["moe_top_k"]
+    if not (params and layers and hidden and chosen and row["experts"]):
+        return None
+    attention = float(layers * hidden**2) * (2 + 2 * _kv_share(row))
+    embeddings = 2 * float(row["vocab_used"] or VOCAB) * float(hidden)
+    dense = min(params, attention + embeddings)
+    return dense + (params - dense) * min(1.0, float(chosen / row["experts"]))
 
 
 def _params(row: Row) -> float | None:
@@ -210,13 +227,19 @@ def _params(row: Row) -> float | None:
     return float(known) if known else float(row["params_b"] * 1e9) if row["params_b"] else None
 
 
+def _kv_share(row: Row) -> float:
+    """Heads of keys and values over all heads."""
+    heads, shared = row["heads"], row["kv_heads"]
+    return min(1.0, shared / heads) if heads and shared else 1.0
+
+
 def _of_experts(row: Row, params: float) -> float:
-    """Parameters of all experts: a token uses only one of them, or a few."""
-    experts = max(row["experts"] or 1, row["ep"] or 1)
-    if experts <= 1 or not row["active_b"]:
+    """Parameters of all experts: a token uses only a few of them."""
+    experts, used = max(row["experts"] or 1, row["ep"] or 1), _used(row)
+    if experts <= 1 or not used:
         return 0.0
-    unused = max(0.0, params - 1e9 * float(row["active_b"]))
-    return min(params, unused * experts / (experts - 1))
+    chosen = min(row["moe_top_k"] or 1, experts - 1)
+    return min(params, max(0.0, params - used) * experts / (experts - chosen))
 
 
 def _pace(row: Row) -> float | None:

@@ -72,6 +72,22 @@ def test_adapters_have_no_gradients_of_the_weights() -> None:
     assert TERMS["data"](adapters) == 0 < TERMS["data"](whole)
 
 
+def test_a_token_uses_its_share_of_experts() -> None:
+    [row] = candidates(published("004*.md"), Query()).eligible("pace").kept[:1]
+    mixtral = {
+        **row, "params_computed": None, "params_stated": 46_700_000_000, "layers": 32,
+        "hidden": 4096, "heads": 32, "kv_heads": 8, "vocab_used": 32000, "experts": 8, "ep": 8,
+        "dense": False,
+    }  # fmt: skip
+    two, four = (setting({**mixtral, "moe_top_k": chosen}) for chosen in (2, 4))
+    assert two and two.flops == pytest.approx(6 * 12.9e9, rel=0.01), "as Mixtral 8x7B is published"
+    assert two.expert_params == pytest.approx(45.1e9, rel=0.01)
+    assert four and four.flops == pytest.approx(two.flops + 6 * 45.1e9 / 4, rel=0.01)
+    assert setting(mixtral) is None, "of an unknown number of experts no work is known"
+    said = setting({**mixtral, "moe_top_k": 4, "active_b": 12.9})
+    assert said and said.flops == pytest.approx(6 * 12.9e9), "what is stated counts"
+
+
 def test_a_source_whose_runs_would_not_fit_recomputes(run: Setting) -> None:
     silent = replace(run, recompute=None, device_memory_gb=32.0, zero_is_stated=False)
     tight = replace(silent, mbs=32.0, group="tight")
