@@ -161,7 +161,7 @@ def setting(row: Row) -> Setting | None:
         cp=float(row["cp"] or 1),
         ep=float(row["ep"] or 1),
         vpp=float(row["vpp"] or 1),
-        mbs=None if _is_of_the_pipeline(row, batch) else row["mbs"],
+        mbs=None if is_of_the_pipeline(row, batch) else row["mbs"],
         gbs=batch,
         zero=row["zero_stage"] or ZERO,
         zero_is_stated=row["zero_stage"] is not None,
@@ -178,7 +178,7 @@ def setting(row: Row) -> Setting | None:
     )  # fmt: skip
 
 
-def _is_of_the_pipeline(row: Row, batch: float | None) -> bool:
+def is_of_the_pipeline(row: Row, batch: float | None) -> bool:
     """Whether a run's micro-batch is torchtitan's: the batch shared by a whole pipeline; of an
     unknown program, if it makes one micro-batch of a replica's batch, which leaves stages idle. A
     requested micro-batch has the usual meaning."""
