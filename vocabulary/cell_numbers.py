@@ -11,6 +11,7 @@ from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
 from .settings import setting_pieces, settings_of
+from .sizes import binary_length
 
 # `tokens/s/p`, as Chinese pages write it
 DEVICE = "GPU|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
@@ -137,7 +138,7 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
 
 def _scale(suffix: str, value: float, column: Column) -> float:
     """The factor of a suffix letter: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
-    binary = column.name == "seq_len" and (value % 8 == 0 or value in (1, 2, 4))
+    binary = column.name == "seq_len" and binary_length(value)
     return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from .headings import column_of
+from .sizes import binary_length
 
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
 _SIZE = re.compile(
@@ -98,9 +99,8 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
         if pattern.search(text):
             yield "zero_stage", stage
     for match in _LENGTH.finditer(text):
-        thousands = int(match[1])
-        if thousands % 8 == 0 or thousands in (1, 2, 4):
-            yield "seq_len", thousands * 1024
+        if length := binary_length(int(match[1])):
+            yield "seq_len", length
 
 
 def _coded(text: str) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
 from ...vocabulary.hardware import device_of, device_pattern
 from ...vocabulary.parallelism import glued_in
-from ...vocabulary.sizes import find_size
+from ...vocabulary.sizes import binary_length, find_size
 from ...vocabulary.spelling import meant
 from ..cast import integer
 from .fact import Fact
@@ -279,7 +279,10 @@ def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | No
         return [Fact(field, switched, text.strip(), line, "line")] if switched else None
     if field in INTEGERS and integer(plain) is None:
         # `VOCAB_LENGTH=250k` is a rounded label, not a size.
-        rounded = re.fullmatch(r"\d+(?:\.\d+)?[kKmM]", plain)
+        rounded = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmM])", plain)
+        thousands = rounded and field == "seq_len" and rounded[2] in "kK"
+        if thousands and (length := binary_length(float(rounded[1]))):
+            return [Fact(field, str(length), text.strip(), line, "line")]
         return [Fact(f"{field}_label", value, text.strip(), line, "line")] if rounded else None
     return [Fact(field, plain if field in INTEGERS else value, text.strip(), line, "line")]
 

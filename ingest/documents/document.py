@@ -10,6 +10,7 @@ from .bare_batches import BareBatches
 from .clauses import facts_by_subject, without_subjects
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reaches_back
+from .counts import counted, devices_of_heading
 from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
@@ -29,7 +30,6 @@ from .paragraphs import (
     without_fields_of,
 )
 from .prose import (
-    counted,
     device_of_all,
     model_named,
     of_all_runs,
@@ -44,7 +44,6 @@ from .shaped import Surroundings, shaped
 from .stated_units import as_stated
 from .subjects import of_subject
 from .training_tables import subject_of
-from .whole_counts import devices_of_heading
 from .withdrawal import is_struck, withdraws
 
 _OPENING = 2  # the document itself and its title

@@ -17,9 +17,9 @@ from ...vocabulary.sizes import active_size, parse_size
 from ...vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from ..cast import LIMITS, integer
 from .context import INTEGERS, dtype_of, formats_in, recipe_of
+from .counts import counted
 from .fact import Fact
 from .frameworks import model_apart
-from .prose import counted
 from .rivals import is_of_authors
 from .techniques import recompute_named
 
