@@ -12,7 +12,7 @@ from .sizes import binary_length
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
 _SIZE = re.compile(
     r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})"
-    r"(?![A-Za-z0-9%]|\.(?!toml|ya?ml|json|sh|py))"
+    r"(?![A-Za-z0-9%]| ?[kK]\b|\.(?!toml|ya?ml|json|sh|py))"
 )
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
@@ -46,6 +46,12 @@ _SHARDED = (
 )
 # A batch next to a number: it may be of a step or a micro-batch.
 _OPEN = frozenset({"batch", "bs", "bsz"})
+_OPEN_BATCH = re.compile(
+    r"(?<![\w-])(?<!micro )(?<!local )(?:bsz?|batch(?:[ _-]size)?)(?: ?[=:] ?| )?"
+    r"(\d{1,6})(?![A-Za-z0-9%.]| ?[kK]\b)",
+    re.I,
+)
+_VERSIONED = frozenset({"FSDP1", "FSDP2"})
 _BATCH = re.compile(
     r"(?<![\w-])((?:micro|global)[ _-]?batch(?:[ _-]size)?)(?: ?[=:] ?| )"
     r"(\d{1,7})(?![A-Za-z0-9.%])",
@@ -65,6 +71,12 @@ def sizes_in(text: str) -> dict[str, int]:
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
 
 
+def open_batch_in(text: str) -> int | None:
+    """The batch that a text states once without saying of what: 16 of `bs=16, 8N`."""
+    found = set(_OPEN_BATCH.findall(text))
+    return int(found.pop()) if len(found) == 1 else None
+
+
 def glued_in(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Field, place and value of each part of what is written as one word: `tp8-pp2-dp4`."""
     for glued in _GLUED.finditer(text):
@@ -81,7 +93,7 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     found = [
         (_SHORT.get(one[1]) or _field_of(one[1]), one[3])
         for one in _sized(text)
-        if one[1].lower() not in _OPEN
+        if one[1].lower() not in _OPEN and one[0].upper() not in _VERSIONED
     ]
     for glued in _GLUED.findall(text):
         parts = [(_glued_field(word), digits) for word, digits in _PART.findall(glued)]
@@ -93,6 +105,7 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
             name
             and (value or name == "zero_stage")
             and not (name == "zero_stage" and value > _STAGES)
+            and not (name == "seq_len" and value < _LEAST_LENGTH)
         ):
             yield name, value
     for pattern, stage in _SHARDED:

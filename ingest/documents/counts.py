@@ -35,6 +35,8 @@ _NUMBER = rf"(?<![\w.,/])(?P<n>\d{{1,6}}|{'|'.join(_WORDS)})"
 _COUNT = re.compile(
     rf"{_NUMBER}(?:\s*[x×*]\s*|\s+|-?(?={_COUNTED}s?(?!\w)))(?P<maker>{_MAKER})", re.I
 )
+# `7b_12gpu_tp4`
+_IN_NAME = re.compile(rf"(?<=[A-Za-z]_)(?P<n>\d{{1,6}})(?={_COUNTED}s?(?![A-Za-z0-9]))", re.I)
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
 # `Single A100`, `on a single RTX 5090`, `isolated single GPU`, `on one A100`; `on an RTX PRO 4500`
@@ -158,6 +160,8 @@ def _without_numbers(text: str) -> Iterator[_Count]:
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
             yield _Count("devices", int(times["n"]))
+    for found in _IN_NAME.finditer(text):
+        yield _Count("devices", int(found["n"]))
     for found in _SINGLE.finditer(text):
         named = device_pattern().match(text, found.end())
         end = _end_of_devices(text, found.end())

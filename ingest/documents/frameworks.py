@@ -90,6 +90,13 @@ def trainers_in(text: str) -> set[str]:
     return {name.lower() for name in frameworks_in(text)} - _NO_TRAINERS
 
 
+def trainer_alone(text: str) -> str | None:
+    """The trainer that a cell names and nothing else: `**torchtitan**`, `Megatron-LM`."""
+    name = text.strip("*`_ ")
+    known = _FRAMEWORK.fullmatch(name) and trainers_in(name)
+    return name if known else None
+
+
 def heading_of(names: Iterable[str]) -> str:
     """The heading of a column of such names: Framework, or Technique for parts that many use."""
     parts = all(name.lower() in _NO_TRAINERS for name in names)

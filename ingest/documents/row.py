@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from ...vocabulary.cell import Cell
 from ...vocabulary.cell_words import is_link
 from ...vocabulary.fields import stated_by
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.parallelism import sizes_in
+from ...vocabulary.parallelism import open_batch_in, sizes_in
 from ...vocabulary.settings import Setting, clock_ghz, env_kind
 from ...vocabulary.sizes import active_size, parse_size
 from ...vocabulary.slices import counted_of, devices_in, is_machine, slice_of
@@ -19,7 +20,8 @@ from ..cast import LIMITS, integer
 from .context import INTEGERS, dtype_of, formats_in, recipe_of
 from .counts import counted
 from .fact import Fact
-from .frameworks import model_apart
+from .frameworks import model_apart, trainer_alone
+from .nouns import named_numbers
 from .rivals import is_of_authors
 from .techniques import recompute_named
 
@@ -31,15 +33,20 @@ FROM_TEXT = frozenset(field.name for field in stated_by("text"))
 # A bare number of parameters may be a number of tokens, so words have to follow it.
 _LABEL = re.compile(
     r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
-    r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
+    r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z]|[_-][A-Za-z0-9]|\.(?:toml|ya?ml|json|sh|py)\b)"
+    r"(?!\s*(?:tok|sample|step|param|word))"
     r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
     r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
     # a longer text is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
+_SIZE_AMONG_WORDS = re.compile(
+    r"(?<![\w.×-])\d{1,4}(?:\.\d{1,3})?B(?![\w-])(?!\s*(?:tok|sample|step|param|word|data))"
+)  # `r001 0.6B`
 _LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
+_BATCHES = frozenset(("gbs", "mbs", "device_batch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,15 @@ def numbers_of(by_name: Mapping[str, Cell]) -> dict[str, float]:
     }  # fmt: skip
 
 
+@lru_cache(1 << 10)
+def _named_in(words: str) -> dict[str, int]:
+    """The fields that the words of a row state with a number, each once."""
+    found = {name: {value} for name, value in sizes_in(words).items()}
+    for name, _, value in named_numbers(words):
+        found.setdefault(name, set()).add(int(value))
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
     """A row as read; `context` has only fields without a column in the table."""
@@ -85,7 +101,9 @@ class PublishedRow:
         """A whole number from its cell, else from the text; None if damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            size = sizes_in(self._with_label()).get(name)
+            size = _named_in(self._with_label()).get(name)
+            if size is None and name == "gbs" and not _BATCHES & self.by_name.keys():
+                size = self._batch_of_all()
             return self.context.numbers.get(name) if size is None else size
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
@@ -97,6 +115,12 @@ class PublishedRow:
         """The words of the row, and those of the model's label: `345m with zero3`."""
         label = self.by_name.get("size")
         return f"{label.raw}; {self.words}" if label else self.words
+
+    def _batch_of_all(self) -> int | None:
+        """A batch in the row's words, unless its replicas have less than one sequence each."""
+        batch, devices = open_batch_in(self._with_label()), self.devices() or 1
+        split = prod(self.integer(name) or 1 for name in ("tp", "pp", "cp"))
+        return batch if batch and batch * split >= devices else None
 
     def devices(self) -> int | None:
         """Devices as stated, else those of a slice by the name of the device: 64 for `v5p-128`."""
@@ -182,6 +206,8 @@ class PublishedRow:
         """From its column, else from the label of the model, else from the text."""
         label = None if "framework" in self.by_name else self.by_name.get("size")
         own = model_apart(label.text or "")[1] if label else None
+        alone = {name for part in self.words.split("; ") if (name := trainer_alone(part))}
+        own = own or (alone.pop() if len(alone) == 1 else None)
         named = own or self.word("framework")
         return None if named is None or is_of_authors(named) else named
 
@@ -205,6 +231,7 @@ class PublishedRow:
         words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
         read = filter(None, map(_LABEL.match, words.split("; ")))
         found = {label["label"] or label["name"] for label in read}
+        found = found or set(_SIZE_AMONG_WORDS.findall(words))
         return found.pop() if len(found) == 1 else None
 
     def params_stated(self) -> int | None:
