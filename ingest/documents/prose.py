@@ -50,7 +50,9 @@ _ALL_ARE = re.compile(
     re.I,
 )
 _SET = ("topology", "batch", "model", "setting")
-_LETTERS = re.compile(r"(?<![\w.-])(?!FSDP[12]\b)(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-]|/\d)")
+_LETTERS = re.compile(
+    r"(?<![\w.-])(?!FSDP[12]\b)(?P<key>[A-Z]{2,4}) ?(?P<value>\d{1,6})(?![\w.%-]|/\d)"
+)
 # On one device a batch is a micro-batch, unless several are accumulated.
 _BATCH = re.compile(
     r"(?P<of>[a-z]+[ _-]+)?batch[ _-]?size\s*(?:=|:|of|is)?\s*"

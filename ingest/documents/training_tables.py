@@ -83,6 +83,9 @@ _MOMENT = re.compile(
 )
 
 
+_RANK = re.compile(r"\W*ranks?\W*", re.I)
+
+
 def subject_of(texts: Iterable[str]) -> str | None:
     """The subject of most lines of a document that name one: training or inference."""
     subjects = Counter(subject for text in texts if (subject := _nearest([text])))
@@ -111,7 +114,10 @@ def is_training(
     served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
     if served or about == "inference":
         return False
-    moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
+    moments = [
+        bool(_MOMENT.fullmatch(heading)) and not (_RANK.fullmatch(heading) and _orders(rows, at))
+        for at, heading in enumerate(headings)
+    ]
     losses = any(_QUALITY.search(heading) for heading in headings)
     at = moments.index(True) if any(moments) else -1
     if at == 0 or (at > 0 and losses and not sized and _counts_up(rows, at)):
@@ -146,6 +152,12 @@ def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
     numbers = [int(cell) for cell in cells if cell.isdecimal()]
     up = sum(before < after for before, after in pairwise(numbers))
     return 2 * up >= len(cells) - 1
+
+
+def _orders(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a column ranks the rows from the first: of processes, the first rank is 0."""
+    cells = [row[at].strip(" *`") for row in rows if at < len(row)]
+    return len(cells) > 1 and cells == [str(place) for place in range(1, len(cells) + 1)]
 
 
 def _is_reinforced(texts: Sequence[str]) -> bool:

@@ -89,7 +89,7 @@ def fields_of_unread(
         again = column_of(heading)  # `Median TPS/GPU` next to the mean
         results = _RESULT.search(heading) or (again and again.role == "result")
         if filled and all(map(_STATED.fullmatch, filled)) and not results:
-            found |= set(_fields_in(heading))
+            found |= {again.name} if again else set(_fields_in(heading))
         of_models = (
             filled and all(map(_LABEL.fullmatch, filled)) and not _OTHER_COUNT.search(heading)
         )
