@@ -38,7 +38,9 @@ _VALUE = re.compile(
     re.S,
 )
 _OF_CAPACITY = re.compile(
-    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I
+    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?"
+    r"\s*(?:\(\d{1,3}(?:\.\d{1,3})?\s?%\)\s*)?",
+    re.I,
 )
 # Usual device memories in GB.
 _CAPACITIES = frozenset(
@@ -50,7 +52,9 @@ _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
 # `2x8`: nodes times devices
 _TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
-_RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
+_RANGE = re.compile(
+    rf"^\s*(?:-|–|—|\.\.|to)\s*[~≈]?({NUMBER})[kKMBT]?\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$", re.I
+)
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )

@@ -25,6 +25,7 @@ _BARE_BATCH = re.compile(
     re.I,
 )
 
+_TOTAL_BATCH = re.compile(r"total[_-]batch[_-]size", re.I)
 # Among the numbers of a row: the devices that its rates of job and device imply, and how far off.
 DEVICES_OF_RATES, ERROR_OF_RATES = "devices by rates", "error of devices by rates"
 
@@ -62,7 +63,7 @@ def agreeing(
     refused = [
         refused for refused in _of_other_models(facts, reach, own) if refused.fact not in trusted
     ]
-    refused += _of_a_device(facts, own)
+    refused += [*_of_a_device(facts, own), *_of_tokens(facts, own)]
     kept = _without(facts, [one.fact for one in refused])
     values = _values(kept, own)
     for relation in _RELATIONS:
@@ -111,6 +112,18 @@ def _of_a_device(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
     split = math.prod(values.get(name, 1) for name in _SPLIT)
     few = values["gbs"] * split < values["world"]
     return [Refused(fact, f"devices {values['world']:g}")] if few else []
+
+
+def _of_tokens(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
+    """A batch that is a multiple of the tokens of a micro-batch: it counts tokens."""
+    fact, values = facts.get("gbs"), _values(facts, own)
+    if fact is None or "gbs" in own or not {"mbs", "seq_len"} <= values.keys():
+        return []
+    tokens = values["mbs"] * values["seq_len"]
+    counts = values["gbs"] >= tokens and values["gbs"] % tokens == 0
+    return (
+        [Refused(fact, f"mbs {values['mbs']:g}, seq_len {values['seq_len']:g}")] if counts else []
+    )
 
 
 def _of_its_model(fact: Fact, kept: Mapping[str, Fact]) -> list[Fact]:

@@ -15,7 +15,7 @@ from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
-from .leads import facts_above, facts_of_corner, lead_lines
+from .leads import facts_above, facts_of_corner, lead_lines, names_rows
 from .legends import Legends
 from .lone_size import lone_size
 from .markdown import Heading, TextLine, blocks, is_quotation
@@ -285,7 +285,7 @@ class _Reader:
             self.sections[-1].facts += settings
             self.sections[-1].listed += settings
         near = [*facts_above(self.paragraph.lines), *self.caption]
-        if read.corner:
+        if read.corner or names_rows(table.header.cells[0]):
             near += facts_of_corner(original)
         continues = None if near else self._continued(table)
         near = continues.near if continues else near

@@ -46,6 +46,7 @@ _SIZE_AMONG_WORDS = re.compile(
 _LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
+_FEW_LETTERS = 40
 _BATCHES = frozenset(("gbs", "mbs", "device_batch"))
 
 
@@ -148,7 +149,9 @@ class PublishedRow:
     def device(self) -> str | None:
         """The device as written, without the count before it; words of the row go before the
         text."""
-        named = {match[0].strip("() ") for match in device_pattern().finditer(self.words)}
+        counts = self.by_name.get("devices")  # `8× H100`
+        words = "; ".join((self.words, self._remark(), counts.raw if counts else ""))
+        named = {match[0].strip("() ") for match in device_pattern().finditer(words)}
         if "device" not in self.by_name and len(named) == 1:
             return named.pop()
         word = (self.word("device") or "").strip("*_` ") or None
@@ -304,11 +307,17 @@ class PublishedRow:
     def _counted(self, name: str) -> int | None:
         """The count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
         adjacent = [self.by_name[at].raw for at in ("size", "devices") if at in self.by_name]
-        words = " | ".join([self.words, *adjacent])
+        words = " | ".join([self.words, *adjacent, self._remark()])
         found = {fact.value for fact in counted(words, self.line) if fact.field == name}
         if square := self._square(words):
             return square[0] if name == "nodes" else square[0] * square[1]
         return int(found.pop() or 0) if len(found) == 1 else None
+
+    def _remark(self) -> str:
+        """The beginning of the notes, which may say where the row ran: `Single node (8×H800)`."""
+        notes = self.by_name.get("notes")
+        first = re.split(r"[;,.]\s", notes.raw)[0] if notes else ""
+        return first if len(first) <= _FEW_LETTERS and "multi" not in first.lower() else ""
 
     def _square(self, words: str) -> tuple[int, int] | None:
         """Nodes and devices per node in brackets, if the row confirms them: `H100 (4x8)`."""
