@@ -115,15 +115,14 @@ def _of_a_device(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
 
 
 def _of_tokens(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
-    """A batch that is a multiple of the tokens of a micro-batch: it counts tokens."""
+    """nanoGPT's `total_batch_size`, a multiple of the tokens of a micro-batch: it counts tokens."""
     fact, values = facts.get("gbs"), _values(facts, own)
     if fact is None or "gbs" in own or not {"mbs", "seq_len"} <= values.keys():
         return []
-    tokens = values["mbs"] * values["seq_len"]
-    counts = values["gbs"] >= tokens and values["gbs"] % tokens == 0
-    return (
-        [Refused(fact, f"mbs {values['mbs']:g}, seq_len {values['seq_len']:g}")] if counts else []
-    )
+    mbs, length = values["mbs"], values["seq_len"]
+    if not _TOTAL_BATCH.search(fact.raw) or values["gbs"] % (mbs * length):
+        return []
+    return [Refused(fact, f"mbs {mbs:g}, seq_len {length:g}")]
 
 
 def _of_its_model(fact: Fact, kept: Mapping[str, Fact]) -> list[Fact]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
-from ...vocabulary.hardware import device_of, device_pattern
+from ...vocabulary.hardware import device_of, device_pattern, one_spelling
 from ...vocabulary.parallelism import glued_in
 from ...vocabulary.sizes import binary_length, find_size
 from ...vocabulary.spelling import meant
@@ -122,12 +122,13 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
 
 @cached
 def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
-    names = {_device_name(match) for match in device_pattern().finditer(text)}
+    every = [_device_name(match) for match in device_pattern().finditer(text)]
+    names = {one_spelling(name): name for name in sorted(every, key=len)}
     counts = {
         match["n"] or match["of"] or match["gres"] or match["each"]
         for match in _PER_NODE.finditer(text)
     }
-    found = {"device": names, "devices_per_node": counts}
+    found = {"device": set(names.values()), "devices_per_node": counts}
     return tuple((field, values.pop()) for field, values in found.items() if len(values) == 1)
 
 
