@@ -43,9 +43,7 @@ _OF_CAPACITY = re.compile(
     re.I,
 )
 # Usual device memories in GB.
-_CAPACITIES = frozenset(
-    (16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288)
-)
+CAPACITIES = frozenset((16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288))
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, by the heading
@@ -264,5 +262,5 @@ def _used_of(cell: Cell, rest: str) -> Cell | None:
         return None
     own = cell.unit or match["own"]
     unit = match["unit"] or own
-    known = int(match["all"]) in _CAPACITIES and cell.value <= int(match["all"])
+    known = int(match["all"]) in CAPACITIES and cell.value <= int(match["all"])
     return replace(cell, unit=unit) if known and unit == (own or unit) else None

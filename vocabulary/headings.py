@@ -97,9 +97,16 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
 _PER_DEVICE = re.compile(r"\W{0,4}per[ -](?:GPU|device|NPU|chip|card)\W{0,4}", re.I)
 
 
+_TELLING = {
+    "mem": re.compile(r"peak|max|used|usage|alloc|consum|active", re.I),
+    "device": re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I),
+}
+
+
 @lru_cache(maxsize=1000)
 def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
     found = [_read(heading) if len(heading) <= LONGEST else None for heading in headings]
+    _prefer_telling(found, headings)
     named = {column.name for column in found if column}
     kept: list[Column | None] = []
     for at, column in enumerate(found):
@@ -110,6 +117,17 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
         again = column and any(other and other.name == column.name for other in kept)
         kept.append(None if again else column)
     return tuple(kept)
+
+
+def _prefer_telling(found: list[Column | None], headings: Sequence[str]) -> None:
+    """Next to `Peak VRAM used`, a bare `VRAM` is what the device has; `GPU` tells more than
+    `Platform`.
+    """
+    for name, telling in _TELLING.items():
+        places = [at for at, column in enumerate(found) if column and column.name == name]
+        if any(telling.search(headings[at]) for at in places):
+            for at in places:
+                found[at] = found[at] if telling.search(headings[at]) else None
 
 
 def _each_of(column: Column | None) -> Column | None:

@@ -12,7 +12,7 @@ from .sizes import binary_length
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
 _SIZE = re.compile(
     r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})"
-    r"(?![A-Za-z0-9%]| ?[kK]\b|\.(?!toml|ya?ml|json|sh|py))"
+    r"(?![A-Za-z0-9%]| ?[kK]\b| ?[x×*] ?\d|\.(?!toml|ya?ml|json|sh|py))"
 )
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
@@ -39,6 +39,8 @@ _KNOWN_CODES = 2
 _LENGTH = re.compile(
     r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
 )
+# `HSDP 2×8`: replicas, and shards of each
+_HYBRID = re.compile(r"(?<![A-Za-z])HSDP[ =:]{0,2}(\d{1,4})\s?[x×*]\s?(\d{1,4})(?!\w)", re.I)
 # FSDP's names of ZeRO stages; a hybrid shards within nodes alone, which is no stage.
 _SHARDED = (
     (re.compile(r"(?<![A-Za-z_])(?<!hybrid[ _-])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
@@ -108,6 +110,9 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
             and not (name == "seq_len" and value < _LEAST_LENGTH)
         ):
             yield name, value
+    for hybrid in _HYBRID.finditer(text):
+        yield "dp_replicate", int(hybrid[1])
+        yield "dp_shard", int(hybrid[2])
     for pattern, stage in _SHARDED:
         if pattern.search(text):
             yield "zero_stage", stage

@@ -65,10 +65,16 @@ _SQUARE = re.compile(
     rf"(?P<each>\d{{1,3}})\s*(?:[x×*]\s*)?{_MAKER}",
     re.I,
 )
+# The number of chips, for these: https://cloud.google.com/tpu/docs/v5e
+_CHIPS = re.compile(r"(?<![\w-])(?:v5e|v5litepod|v6e)-(\d{1,5})(?!\w)", re.I)
+# `4 台各配置了 8 张 V100`
+_SQUARE_ZH = re.compile(
+    r"(?<![\w.])(?P<nodes>\d{1,4})\s?(?:台|个?节点|机)[^\d。，,；;]{0,12}(?P<each>\d{1,2})\s?(?:张|块|卡)"
+)
 _CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
 _PER_NODE = re.compile(
-    r"\s*(?:\([^()]{1,40}\)\s*)?(?:per|/|a|an|each|on (?:each|every|a|one))\s*"
-    r"(?:node|host|machine|server|instance)",
+    r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?:per|/|a|an|each|on (?:each|every|a|one))\s*"
+    r"(?:node|host|machine|server|instance)|each\b)",
     re.I,
 )
 # `on one 8xH100 node`
@@ -97,7 +103,8 @@ class _Count:
 
 def counted(text: str, line: int) -> Iterator[Fact]:
     """The facts of the devices and nodes that a text counts; limits do not count."""
-    for one in _counts(text):
+    counts = list(_counts(text))
+    for one in (*counts, *_product(counts)):
         yield Fact(one.field, str(one.value), text.strip(), line, "line", only_named=one.of)
 
 
@@ -110,6 +117,7 @@ def devices_of_heading(text: str, line: int) -> Iterator[Fact]:
 
 def _counts(text: str) -> Iterator[_Count]:
     squares = [found for found in _SQUARE.finditer(text) if _is_square(text, found)]
+    squares += _SQUARE_ZH.finditer(text)
     for found in squares:
         yield from _of_machines(int(found["nodes"]), int(found["each"]))
     taken = {place for match in squares for place in range(*match.span())}
@@ -130,7 +138,18 @@ def _counts(text: str) -> Iterator[_Count]:
     if not nodes:
         yield from _nodes_of_product(text, devices)
     for found in _CARDS.finditer(text):
-        yield _Count("devices", int(found["n"]))
+        if found.start() not in taken:
+            yield _Count("devices", int(found["n"]))
+
+
+def _product(counts: Sequence[_Count]) -> Iterator[_Count]:
+    """The devices of `8 nodes, 8x H100 each`, which counts none."""
+    values = {
+        field: {one.value for one in counts if one.field == field}
+        for field in ("nodes", "devices_per_node", "devices")
+    }
+    if [len(one) for one in values.values()] == [1, 1, 0]:
+        yield _Count("devices", values["nodes"].pop() * values["devices_per_node"].pop())
 
 
 def _of_devices(text: str, found: re.Match[str]) -> Iterator[_Count]:
@@ -162,13 +181,15 @@ def _without_numbers(text: str) -> Iterator[_Count]:
             yield _Count("devices", int(times["n"]))
     for found in _IN_NAME.finditer(text):
         yield _Count("devices", int(found["n"]))
+    for found in _CHIPS.finditer(text):
+        yield _Count("devices", int(found[1]))
     for found in _SINGLE.finditer(text):
         named = device_pattern().match(text, found.end())
         end = _end_of_devices(text, found.end())
         article = found[0].split()[-1].lower() in ("a", "an", "nvidia", "amd", "intel")
         if end == found.end() or (article and not named) or (named and is_machine(named[0])):
             continue
-        if not (_OF_NODES.match(text, end) or _TIMES.match(text, end)):
+        if not any(one.match(text, end) for one in (_OF_NODES, _TIMES, _SLICE)):
             yield _Count("devices", 1)
     for found in _WHOLE.finditer(text):
         device = device_pattern().match(text, found.end())

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
+from ...vocabulary.cell_numbers import CAPACITIES
 from ...vocabulary.cell_words import switched
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, column_of
@@ -27,6 +28,7 @@ _MARKS = re.compile(
     r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
 )
 _CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt|gc)\W*", re.I)
+_MEMORY = re.compile(r"\W*(?:gpu )?(?:v?ram|mem(?:ory)?)\W*(?:\((?:in )?Gi?B\)\W*)?", re.I)
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
     r"\W*+(?:(?:avg\.?|average|mean|median|平均)\s*+)?(?:lan?tency|延迟|时延)"
@@ -84,7 +86,7 @@ def decided(
     found, doubts = list(columns), []
     rows = _Rows(table, columns, accumulations, {} if batches is None else batches, stated)
     for at, heading in enumerate(map(_plain, table.header.cells)):
-        for settle in (_batch, _batch_time, _block, _step, _latency, _checkpointing):
+        for settle in (_batch, _batch_time, _block, _step, _latency, _checkpointing, _capacity):
             settled = settle(rows, at, heading)
             if settled is not None:
                 found[at] = settled.column
@@ -290,6 +292,16 @@ def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
     cells = [cell for cell in cells if cell.strip() not in ("", "-", "–", "—")]
     switches = bool(cells) and all(switched(cell) is not None for cell in cells)
     return _Settled(known_columns()["recompute"]) if switches else None
+
+
+def _capacity(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """`VRAM` next to the devices, of nothing but sizes that are sold, is what these have."""
+    column = rows.columns[at]
+    if not (column and column.name == "mem" and _MEMORY.fullmatch(heading)):
+        return None
+    sizes = [size for size in rows.numbers(at, column) if size is not None]
+    sold = bool(sizes) and all(size in CAPACITIES for size in sizes)
+    return _Settled(None) if sold and "device" in rows.named else None
 
 
 def column_unit(heading: str) -> str | None:
