@@ -95,7 +95,7 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     found = [
         (_SHORT.get(one[1]) or _field_of(one[1]), one[3])
         for one in _sized(text)
-        if one[1].lower() not in _OPEN and one[0].upper() not in _VERSIONED
+        if one[1].lower() not in _OPEN
     ]
     for glued in _GLUED.findall(text):
         parts = [(_glued_field(word), digits) for word, digits in _PART.findall(glued)]
@@ -155,7 +155,7 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _sized(text: str) -> list[re.Match[str]]:
     """The words with a number; one alone with a hyphen may be the name of a variant: `DP-1`."""
-    found = list(_SIZE.finditer(text))
+    found = [one for one in _SIZE.finditer(text) if one[0].upper() not in _VERSIONED]
     known = [one for one in found if _field_of(one[1])]
     if len(known) > 1:
         return found

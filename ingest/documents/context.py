@@ -111,7 +111,7 @@ def recipe_of(text: str) -> str | None:
 
 def devices_named(text: str, line: int) -> list[Fact]:
     """One fact for each device that a text names: several apply to no table."""
-    names = sorted({_device_name(match) for match in device_pattern().finditer(text)})
+    names = sorted(_devices_in(text))
     return [Fact("device", name, text.strip(), line, "line") for name in names]
 
 
@@ -120,15 +120,24 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
     return [Fact(*one, text.strip(), line, scope) for one in _machine_in(text)]
 
 
+def _devices_in(text: str) -> set[str]:
+    """The devices that a text names; `DGX A100 (8x A100 80GB)` names one."""
+    every = {_device_name(match) for match in device_pattern().finditer(text)}
+    names = {one_spelling(name): name for name in sorted(every, key=len)}
+    return {
+        name
+        for spelled, name in names.items()
+        if not any(other.startswith(f"{spelled}-") for other in names)
+    }
+
+
 @cached
 def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
-    every = [_device_name(match) for match in device_pattern().finditer(text)]
-    names = {one_spelling(name): name for name in sorted(every, key=len)}
     counts = {
         match["n"] or match["of"] or match["gres"] or match["each"]
         for match in _PER_NODE.finditer(text)
     }
-    found = {"device": set(names.values()), "devices_per_node": counts}
+    found = {"device": _devices_in(text), "devices_per_node": counts}
     return tuple((field, values.pop()) for field, values in found.items() if len(values) == 1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.slices import devices_in, is_machine
+from ...vocabulary.slices import devices_in, is_machine, slice_of
 from .fact import Fact
 
 _COUNTED = r"(?:GPU|NPU|TPU|HPU|XPU|GCD|accelerator|device|chip)"
@@ -65,8 +65,10 @@ _SQUARE = re.compile(
     rf"(?P<each>\d{{1,3}})\s*(?:[x×*]\s*)?{_MAKER}",
     re.I,
 )
-# The number of chips, for these: https://cloud.google.com/tpu/docs/v5e
-_CHIPS = re.compile(r"(?<![\w-])(?:v5e|v5litepod|v6e)-(\d{1,5})(?!\w)", re.I)
+# `TPU v4-32`, `v5p-256`: the slice of a job
+_CHIPS = re.compile(
+    r"(?<![\w-])(?<!\dx )(?<!\d )(?:TPU[ -]?v[234]|v5p|v5e|v5litepod|v6e)-\d{1,5}(?![\w-])", re.I
+)
 # `4 台各配置了 8 张 V100`
 _SQUARE_ZH = re.compile(
     r"(?<![\w.])(?P<nodes>\d{1,4})\s?(?:台|个?节点|机)[^\d。，,；;]{0,12}(?P<each>\d{1,2})\s?(?:张|块|卡)"
@@ -77,8 +79,10 @@ _PER_NODE = re.compile(
     r"(?:node|host|machine|server|instance)|each\b)",
     re.I,
 )
-# `on one 8xH100 node`
-_WHOLE = re.compile(rf"(?<![\w-])(?:one|single|1)\s(?P<n>\d{{1,3}})(?:\s?[x×*]\s?|-){_MAKER}", re.I)
+# `on one 8xH100 node`, `an 8xA100-80GB machine`
+_WHOLE = re.compile(
+    rf"(?<![\w-])(?:one|single|an?|1)\s(?P<n>\d{{1,3}})(?:\s?[x×*]\s?|-){_MAKER}", re.I
+)
 _WHOLE_NODE = re.compile(rf"(?:{_COUNTED}s?)?[ -]?(?:node|host|machine|server)\b", re.I)
 _PER_MACHINE = frozenset((2, 4, 8, 16))  # devices
 # A heading's compound word: `8-NPU Benchmarks`, `Single-GPU`
@@ -182,7 +186,8 @@ def _without_numbers(text: str) -> Iterator[_Count]:
     for found in _IN_NAME.finditer(text):
         yield _Count("devices", int(found["n"]))
     for found in _CHIPS.finditer(text):
-        yield _Count("devices", int(found[1]))
+        if part := slice_of(found[0].replace(" ", "")):
+            yield _Count("devices", part[1])
     for found in _SINGLE.finditer(text):
         named = device_pattern().match(text, found.end())
         end = _end_of_devices(text, found.end())

@@ -18,7 +18,7 @@ from .techniques import recompute_named
 
 _LEAD = 12  # lines of the paragraph above a table, from the end
 _ASIDE = re.compile(r"\([^()]{0,300}\)")
-_IN_BRACKETS = re.compile(r"[A-Za-z]\s?\([^()]{3,80}\)$")
+_MORE_THAN_A_NAME = re.compile(r"[A-Za-z]\s?\([^()]{3,80}\)$|\d")
 _SETTINGS_OF_LIST = 2  # from which a technique among them is one
 
 
@@ -28,8 +28,9 @@ def lead_lines(lead: Sequence[TextLine]) -> list[TextLine]:
 
 
 def names_rows(heading: str) -> bool:
-    """Whether a first heading only names the rows, and says more in brackets: `run (8 GPUs)`."""
-    return bool(_IN_BRACKETS.search(heading)) and column_of(heading) is None
+    """Whether a first heading only names the rows, and says more: `run (8 GPUs)`,
+    `4-GPU run`."""
+    return bool(_MORE_THAN_A_NAME.search(heading)) and column_of(heading) is None
 
 
 def facts_of_corner(table: Table) -> list[Fact]:

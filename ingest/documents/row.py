@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
 from ...vocabulary.cell import Cell
 from ...vocabulary.cell_words import is_link
 from ...vocabulary.fields import stated_by
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.parallelism import open_batch_in, sizes_in
+from ...vocabulary.parallelism import open_batch_in
 from ...vocabulary.settings import Setting, clock_ghz, env_kind
 from ...vocabulary.sizes import active_size, parse_size
 from ...vocabulary.slices import counted_of, devices_in, is_machine, slice_of
@@ -21,8 +20,8 @@ from .context import INTEGERS, dtype_of, formats_in, recipe_of
 from .counts import counted
 from .fact import Fact
 from .frameworks import model_apart, trainer_alone
-from .nouns import named_numbers
 from .rivals import is_of_authors
+from .row_words import label_in, numbers_in_words
 from .techniques import recompute_named
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
@@ -30,20 +29,6 @@ MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
 TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Fields that text around a table may state; nodes, devices and DP are columns of the table.
 FROM_TEXT = frozenset(field.name for field in stated_by("text"))
-# A bare number of parameters may be a number of tokens, so words have to follow it.
-_LABEL = re.compile(
-    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
-    r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z]|[_-][A-Za-z0-9]|\.(?:toml|ya?ml|json|sh|py)\b)"
-    r"(?!\s*(?:tok|sample|step|param|word))"
-    r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
-    r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
-    # a longer text is the name of a configuration
-    r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
-)
-_SIZE_AMONG_WORDS = re.compile(
-    r"(?<![\w.×-])\d{1,4}(?:\.\d{1,3})?B(?![\w-])(?!\s*(?:tok|sample|step|param|word|data))"
-)  # `r001 0.6B`
-_LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
 _FEW_LETTERS = 40
@@ -78,15 +63,6 @@ def numbers_of(by_name: Mapping[str, Cell]) -> dict[str, float]:
     }  # fmt: skip
 
 
-@lru_cache(1 << 10)
-def _named_in(words: str) -> dict[str, int]:
-    """The fields that the words of a row state with a number, each once."""
-    found = {name: {value} for name, value in sizes_in(words).items()}
-    for name, _, value in named_numbers(words):
-        found.setdefault(name, set()).add(int(value))
-    return {name: values.pop() for name, values in found.items() if len(values) == 1}
-
-
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
     """A row as read; `context` has only fields without a column in the table."""
@@ -102,7 +78,7 @@ class PublishedRow:
         """A whole number from its cell, else from the text; None if damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            size = _named_in(self._with_label()).get(name)
+            size = numbers_in_words(self._with_label()).get(name)
             if size is None and name == "gbs" and not _BATCHES & self.by_name.keys():
                 size = self._batch_of_all()
             return self.context.numbers.get(name) if size is None else size
@@ -202,7 +178,7 @@ class PublishedRow:
         """The size or model label as written."""
         cell = self.by_name.get("size")
         if cell is None:
-            return self._own_label() or self.word("size")
+            return label_in(self.words) or self.word("size")
         return model_apart(cell.text)[0] if cell.text else cell.text
 
     def framework(self) -> str | None:
@@ -219,7 +195,7 @@ class PublishedRow:
         cell = self.by_name.get("size")
         if cell is not None:
             return cell.value or self._params_labelled()
-        if label := self._own_label():
+        if label := label_in(self.words):
             return parse_size(label)
         stated = self._from_text("params_b")
         return None if stated is None else float(stated)
@@ -228,14 +204,6 @@ class PublishedRow:
         """Parameters in 1e9 as a column besides a name states them: `pilot | 11.5M`."""
         cell = self.by_name.get("params")
         return parse_size(cell.text or "") if cell else None
-
-    def _own_label(self) -> str | None:
-        """The model at the beginning of a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
-        words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
-        read = filter(None, map(_LABEL.match, words.split("; ")))
-        found = {label["label"] or label["name"] for label in read}
-        found = found or set(_SIZE_AMONG_WORDS.findall(words))
-        return found.pop() if len(found) == 1 else None
 
     def params_stated(self) -> int | None:
         """Parameters as stated in a column besides the label of the model."""

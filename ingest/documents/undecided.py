@@ -35,7 +35,11 @@ _LATENCY = re.compile(
     r"(?:\s*+(?P<unit>[(\[]\s*+m?s\s*+[)\]]))?+\W*+",
     re.I,
 )
-_STEP = re.compile(r"\W*(?:steps?|iter(?:ation)?s?\.?)\W*", re.I)
+_STEP = re.compile(
+    r"\W*(?:(?:avg|mean|median|med)\W{1,2})?(?:steps?|iter(?:ation)?s?\.?)"
+    r"(?:\W{1,2}(?:avg|mean|median|med))?\W*",
+    re.I,
+)
 _TIME = re.compile(r"\W{0,4}\d{1,9}(?:\.\d{1,9})?\s?(?:m?s|secs?|seconds?|msecs?|min)\W{0,4}", re.I)
 _ACCUMULATES = re.compile(
     r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
@@ -260,7 +264,10 @@ def _step(rows: _Rows, at: int, heading: str) -> _Settled | None:
     if rows.columns[at] or "step_time" in rows.named or not _STEP.fullmatch(heading):
         return None
     cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells) and row.cells[at]]
-    timed = bool(cells) and all(map(_TIME.fullmatch, cells))
+    # a row that failed has no time
+    timed = any(map(_TIME.fullmatch, cells)) and all(
+        _TIME.fullmatch(cell) or not re.search(r"\d", cell) for cell in cells
+    )
     return _Settled(known_columns()["step_time"]) if timed else None
 
 
