@@ -14,7 +14,7 @@ from .settings import setting_pieces, settings_of
 from .sizes import binary_length
 
 # `tokens/s/p`, as Chinese pages write it
-DEVICE = "GPU|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
+DEVICE = "GPU|gpu|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
 _UNITS = {
     "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
     r"(?:/(?:it|iter|iteration|step)s?)?",

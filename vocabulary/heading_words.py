@@ -30,7 +30,7 @@ _OF_ALL = re.compile(
     r"[(\[]\s*(?:all\s+)?\d{1,6}\s*x?\s*(?:gpu|npu|tpu|chip|device|card)s?\s*[)\]]"
 )
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
-_ANY_RATE = re.compile(r"\b(?:performance|speed|throughput)\b", re.I)
+_ANY_RATE = re.compile(r"\b(?:performance|speed|throughput|achieved)\b", re.I)
 # `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`: the window has no effect.
 _WINDOW = re.compile(
     r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50)(?![a-z0-9])", re.I

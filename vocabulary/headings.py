@@ -172,7 +172,8 @@ def _by_words(heading: str) -> Column | None:
     column = _with_unit(columns()[name], heading)
     if column.type == "time" and words.time_unit:
         return replace(column, unit=words.time_unit)
-    return column
+    of_job = column.name == "throughput" and "job" in words.of
+    return replace(column, scope="job") if of_job else column
 
 
 def _scaled(heading: str, match: re.Match[str]) -> Column | None:

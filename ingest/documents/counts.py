@@ -153,7 +153,9 @@ def _product(counts: Sequence[_Count]) -> Iterator[_Count]:
         for field in ("nodes", "devices_per_node", "devices")
     }
     if [len(one) for one in values.values()] == [1, 1, 0]:
-        yield _Count("devices", values["nodes"].pop() * values["devices_per_node"].pop())
+        nodes, each = values["nodes"].pop(), values["devices_per_node"].pop()
+        if nodes > 1:  # `One node has 8 GPUs` may be said of any
+            yield _Count("devices", nodes * each)
 
 
 def _of_devices(text: str, found: re.Match[str]) -> Iterator[_Count]:

@@ -72,6 +72,12 @@ _IN_PARTS = re.compile(
 _SIZED = ("topology", "batch")
 _SEVERAL = 2  # sizes in a cell
 _CODE = 200  # characters of a cell that names sizes
+_KINDS = (
+    frozenset({"step_time"}),
+    frozenset({"tflops", "hw_tflops"}),
+    frozenset({"mfu", "hfu"}),
+    frozenset({"tokens_per_s", "tokens_per_s_per_device"}),
+)
 # No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
 
@@ -172,7 +178,7 @@ def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
     for at in range(width):
         cells = [row[at] for row in rows if at < len(row) and len(row[at]) <= _CODE]
         named = sum(len(sizes_in(cell)) >= _SEVERAL for cell in cells)
-        if named and 2 * named > len(rows):
+        if named and 2 * named >= len(rows):
             return True
     return False
 
@@ -206,7 +212,6 @@ def _is_measured(
     ]
     shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
     known = bool(adjacent or len(rates) > 1) and about == "training"
-    # A server prints neither of these for its steps.
-    steps = {"step_time", "tflops"} <= rates or {"step_time", "mfu"} <= rates
-    stepped = steps and about is None
+    # A server prints no two of these.
+    stepped = about is None and sum(bool(rates & kind) for kind in _KINDS) > 1
     return bool(rates) and (shares or known or stepped or (width > 1 and named == "training"))

@@ -41,11 +41,6 @@ _STEP = re.compile(
     re.I,
 )
 _TIME = re.compile(r"\W{0,4}\d{1,9}(?:\.\d{1,9})?\s?(?:m?s|secs?|seconds?|msecs?|min)\W{0,4}", re.I)
-_ACCUMULATES = re.compile(
-    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
-    r"|(?<![\w.,])(?P<before>\d{1,6})\s(?:steps? of\s)?grad(?:ient)?[ _-]acc[a-z]{0,10}",
-    re.I,
-)
 _REPLICAS = re.compile(r"(?<!\w)(?:H?FSDP|HSDP|DDP|ZeRO)(?!\w)", re.I)
 _SPLIT = frozenset(("tp", "pp", "cp"))
 _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
@@ -55,15 +50,6 @@ _LARGEST = (
     60  # sequences per step, up to which a product of rounded numbers shows whether it is whole
 )
 _FEWEST = 3  # rows needed as evidence
-
-
-def accumulations_in(text: str) -> set[int]:
-    """The numbers of micro-batches per step, above one, in a line."""
-    return {
-        count
-        for match in _ACCUMULATES.finditer(text)
-        if (count := int(match["behind"] or match["before"])) > 1
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,13 +288,21 @@ def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
 
 
 def _capacity(rows: _Rows, at: int, heading: str) -> _Settled | None:
-    """`VRAM` next to the devices, of nothing but sizes that are sold, is what these have."""
+    """`VRAM` next to the devices, of nothing but sizes that are sold, is what these have; bare
+    numbers below one are shares of it.
+    """
     column = rows.columns[at]
     if not (column and column.name == "mem" and _MEMORY.fullmatch(heading)):
         return None
     sizes = [size for size in rows.numbers(at, column) if size is not None]
     sold = bool(sizes) and all(size in CAPACITIES for size in sizes)
-    return _Settled(None) if sold and "device" in rows.named else None
+    cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
+    shares = (
+        len(sizes) > 1
+        and all(size < 1 for size in sizes)
+        and not re.search("[kmg]i?b", f"{heading} {cells}", re.I)
+    )
+    return _Settled(None) if shares or (sold and "device" in rows.named) else None
 
 
 def column_unit(heading: str) -> str | None:
