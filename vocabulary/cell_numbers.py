@@ -11,9 +11,10 @@ from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
 from .settings import setting_pieces, settings_of
+from .sizes import binary_length
 
 # `tokens/s/p`, as Chinese pages write it
-DEVICE = "GPU|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
+DEVICE = "GPU|gpu|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
 _UNITS = {
     "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
     r"(?:/(?:it|iter|iteration|step)s?)?",
@@ -37,19 +38,21 @@ _VALUE = re.compile(
     re.S,
 )
 _OF_CAPACITY = re.compile(
-    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I
+    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?"
+    r"\s*(?:\(\d{1,3}(?:\.\d{1,3})?\s?%\)\s*)?",
+    re.I,
 )
 # Usual device memories in GB.
-_CAPACITIES = frozenset(
-    (16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288)
-)
+CAPACITIES = frozenset((16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288))
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, by the heading
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
 # `2x8`: nodes times devices
 _TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
-_RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
+_RANGE = re.compile(
+    rf"^\s*(?:-|–|—|\.\.|to)\s*[~≈]?({NUMBER})[kKMBT]?\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$", re.I
+)
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )
@@ -137,7 +140,7 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
 
 def _scale(suffix: str, value: float, column: Column) -> float:
     """The factor of a suffix letter: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
-    binary = column.name == "seq_len" and (value % 8 == 0 or value in (1, 2, 4))
+    binary = column.name == "seq_len" and binary_length(value)
     return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
 
 
@@ -259,5 +262,5 @@ def _used_of(cell: Cell, rest: str) -> Cell | None:
         return None
     own = cell.unit or match["own"]
     unit = match["unit"] or own
-    known = int(match["all"]) in _CAPACITIES and cell.value <= int(match["all"])
+    known = int(match["all"]) in CAPACITIES and cell.value <= int(match["all"])
     return replace(cell, unit=unit) if known and unit == (own or unit) else None

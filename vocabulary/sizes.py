@@ -69,6 +69,11 @@ def parse_whole(text: str) -> int | None:
     return int(value) if value > 0 and value == int(value) else None
 
 
+def binary_length(thousands: float) -> int | None:
+    """The tokens of a sequence of so many k: 8192 of 8; None for one that may be decimal."""
+    return round(thousands * 1024) if thousands % 8 == 0 or thousands in (1, 2, 4) else None
+
+
 def giga_of(text: str) -> float | None:
     """Parameters in 1e9 of a whole label in G; among other words that is memory."""
     match = _GIGA.fullmatch(text)
