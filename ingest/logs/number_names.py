@@ -99,7 +99,7 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
     step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
     found = [kept(n) if n.column == "iteration" and n is not step else n for n in found]
     losses = [n for n in found if n.column == "loss"]
-    loss = min(losses, key=lambda n: _is_plain_loss(line, n), default=None)
+    loss = min(losses, key=lambda n: _is_other_than_loss(n.name), default=None)
     found = [kept(n) if n.column == "loss" and n is not loss else n for n in found]
     return list({n.group: n for n in reversed(found)}.values())[::-1]
 
@@ -113,9 +113,9 @@ def _is_other_than_step(line: str, number: Number) -> tuple[bool, bool, int]:
     return not name.endswith("step"), name.endswith("s") and name[:3] != "num", -len(name)
 
 
-def _is_plain_loss(line: str, number: Number) -> bool:
-    """Whether a loss is just named `loss`: another name may be that of a running mean."""
-    return plain(name_before(line[: number.start], False)) == "loss"
+def _is_other_than_loss(name: str) -> int:
+    """How far a name is from that of the training's loss; a bare `loss` may be a running mean."""
+    return 0 if "train" in name else 1 if name in ("loss", "totalloss") else 2
 
 
 def _number(
@@ -124,8 +124,8 @@ def _number(
     before, start, stop = line[end : match.start()], match.start(), match.end()
     if before.strip() == "/" and earlier and earlier[-1].column == "iteration":
         return Number(place, start, stop, "train_iters", "train_iters", "bigint", name="/")
-    if re.match(r"[:,]\d", line[stop:]) or re.search(r"\d:$", line[:start]):
-        return None  # a clock, or a decimal comma
+    if re.match(r"[:,]\d|%\|", line[stop:]) or re.search(r"\d:$", line[:start]):
+        return None  # a clock, a decimal comma, or how full a bar is
     suffix = _SUFFIX.match(line, stop)
     stop = suffix.end() if suffix else stop
     behind = _UNIT.match(line, stop)
