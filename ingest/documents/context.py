@@ -290,8 +290,8 @@ def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | No
     if field in INTEGERS and integer(plain) is None:
         # `VOCAB_LENGTH=250k` is a rounded label, not a size.
         rounded = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmM])", plain)
-        thousands = rounded and field == "seq_len" and rounded[2] in "kK"
-        if thousands and (length := binary_length(float(rounded[1]))):
+        thousands = rounded if rounded and field == "seq_len" and rounded[2] in "kK" else None
+        if thousands and (length := binary_length(float(thousands[1]))):
             return [Fact(field, str(length), text.strip(), line, "line")]
         return [Fact(f"{field}_label", value, text.strip(), line, "line")] if rounded else None
     return [Fact(field, plain if field in INTEGERS else value, text.strip(), line, "line")]

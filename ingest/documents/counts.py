@@ -199,8 +199,8 @@ def _without_numbers(text: str) -> Iterator[_Count]:
         if not any(one.match(text, end) for one in (_OF_NODES, _TIMES, _SLICE)):
             yield _Count("devices", 1)
     for found in _WHOLE.finditer(text):
-        device = device_pattern().match(text, found.end())
-        end = device.end() if device else found.end()
+        inside = device_pattern().match(text, found.end())
+        end = inside.end() if inside else found.end()
         if _WHOLE_NODE.match(text[end:].lstrip()):
             yield from _of_machines(1, int(found["n"]))
 
