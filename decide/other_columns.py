@@ -23,7 +23,8 @@ _CELLS = """
         t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
-    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair') OR (c.name = 'recompute' AND c.kind = 'text'))
+    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair')
+            OR (c.name = 'recompute' AND c.kind = 'text'))
         AND t.number IS NOT NULL
         AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
     ORDER BY t.table_id, c.column_number, c.row_number"""
