@@ -6,7 +6,8 @@ import pytest
 
 from bench.ingest.documents.counts import counted
 from bench.ingest.documents.nouns import named_numbers
-from bench.vocabulary.headings import columns_of
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import columns, columns_of
 from bench.vocabulary.parallelism import open_batch_in, sizes_in
 from tests.documents import check, read
 
@@ -157,3 +158,10 @@ def test_a_ranking_is_no_list_of_processes(tmp_path: Path) -> None:
     assert not read(text.replace("| 1 |", "| 0 |").replace("| 2 | 4 | 2", "| 1 | 4 | 2"), tmp_path)[
         0
     ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "length"), [("8K", 8192), ("262K", 262_144), ("65.5k", 65_536), ("100k", 100_000)]
+)
+def test_thousands_of_a_length_may_be_a_power_of_two(cell: str, length: int) -> None:
+    assert parse_cell(cell, columns()["seq_len"]).value == length

@@ -74,7 +74,7 @@ _AMOUNT = re.compile(
 )
 _NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-_BINARY = {"k": 2.0**10, "K": 2.0**10, "M": 2.0**20}
+_MEGA = 2.0**20  # tokens of `1M`
 _TOO_MANY = 2**31
 _NEVER_ZERO = frozenset(
     re.findall(r"\w+", "nodes devices ranks dp tp pp mbs gbs seq_len layers hidden heads")
@@ -122,6 +122,7 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
     if suffix:
         scale = _scale(suffix.strip(), value, column)
         value, half = value * scale, half * scale
+        value = round(value) if column.name == "seq_len" else value
     if match["suffix"]:
         pieces.append(["word", match["suffix"]])
     if match["gap"]:
@@ -140,8 +141,10 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
 
 def _scale(suffix: str, value: float, column: Column) -> float:
     """The factor of a suffix letter: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
-    binary = column.name == "seq_len" and binary_length(value)
-    return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
+    length = binary_length(value) if column.name == "seq_len" else None
+    if length and suffix in "kK":
+        return length / value
+    return _MEGA if length and suffix == "M" else _SCALE[suffix]
 
 
 def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:

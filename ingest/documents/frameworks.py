@@ -144,6 +144,9 @@ def framework_named(text: str, line: int) -> list[Fact]:
     if not every and (own := tool_used(text)):
         return [Fact("framework", own, text.strip(), line, "document")]
     match = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
+    alone = {name for part in text.split(",") if (name := trainer_alone(part.rstrip(". ")))}
+    if len(every) == 1 and not match and len(alone) == 1:  # `bf16, Megatron-LM, GBS 1024`
+        return [Fact("framework", alone.pop(), text.strip(), line, "document")]
     if len(every) != 1 or match is None:
         return []
     value = f"{match['name']} {match['version']}" if match["version"] else match["name"]

@@ -55,7 +55,7 @@ def printed_table(lines: Sequence[str], at: int) -> Table | None:
         if len(cells) != len(headings) or not any(map(str.isdigit, below)):
             break
         rows.append(TableRow(place + 1, cells))
-    if len(rows) < _LEAST or any(map(str.isdigit, re.sub(r"[(\[].*?[)\]]", "", line))):
+    if len(rows) < _LEAST or any(map(str.isdigit, re.sub(r"[(\[][^()\[\]]{0,80}[)\]]", "", line))):
         return None
     known = [column for column in columns_of(headings) if column]
     if len(known) < _LEAST or not any(column.role == "result" for column in known):
