@@ -21,7 +21,7 @@ _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])(?!\s?[=:])")
 _SUFFIX = re.compile(r"[kKMGBT](?![A-Za-z/])")
 _TOTAL = re.compile(r"\s?/\s?\d++(?!/| \d\d?:\d)")
 _WORD = re.compile(r"(?i)nan (?:iterations|steps|gradients|values)\b")  # and no number
-_IN_UNIT = re.compile(r"[ _(]+(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
+_IN_UNIT = re.compile(r"[ _(]{1,3}(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
 _END = re.compile(r"\s*(?:[|,;)\]]|$)")
 _RATE = re.compile(r"/ ?s(?:ec|econds?)?\b", re.I)
 _SHIFTS = {"ms": -3, "msec": -3, "us": -6, "µs": -6}
