@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ..vocabulary.dataclass import dataclass
 from .setting import ASSUMED_SEQ_LEN, Setting
 
 _BYTES = 2  # of a transferred number, at 16 bits

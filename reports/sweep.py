@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from ..decide.lookup import benchmark_tables
 from ..schema.warehouse import Warehouse
+from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import significant
 from ..vocabulary.pieces import format_pieces
 from ..vocabulary.printable import visible

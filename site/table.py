@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from markupsafe import Markup, escape
+
+from ..vocabulary.dataclass import dataclass
 
 ROWS = 200  # maximum of HTML rows; the script shows all rows of the data
 _PLACES = ("run", "place")  # columns of FILE:LINE

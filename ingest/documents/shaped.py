@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...vocabulary.dataclass import dataclass
 from .averaged import with_mean_alone
 from .crossed import with_axis_named
 from .grid import Table

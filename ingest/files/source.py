@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -12,6 +12,7 @@ from typing import BinaryIO
 from ...records import reading as records
 from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage
 from ..logs.checkpoint import freeze, thaw
