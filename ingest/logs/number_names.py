@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 
+from ...vocabulary.dataclass import dataclass
+from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
@@ -182,8 +182,8 @@ def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) 
 
 @cache
 def _file() -> Sequence[Mapping[str, object]]:
-    text = (files(__package__ or "bench.ingest.logs") / "number_words.toml").read_text("utf-8")
-    words: list[dict[str, object]] = tomllib.loads(text)["word"]
+    found = declared(__package__ or "bench.ingest.logs", "number_words.toml")
+    words: list[dict[str, object]] = found["word"]
     return words
 
 
