@@ -170,7 +170,8 @@ def _shapes(
     `way` is labels, sizes, unknown or flops, or none if a token costs the same for all.
     """
     differ = shapes_differ(found)
-    common = work(found) if differ and not apart else None
+    rated = all(row["tokens_per_s"] for row in found)
+    common = work(found) if differ and rated and not apart else None
     if common and common.differs:
         _normalise(found, common)
     if labels:

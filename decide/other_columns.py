@@ -1,6 +1,6 @@
 """Columns of tables under unknown headings that distinguish configurations.
 
-So do words under a heading of numbers: `auto` among tensor-parallel sizes.
+So do words and pairs under a heading of numbers: `auto` among tensor-parallel sizes, `4 / 16`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CELLS = """
         t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
-    WHERE (c.name IS NULL OR c.kind = 'words') AND t.number IS NOT NULL
+    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair')) AND t.number IS NOT NULL
         AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")

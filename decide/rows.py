@@ -178,6 +178,11 @@ def _derivations_of(measure: str | None, memory_unit: str | None, many: str) -> 
             expression="1 / tokens_per_s", inputs=("tokens_per_s",), unit="s a token"
         ),
         "step_time_s": Column("step_time_s"),
+        "tokens_per_s_per_device": Derivation(
+            expression="1 / tokens_per_s_per_device",
+            inputs=("tokens_per_s_per_device",),
+            unit="s a token",
+        ),
         "tflops": Derivation(
             expression=f"1 / (tflops x {many})", inputs=("tflops", many), unit="s a TFLOP"
         ),

@@ -277,6 +277,11 @@ def by_reason(names: Names, rows: Sequence[Row]) -> dict[str, list[Row]]:
     return groups
 
 
+def by_frequency(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """The same, the most frequent reason first."""
+    return sorted(by_reason(names, rows).items(), key=lambda item: -len(item[1]))
+
+
 _MORE = (
     "pairs", "speedup", "speedup_least", "speedup_most", "faster", "slower", "newly_failing",
     "worse",

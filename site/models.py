@@ -119,13 +119,14 @@ def _answers(
     best = ranking(rows, plan, MOST)
     context = {
         "ranked": best if is_named else [],
+        "shapes": [],
         "budget": plan,
         "faster": faster if is_named else [],
         "recompute": warehouse.dicts(queries["recompute"]),
         "effects": part_sentences(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
         "scaling": part_sentences(names, "_scaling.j2", {"groups": groups}),
     }
-    if not best:
+    if not best and not context["faster"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
     text = "" if is_named else f"- {_UNNAMED}\n"
     text += rendered_part("answers", names, context)

@@ -215,3 +215,10 @@ def test_no_heading_raises(text: str) -> None:
 )
 def test_headings_that_mean_nearly_the_same(row: list[str], names: list[str | None]) -> None:
     assert [column and column.name for column in columns_of(row)] == names
+
+
+def test_of_two_memories_that_of_the_device_is_meant() -> None:
+    named = [column and column.name for column in columns_of(["Peak Mem", "Peak VRAM", "Sec/it"])]
+    assert named == [None, "mem", "step_time"]
+    named = [column and column.name for column in columns_of(["Peak VRAM", "GPU mem", "Memory"])]
+    assert named == ["mem", None, None]

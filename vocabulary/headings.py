@@ -88,12 +88,14 @@ def column_of(heading: str) -> Column | None:
 def columns_of(headings: Sequence[str]) -> list[Column | None]:
     """The columns of a table; of two headings with the same meaning the first has the name.
 
+    Of two memories the one that names the device has it: `Peak VRAM` beside `Peak Mem`.
     `HW TFLOPs` is the table's TFLOPs if no other heading says TFLOPs, `Speed` its step time if no
     other heading is one.
     """
     return list(_columns_of(tuple(headings)))
 
 
+_OF_DEVICE = re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)
 _PER_DEVICE = re.compile(r"\W{0,4}per[ -](?:GPU|device|NPU|chip|card)\W{0,4}", re.I)
 
 
@@ -108,8 +110,19 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
         if column and column.alone and column.alone not in named:
             column = _standing_for(column)
         again = column and any(other and other.name == column.name for other in kept)
+        if again and column and _OF_DEVICE.search(headings[at]):
+            again = _leave_host_memory(kept, headings, column.name)
         kept.append(None if again else column)
     return tuple(kept)
+
+
+def _leave_host_memory(kept: list[Column | None], headings: Sequence[str], name: str) -> bool:
+    """Drop a former column of memory that names no device; whether the name is still taken."""
+    at = next(at for at, other in enumerate(kept) if other and other.name == name)
+    if name != "mem" or _OF_DEVICE.search(headings[at]):
+        return True
+    kept[at] = None
+    return False
 
 
 def _each_of(column: Column | None) -> Column | None:
