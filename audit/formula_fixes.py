@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..vocabulary.dataclass import dataclass
 from .detect import expected, fits, rate_of, time_of
 from .formulas import readings
 from .input import Document, Reading, Row, Table, title

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..vocabulary.dataclass import dataclass
 
 _HAIR = 1e-9  # relative tolerance for floating-point noise at the ends
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..schema.errors import NOTHING_TO_COMPARE, BenchError
+from ..vocabulary.dataclass import dataclass
 from .rows import Decision, Row
 from .statistics import LEVEL, UNKNOWN
 

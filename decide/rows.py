@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.resources import files
 from operator import itemgetter
@@ -15,6 +15,7 @@ from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
+from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
 from ..vocabulary.slices import slice_of
@@ -80,19 +81,20 @@ def worked_out(runs: str) -> str:
     return statements()["worked_out"].replace("{runs}", runs)
 
 
-def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
+def load(warehouse: Warehouse, runs: str = "selected", own: OwnSettings | None = None) -> list[Row]:
     """The runs of a relation, mostly the temporary table `selected`, each with its system, flags,
     versions, hosts, and the columns of its table that are settings unknown to us.
 
     Names of jobs and nodes are no part of a configuration. Jobs are compared by `pace`: less is
     better, within one `measure`. `rate` is tokens/s, sequences/s if a job states no sequence
     length, or TFLOP/s if it prints nothing else. `batch` are the sequences of a
-    step, as stated or multiplied out.
+    step, as stated or multiplied out. `own` are their settings and systems, perhaps among those of
+    others, where these are read already.
     """
-    name_systems(warehouse, runs)
+    own = own or read_own(warehouse, runs)
     query = statements()["load"].replace("{worked_out}", worked_out(runs))
     rows = warehouse.dicts(query)
-    own, stated = own_settings(warehouse, runs), powers(warehouse)
+    stated = powers(warehouse)
     for row in rows:
         run = row["run"]
         row |= own.of(run)
@@ -107,7 +109,7 @@ def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
     return cast("list[Row]", rows)
 
 
-def name_systems(warehouse: Warehouse, runs: str) -> None:
+def _name_systems(warehouse: Warehouse, runs: str) -> None:
     """Fill the temporary table `systems`: the machine of each device of some runs."""
     devices = [name for (name,) in warehouse.rows(f"SELECT DISTINCT device FROM {runs}") if name]
     query = """CREATE OR REPLACE TEMP TABLE systems AS
@@ -145,8 +147,10 @@ class OwnSettings:
 _NONE: dict[str, str] = {}
 
 
-def own_settings(warehouse: Warehouse, runs: str) -> OwnSettings:
-    """The flags, versions, arguments and unknown columns of the runs of a relation."""
+def read_own(warehouse: Warehouse, runs: str) -> OwnSettings:
+    """The flags, versions, arguments and unknown columns of the runs of a relation; their systems
+    are in the temporary table `systems` from then on."""
+    _name_systems(warehouse, runs)
     found = OwnSettings({}, {}, {}, other_columns(warehouse, runs), {})
     for run, name, value, kind in warehouse.rows(_FLAGS.format(runs=runs)):
         text = "none" if value is None else "set" if kind == "launcher" and not value else value

@@ -9,9 +9,10 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import mean, median, stdev
 
+from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import significant
 from .distributions import signed_rank_p, t_quantile, t_tail
 from .power import rank_shift, t_shift

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..vocabulary.dataclass import dataclass
 
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(e[+-]?\d+)?", re.I)
 _WITH_SUFFIX = re.compile(

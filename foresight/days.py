@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..decide.rows import Row
+from ..vocabulary.dataclass import dataclass
 from .setting import Setting
 
 _ALIKE = math.log(1.1)  # tolerance for days of equal duration of a configuration

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..vocabulary.dataclass import dataclass
 from .cases import Case
 from .launcher import Launcher, Scheduler, launcher
 from .plan import Plan

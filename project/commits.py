@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import IO
 
+from ..vocabulary.dataclass import dataclass
 from .facts import NAME as FACTS
 
 SUFFIXES = ("md", "markdown", "mdx", "rst", "tex", "html", "htm", "csv", "tsv")  # of documents

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..schema.errors import BenchError
+from ..vocabulary.dataclass import dataclass
 
 FLAGS = frozenset(("all",))
 VALUES = frozenset((

@@ -17,7 +17,8 @@ inputs are known; `value` and `note` are SQL over them too, and `unit` is a text
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..vocabulary.dataclass import dataclass
 
 _CALL = re.compile(r"([A-Z]\d+[A-Z]?)\((.*)\)")
 _FORMULA = re.compile(r"([A-Z]\d+[A-Z]?): (.+)")

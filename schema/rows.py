@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from ..vocabulary.dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

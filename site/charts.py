@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from markupsafe import Markup, escape
 
+from ..vocabulary.dataclass import dataclass
 from . import svg
 from .svg import Mark
 from .table import Table

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
 from ..schema.place import home_of
+from ..vocabulary.dataclass import dataclass
 from .messages import warn, warn_of
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from .dataclass import dataclass
 from .pieces import Piece, format_pieces
 from .settings import Setting
 

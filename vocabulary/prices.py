@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from .dataclass import dataclass
 from .hardware import device_of
 
 _CURRENCY = r"[A-Za-z]{3}|[€$£¥]"

@@ -1,6 +1,6 @@
 """What a source states of a run: `python -m bench.vocabulary.fields` makes this file."""
 
-from dataclasses import dataclass
+from .dataclass import dataclass
 
 
 @dataclass(slots=True)

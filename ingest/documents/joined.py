@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import column_of, columns_of
 from .grid import Table, TableRow
 

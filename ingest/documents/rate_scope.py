@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.experts import has_experts
 from ...vocabulary.hardware import peak_tflops
 from ...vocabulary.heading_words import is_total

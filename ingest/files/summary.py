@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
+
+from ...vocabulary.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ...schema.ledger import Stamp

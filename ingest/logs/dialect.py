@@ -6,7 +6,7 @@ import functools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ...schema.errors import BenchError
 from ...schema.shapes import shapes
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.kept import cached
 from ..version import check_folder
 from .declaration import SAMPLE_KEYS, Reader, Toml, broken, loads, only, parse, reader, texts
@@ -275,7 +276,8 @@ def _ours(package: Traversable, folder: Traversable) -> tuple[Dialect, ...]:
         return {one.file.name: _without_samples(one.declaration) for one in ordered}
 
     kept = cached("formats", [*files, *code], made)
-    return tuple(_of_declaration(folder.joinpath(name), toml) for name, toml in kept.items())
+    by_name = {file.name: file for file in files}  # `joinpath` lists the folder each time
+    return tuple(_of_declaration(by_name[name], toml) for name, toml in kept.items())
 
 
 def _without_samples(toml: Toml) -> Toml:

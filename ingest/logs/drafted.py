@@ -16,6 +16,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
 from .closing import proof, quantities
 from .dialect import Dialect

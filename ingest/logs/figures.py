@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...schema.rows import Rows
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from .record import Record
 

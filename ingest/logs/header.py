@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...schema.rows import Rows
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.fields import axes, fields, stated_by
 from ...vocabulary.secrets import redact
 from ..cast import CASTS, is_absent

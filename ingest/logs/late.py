@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.pieces import half_digit
 from .dialect import Dialect
 from .record import Record

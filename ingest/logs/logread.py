@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ...schema.rows import Rows
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.measuring import measures
 from .lines import Line
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from ...vocabulary.dataclass import dataclass
 from .record import NO_COLUMNS, Fields
 
 if TYPE_CHECKING:

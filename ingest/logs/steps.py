@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from ...schema.rows import Rows
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact, redact_text
 from .dialect import Dialect
 from .equations import FirstSteps

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
+from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from .record import Fields, Record
 
