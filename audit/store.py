@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..schema.annotation import Annotation, digest
@@ -11,7 +12,6 @@ from ..schema.materialized import OF_RUNS, OF_SOURCES
 from ..schema.migrate import now_utc
 from ..schema.rows import Rows, content_id
 from ..schema.warehouse import Warehouse, transaction
-from ..vocabulary.dataclass import dataclass
 from .finding import Finding, Place
 from .rule import rules_version
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.prices import NO_PRICES, Prices
 from .budget import Budget
 from .comparable import (

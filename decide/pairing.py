@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
 from .rows import Row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from operator import itemgetter
@@ -15,7 +15,6 @@ from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
 from ..vocabulary.slices import slice_of

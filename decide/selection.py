@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_pages
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.sizes import parse_size
 from .lookup import benchmark_tables, source_named
 from .query import Query

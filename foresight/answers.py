@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.best import cost_fronts
@@ -17,7 +17,6 @@ from ..decide.rows import Decision, Row, with_dp
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions

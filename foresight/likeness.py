@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..vocabulary.dataclass import dataclass
 from .setting import ASSUMED_SEQ_LEN, Setting
 
 Array: TypeAlias = NDArray[np.float64]

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..vocabulary.dataclass import dataclass
 from .likeness import Array, Scales, Shared, likeness
 from .overlap import Overlap, overlap, site
 from .setting import Setting

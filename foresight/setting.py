@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 
 from ..audit.memory import GB, gib_of
 from ..decide.rows import Row, batch_of
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.hardware import device_of, memory_in
 from .numbers import number
 

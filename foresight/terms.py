@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from .numbers import number, priors
 from .setting import ASSUMED_SEQ_LEN, Setting

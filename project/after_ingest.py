@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from ..schema.commits import Retry, repeated
 from ..schema.errors import BenchError, Locked
 from ..schema.place import home_of, is_there
-from ..vocabulary.dataclass import dataclass
 from .facts import facts_of, path_facts
 
 if TYPE_CHECKING:

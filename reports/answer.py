@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..decide.budget import Budget
 from ..decide.rows import Row
 from ..project.short import Names
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secret_commands import REDACTED

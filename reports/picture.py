@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..decide.rows import Row
 from ..project.short import Names
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import counted
 from .answer import devices_words, settings_apart
 from .words import label_of

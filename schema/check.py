@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import duckdb
 
-from ..vocabulary.dataclass import dataclass
 from .connect import explain
 from .ddl import tables
 from .definitions import defined, others

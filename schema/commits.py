@@ -10,11 +10,11 @@ import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
-from ..vocabulary.dataclass import dataclass
 from .errors import Locked
 
 if TYPE_CHECKING:

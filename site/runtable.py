@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget
 from ..decide.rows import Row
 from ..reports.words import step_time
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import fields
 from ..vocabulary.format import days, number, percent, significant
 from .labels import Labels

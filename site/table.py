@@ -10,8 +10,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from ..vocabulary.dataclass import dataclass
-
 ROWS = 200  # maximum of HTML rows; the script shows all rows of the data
 _PLACES = ("run", "place")  # columns of FILE:LINE
 _LINE = re.compile(r"[1-9][0-9]{0,8}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
 from ..schema.place import home_of
-from ..vocabulary.dataclass import dataclass
 from .messages import warn, warn_of
 
 if TYPE_CHECKING:

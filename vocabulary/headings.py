@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from .dataclass import dataclass
 from .declared import declared
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-
-from .dataclass import dataclass
 
 # The experts of `8x22B` and `8×22B` are no model size.
 _SIZE = re.compile(r"(?<![\w.×])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")

@@ -1,6 +1,6 @@
 """What a source states of a run: `python -m bench.vocabulary.fields` makes this file."""
 
-from .dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)

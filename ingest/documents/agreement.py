@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.sizes import parse_size
 from ..cast import integer
 from .context import INTEGERS

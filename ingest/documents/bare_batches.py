@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from ...vocabulary.dataclass import dataclass
 from .markdown import TextLine
 
 _ACCUMULATES = re.compile(

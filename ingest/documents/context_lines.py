@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, without_subjects
 from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts

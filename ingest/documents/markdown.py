@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 
-from ...vocabulary.dataclass import dataclass
 from .drawn import drawn_table
 from .grid import Table, TableRow
 from .tabbed import printed_table

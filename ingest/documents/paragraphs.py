@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
 from .context import is_aside, phrases_in, sizes_in

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ...vocabulary.cell import Cell
 from ...vocabulary.cell_numbers import DEVICE
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.endings import failure_of
 from ...vocabulary.headings import Column
 from ...vocabulary.pieces import half_digit

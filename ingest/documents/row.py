@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from ...vocabulary.cell import Cell
 from ...vocabulary.cell_words import is_link
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.fields import stated_by
 from ...vocabulary.hardware import device_pattern
 from ...vocabulary.parallelism import open_batch_in

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ...vocabulary.cell import Cell
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.endings import failure_of, risk_of
 from ...vocabulary.headings import Column
 from .results import Result

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...vocabulary.cell_numbers import CAPACITIES
 from ...vocabulary.cell_words import switched
 from ...vocabulary.cells import parse_cell
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import Column, column_of
 from ...vocabulary.headings import columns as known_columns
 from ...vocabulary.parallelism import sizes_in

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.hardware import device_pattern
 from ...vocabulary.heading_words import is_per_device
 from ...vocabulary.headings import column_of, columns_of

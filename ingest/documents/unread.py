@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import Column, column_of, unread_results
 from .variables import variable_of
 

@@ -12,7 +12,6 @@ from typing import BinaryIO
 from ...records import reading as records
 from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage
 from ..logs.checkpoint import freeze, thaw

@@ -16,7 +16,6 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
 from .closing import proof, quantities
 from .dialect import Dialect
@@ -83,8 +82,8 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
             continue
         shape = _shape(line.text)
         if shape not in names:
-            found = numbers_on(line.text)
-            names[shape] = tuple(n.name for n in found if n.column in ("iteration", "loss"))
+            numbers = numbers_on(line.text)
+            names[shape] = tuple(n.name for n in numbers if n.column in ("iteration", "loss"))
         family = families[names[shape]]
         if len(family.lines) < MOST_EXAMPLES:
             family.lines.append(line)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.fields import axes, fields, stated_by
 from ...vocabulary.secrets import redact
 from ..cast import CASTS, is_absent

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.declared import declared
 from ..cast import timestamp
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...schema.rows import Rows, content_id
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from .closing import left_out, quantities
 from .dialect import Dialect

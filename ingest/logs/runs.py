@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.rows import Rows, content_id
-from ...vocabulary.dataclass import dataclass
 from .dialect import Dialect
 from .environment import Environment
 from .header import Header

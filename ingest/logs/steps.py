@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact, redact_text
 from .dialect import Dialect
 from .equations import FirstSteps

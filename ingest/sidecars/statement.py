@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.annotatable import parse_value
 from ...schema.errors import BenchError
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.declared import declared
 from ...vocabulary.fields import named
 from ...vocabulary.secrets import redact, redact_text
