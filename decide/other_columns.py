@@ -42,7 +42,7 @@ _OF_MACHINES = re.compile(
     r"|\b\d{1,6}\s?(?:gpu|node|device|chip|card|host|npu|tpu)s?\b",
     re.I,
 )
-_ROW = "row"
+ROW = "row"  # the name of a setting that no heading names
 _PAIR = re.compile(r"(?<!\w)([A-Za-z]\w{0,40}+)\s?[=:]\s?([-\w.]{1,40}+)")
 _PAIRS = re.compile(rf"[(\[{{]?{_PAIR.pattern}(?:[,;]\s?{_PAIR.pattern}){{0,20}}[)\]}}]?")
 _LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
@@ -64,7 +64,8 @@ _OF_A_JOB = _words(
 )
 # Numbers under these are measured, unless the heading marks them as settings.
 _MEASURED = _words(
-    """loss ppl perplexity accuracy acc score time elapsed duration power watt watts w energy kwh
+    """loss ppl perplexity accuracy acc score time wall elapsed duration power watt watts w energy
+    kwh
     joules j temp temperature c util utilization utilisation efficiency eff speedup scaling cost
     price usd std stdev stddev deviation cv variance sigma jitter min max p50 p95 p99 best worst
     median mean avg average bandwidth gbps gb mb gib mib s ms sec secs seconds us minutes hours
@@ -91,7 +92,7 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
                 continue  # it was read
             heading = name
         text = raw if heading else _without_machine(raw)
-        columns.setdefault((table, heading or _ROW), []).append((text, run))
+        columns.setdefault((table, heading or ROW), []).append((text, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
         pairs = None if variable_of(heading) else _pairs([raw for raw, _ in cells])
@@ -148,7 +149,8 @@ def known_values(warehouse: Warehouse, runs: str) -> dict[str, dict[str, object]
 def _without_machine(text: str) -> str:
     """The name of a row without the machine in it: `(lora)` of `(lora) A100 x4`."""
     rest = " ".join(_OF_MACHINES.sub(" ", device_pattern().sub(" ", text)).split())
-    return rest if re.search(r"[^\W\d_]{2}", rest) else ""
+    bare = rest[1:-1] if re.fullmatch(r"\([^()]*\)|\[[^\[\]]*\]", rest) else rest
+    return bare if re.search(r"[^\W\d_]{2}", bare) else ""
 
 
 def is_setting(heading: str, cells: Sequence[str]) -> bool:
