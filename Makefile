@@ -68,6 +68,7 @@ OLD_TESTS := $(foreach name,api audit crash facts formulas golden \
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies and not put_away and not [folder]" $(OLD_TESTS) $(PYTEST_ARGS)
+	$(OLD)/bin/python -m pytest -m slow -k "sqlite or duckdb" -n logical tests/test_shared.py
 	$(OLD)/bin/python -m pytest -n0 tests/test_views_at_size.py
 
 # What leans on libraries most: the warehouse, tables, pages, charts, the command line, settings.
