@@ -96,6 +96,10 @@ def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
     for row in rows:
         run = row["run"]
         row |= own.of(run)
+        if (kind := row["others"].get("recompute")) and row["recompute"] is None:
+            # A kind that no formula knows, such as offload, is a value like others.
+            row["recompute"] = kind
+            row["others"] = {k: v for k, v in row["others"].items() if k != "recompute"}
         row["settings"] = _settings(row)
         row["memory_gb"] = gigabytes(row)
         row["power_stated_w"] = stated.get(run)
@@ -174,6 +178,14 @@ def _derivations_of(measure: str | None, memory_unit: str | None, many: str) -> 
             expression="1 / tokens_per_s", inputs=("tokens_per_s",), unit="s a token"
         ),
         "step_time_s": Column("step_time_s"),
+        "samples_per_s": Derivation(
+            expression="1 / samples_per_s", inputs=("samples_per_s",), unit="s a sequence"
+        ),
+        "tokens_per_s_per_device": Derivation(
+            expression="1 / tokens_per_s_per_device",
+            inputs=("tokens_per_s_per_device",),
+            unit="s a token",
+        ),
         "tflops": Derivation(
             expression=f"1 / (tflops x {many})", inputs=("tflops", many), unit="s a TFLOP"
         ),

@@ -95,12 +95,12 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
 
 
 _PER_DEVICE = re.compile(r"\W{0,4}per[ -](?:GPU|device|NPU|chip|card)\W{0,4}", re.I)
-
-
-_TELLING = {
-    "mem": re.compile(r"peak|max|used|usage|alloc|consum|active", re.I),
-    "device": re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I),
-}
+# Words by which one of several headings with the same meaning tells more than the others.
+_TELLING = (
+    ("mem", re.compile(r"peak|max|used|usage|alloc|consum|active", re.I)),
+    ("mem", re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)),
+    ("device", re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I)),
+)
 
 
 @lru_cache(maxsize=1000)
@@ -120,10 +120,10 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
 
 
 def _prefer_telling(found: list[Column | None], headings: Sequence[str]) -> None:
-    """Next to `Peak VRAM used`, a bare `VRAM` is what the device has; `GPU` tells more than
-    `Platform`.
+    """Next to `Peak VRAM`, a bare `VRAM` is what the device has, and `Peak Mem` is of the host;
+    `GPU` tells more than `Platform`.
     """
-    for name, telling in _TELLING.items():
+    for name, telling in _TELLING:
         places = [at for at, column in enumerate(found) if column and column.name == name]
         if any(telling.search(headings[at]) for at in places):
             for at in places:

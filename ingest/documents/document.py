@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...vocabulary.headings import LONGEST
 from .bare_batches import BareBatches
 from .clauses import facts_by_subject, without_subjects
+from .configurations import Configurations
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reaches_back
 from .counts import counted, devices_of_heading
@@ -55,7 +56,7 @@ def read_document(text: str) -> Document:
     found = list(blocks(text))
     prose = (block.text for block in found if not isinstance(block, Table))
     subject = subject_of(line for line in prose if len(line) <= LONGEST)
-    reader = _Reader(subject, Legends(found))
+    reader = _Reader(subject, Legends(found), Configurations(found))
     for block in found:
         reader.take(block)
     document = reader.finish(text.count("\n") + (not text.endswith("\n")))
@@ -66,9 +67,12 @@ def read_document(text: str) -> Document:
 class _Reader:
     """Walks the blocks in order; `sections` is the path from the document to this heading."""
 
-    def __init__(self, subject: str | None, legends: Legends) -> None:
+    def __init__(
+        self, subject: str | None, legends: Legends, configurations: Configurations
+    ) -> None:
         self.subject = subject
         self.legends = legends
+        self.configurations = configurations
         self.document = Document()
         self.sections = [Section(None)]
         self.paragraph = ParagraphState()
@@ -277,10 +281,11 @@ class _Reader:
         lead = " ".join(line.text.strip() for line in lead_lines(self.paragraph.lines))
         around = Surroundings(above, lead, self.since_heading, self.subject)
         read = shaped(original, around, self.legends)
-        table = read.table
-        if read.is_benchmark:
+        table = self.configurations.applied(read.table)
+        described = self.configurations.are_in(original)
+        if read.is_benchmark and not described:
             number = 1 + sum(table.number is not None for table in self.document.tables)
-        elif not self.paragraph.is_aside and (settings := set_up(original)):
+        elif not (described or self.paragraph.is_aside) and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.
             self.sections[-1].facts += settings
             self.sections[-1].listed += settings

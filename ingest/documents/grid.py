@@ -10,11 +10,15 @@ _FEWEST = 2  # empty cells after the name of a group of rows
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row; `lines`: the line of each cell, for a run in a column of the text."""
+    """A row; `lines`: the line of each cell, for a run in a column of the text.
+
+    The last `described` cells are of another table, which describes the configuration of the row.
+    """
 
     line: int
     cells: tuple[str, ...]
     lines: tuple[int, ...] = ()
+    described: int = 0
 
     @property
     def is_filler(self) -> bool:
@@ -25,7 +29,7 @@ class TableRow:
 
     @property
     def last_line(self) -> int:
-        return max(self.lines, default=self.line)
+        return max(self.lines[: len(self.lines) - self.described], default=self.line)
 
     def line_of(self, place: int) -> int:
         """The line of a cell."""

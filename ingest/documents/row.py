@@ -218,7 +218,7 @@ class PublishedRow:
         if cell is None:
             return recompute_named(self.words) or self.word("recompute")
         if cell.kind != "flag":
-            return None
+            return recompute_named(cell.raw, of_column=True)
         return "selective" if cell.value is None else "full" if cell.value else "none"
 
     def flag(self, name: str) -> bool | None:

@@ -19,9 +19,11 @@ _LABEL = re.compile(
     # a longer text is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )
-_SIZE_AMONG_WORDS = re.compile(
-    r"(?<![\w.×-])\d{1,4}(?:\.\d{1,3})?B(?![\w-])(?!\s*(?:tok|sample|step|param|word|data))"
-)  # `r001 0.6B`
+# `r001 0.6B`; a number by itself, as `300B` or `~0.92B`, counts tokens as often.
+_SIZE_BEHIND_A_NAME = re.compile(
+    r"(?:^|; )[`*]{0,4}[A-Za-z][\w.+#-]{0,30}[ :](\d{1,4}(?:\.\d{1,3})?B)(?![\w-])"
+    r"(?!\s*(?:tok|sample|step|param|word|data))"
+)
 _LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 
 
@@ -39,5 +41,5 @@ def label_in(words: str) -> str | None:
     unlinked = _LINKED.sub(r"\1", words)  # `[llama3-8b](./llama3.yaml)`
     read = filter(None, map(_LABEL.match, unlinked.split("; ")))
     found = {label["label"] or label["name"] for label in read}
-    found = found or set(_SIZE_AMONG_WORDS.findall(unlinked))
+    found = found or set(_SIZE_BEHIND_A_NAME.findall(unlinked))
     return found.pop() if len(found) == 1 else None

@@ -22,7 +22,7 @@ _NAMED = re.compile(
 )
 # Two letters are the word only within a list of techniques, or as `full AC`.
 _SHORT = re.compile(
-    r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full[\s-]+|selective[\s-]+|sel[\s-])?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
+    r"(?P<no>(?i:no|w/o|without)\s+)?(?P<kind>(?i:full[\s-]+|selective[\s-]+|sel[\s-]))?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
 )
 # Without a word for what is saved, `checkpointing` may save the model.
 _SWITCHED = re.compile(
@@ -34,12 +34,13 @@ _CODE = re.compile(r"\b[A-Za-z]{2,4}[ =]?\d{1,5}\b|\bopt? ?= ?\d\b")  # `MP4 rec
 _OFF = frozenset(("off", "disabled", "false", "none", "no"))
 
 
-def recompute_named(words: str) -> str | None:
-    """none, selective or full if the words of a row name one of them; else None.
+def recompute_named(words: str, of_column: bool = False) -> str | None:
+    """none, selective or full if the words of a row, or of a cell of a column of recompute, name
+    one of them; else None.
 
     A part has to be the name alone: `checkpointing every 2nd layer` is another technique.
     """
-    listed = "+" in words
+    listed = of_column or "+" in words
     words = " ".join(
         _LINK.sub(r"\1", words).split()
     )  # one space each: the length of a row has no limit

@@ -13,11 +13,12 @@ from ...vocabulary.regular import read_text
 from ...vocabulary.toml import TOMLDecodeError
 from ...vocabulary.toml import loads as decoded
 from ..cast import CASTS
+from .named import Named
 from .readers import Mapped, Pairs, Pattern
 from .record import Field
 from .segments import Losses, Segments
 
-Reader = Segments | Pattern | Pairs | Mapped
+Reader = Segments | Pattern | Pairs | Mapped | Named
 
 # The kinds of records; `log.py` has one handler for each.
 KINDS = frozenset({
@@ -134,8 +135,10 @@ def reader(file: Traversable, toml: Toml) -> Reader:
     keys = _fields(file, "keys", toml)
     requires = tuple(frozenset(group) for group in texts_of_texts(file, toml))
     if "form" in toml:
+        if toml["form"] == "named":
+            return Named(pattern, keys, requires)
         if toml["form"] not in ("json", "python"):
-            raise broken(file, "`form` is neither json nor python")
+            raise broken(file, "`form` is none of json, python and named")
         return Mapped(pattern, groups, keys, requires, str(toml["form"]))
     return Segments(
         pattern,

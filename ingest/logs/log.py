@@ -197,6 +197,12 @@ class LogReader:
         """Whether there is a run."""
         return self._runs.run is not None or self._read.runs > 0
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether lines of steps have been read, other than those of progress bars."""
+        by = (one for one in self._dialects if one.reads in ("iteration", "part"))
+        return any(self._read.formats[one.name] for one in by if not one.progress_bar)
+
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
         self._tally.count()

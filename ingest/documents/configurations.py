@@ -1,0 +1,158 @@
+"""A table that says what named configurations are, for the tables that measure them by name.
+
+`Config | GPUs | TP` before `Config | tok/s | MFU`: each measured row has the cells of its
+configuration too, with their lines, and the first table has no runs of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...vocabulary.headings import Column, column_of, columns_of, unread_results
+from .context import is_aside
+from .grid import Table, TableRow
+from .markdown import Heading, TextLine
+
+_MARKS = re.compile(r"[*`_\"“”<>]")
+_NAMED = re.compile(r"[^\W\d_]")
+_KEYS = (None, "model", "setting", "identity")  # roles of a column of names
+_STATED = ("topology", "batch", "model", "setting")
+_FEWEST = 2  # rows, and columns
+_MOST = 500  # rows of a table of configurations
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A table of configurations: the row of each name."""
+
+    table: Table
+    rows: Mapping[str, TableRow]
+
+    @property
+    def head(self) -> str:
+        return _plain(self.table.header.cells[0])
+
+
+class Configurations:
+    """The tables of a document that describe configurations which others measure."""
+
+    def __init__(self, blocks: Iterable[Heading | TextLine | Table] = ()) -> None:
+        tables = list(_in_force(blocks))
+        described = [found for table in tables if (found := _described(table))]
+        measured = [table for table in tables if _measures(table)]
+        self._described = [
+            one for one in described if any(_key(one, table) is not None for table in measured)
+        ]
+
+    def are_in(self, table: Table) -> bool:
+        """Whether a table, as written, only describes configurations that others measure."""
+        return any(one.table is table for one in self._described)
+
+    def applied(self, table: Table) -> Table:
+        """The table with the cells of its configurations, under headings that it lacks."""
+        for one in self._described if _measures(table) else ():
+            key = _key(one, table)
+            if key is not None:
+                table = _extended(table, key, one)
+        return table
+
+
+def _in_force(blocks: Iterable[Heading | TextLine | Table]) -> Iterator[Table]:
+    """The tables outside of sections about plans, examples and the like."""
+    aside: int | None = None  # the level of the heading of such a section
+    for block in blocks:
+        if isinstance(block, Heading):
+            if aside is None or block.level <= aside:
+                aside = block.level if is_aside(block.text, "headings") else None
+        elif isinstance(block, Table) and aside is None:
+            yield block
+
+
+def _described(table: Table) -> _Described | None:
+    heads = table.header.cells
+    if len(heads) < _FEWEST or not _FEWEST <= len(table.rows) <= _MOST or table.groups:
+        return None
+    key, *others = columns_of(heads)
+    stated = [column for column in others if column and column.role in _STATED]
+    if _role(key) not in _KEYS or not stated or _has_results(heads, others):
+        return None
+    rows = [row for row in table.rows if row.cells and not row.is_filler]
+    by_name = {_plain(row.cells[0]): row for row in rows}
+    named = all(map(_NAMED.search, by_name)) and len(by_name) == len(rows) >= _FEWEST
+    return _Described(table, by_name) if named else None
+
+
+def _has_results(heads: Sequence[str], columns: Sequence[Column | None]) -> bool:
+    return any(_role(column) in ("result", "outcome") for column in columns) or bool(
+        unread_results(heads)
+    )
+
+
+def _measures(table: Table) -> bool:
+    return any(_role(column) == "result" for column in columns_of(table.header.cells))
+
+
+def _key(described: _Described, table: Table) -> int | None:
+    """The column of a table that names these configurations; all its names have to be known."""
+    heads = [_plain(head) for head in table.header.cells]
+    at = heads.index(described.head) if described.head in heads else 0
+    if _role(column_of(table.header.cells[at])) not in _KEYS:
+        return None
+    names = {
+        _plain(row.cells[at]) for row in table.rows if at < len(row.cells) and not row.is_filler
+    }
+    fewest = 1 if described.head in heads else _FEWEST
+    return at if len(names) >= fewest and names <= described.rows.keys() else None
+
+
+def _extended(table: Table, key: int, described: _Described) -> Table:
+    known = {column.name for column in columns_of(table.header.cells) if column}
+    heads = {_plain(head) for head in table.header.cells}
+    own = described.table.header.cells
+    places = [
+        at
+        for at, column in enumerate(columns_of(own))
+        if at
+        and _plain(own[at]) not in heads
+        and (column is None or (column.role in _STATED and column.name not in known))
+    ]
+    if not places:
+        return table
+    header = (*table.header.cells, *(own[at] for at in places))
+    return replace(
+        table,
+        header=replace(table.header, cells=header),
+        alignment=(*table.alignment, *("none" for _ in places)),
+        rows=tuple(
+            _row(row, len(table.header.cells), described.rows, key, places) for row in table.rows
+        ),
+        groups=(*table.groups, *("" for _ in places)) if table.groups else (),
+    )
+
+
+def _row(
+    row: TableRow, width: int, rows: Mapping[str, TableRow], key: int, places: Sequence[int]
+) -> TableRow:
+    described = rows.get(_plain(row.cells[key])) if key < len(row.cells) else None
+    if described is None or len(row.cells) > width:
+        return row
+    cells = (*row.cells, *("" for _ in range(width - len(row.cells))))
+    added = [described.cells[at] if at < len(described.cells) else "" for at in places]
+    lines = [row.line_of(at) for at in range(width)]
+    lines += [described.line_of(at) for at in places]
+    return replace(
+        row,
+        cells=(*cells, *added),
+        lines=tuple(lines),
+        described=row.described + len(places),
+    )
+
+
+def _role(column: Column | None) -> str | None:
+    return column.role if column else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MARKS.sub("", text).casefold().split()).rstrip(".,;: ")
