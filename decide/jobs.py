@@ -122,9 +122,10 @@ def by_job(rows: Iterable[Row], name: str) -> list[tuple[float, list[Row]]]:
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
     rows = tuple(rows)
-    if all(row["origin"] == "row" for row in rows):  # a job each
-        return [value for row in rows if (value := row[name]) is not None]
-    return [value for value, _ in by_job(rows, name)]
+    for row in rows:
+        if row["origin"] != "row":
+            return [value for value, _ in by_job(rows, name)]
+    return [value for row in rows if (value := row[name]) is not None]  # a job each
 
 
 def combined(runs: Iterable[Row]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def test_a_line_that_only_a_training_prints(tmp_path: Path, line: str) -> None:
 
 def test_counts_without_a_name(tmp_path: Path) -> None:
     """The name of a number may stand behind it: tinygrad/tinygrad pull request 13803."""
-    lines = [f"{n:5} {s:.2f} s run, {3 - n / 8:.4f} loss, 0.00{n} LR, 642.43 GB used"
+    lines = [f"{n:5} {s:.2f} s used, {3 - n / 8:.4f} loss, 0.00{n} LR, 642.43 GB used"
              for n, s in enumerate(SECONDS)]  # fmt: skip
     found, _ = stored(tmp_path, "\n".join(lines))
     assert found == [(n, None, 3 - n / 8) for n in range(8)]
@@ -129,4 +129,37 @@ def test_lines_of_one_trainer_need_not_have_one_shape(tmp_path: Path) -> None:
     ],
 )
 def test_what_shows_nothing_is_not_read(tmp_path: Path, text: str) -> None:
+    assert stored(tmp_path, text) == ([], [])
+
+
+# FranxYao/Long-Context-Data-Engineering issue 13, and huggingface/peft pull request 2740.
+BLOCKS = "".join(
+    f"step {50 * n} token {250 * n}m\ntrain/loss {3 - n / 8}\ntrain/grad_norm 1.{n}\n"
+    f"train/learning_rate 0.000{n}\n\n" for n in range(1, 4)
+)  # fmt: skip
+OBJECTS = "".join(
+    f'  {{\n    "step": {50 * n},\n    "valid accuracy": 0.5,\n    "train loss": {3 - n / 8},\n'
+    f'    "train time": 45.{n},\n    "tokens / sec": 4658.7,\n    "lr": 0.1\n  }},\n'
+    for n in range(1, 4)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [BLOCKS, OBJECTS, "    " + OBJECTS.split("{", 1)[1]])
+def test_steps_of_several_lines(tmp_path: Path, text: str) -> None:
+    found, _ = stored(tmp_path, text)
+    assert found == [(50 * n, None, 3 - n / 8) for n in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The loss of an object stands above its step: it is not that of the object before.
+        "".join(f'{{\n "loss": {3 - n / 8},\n "step": {n}\n}},\n' for n in range(1, 9)),
+        "".join(f"loss 2.{n}\nstep {n}\n" for n in range(1, 9)),
+        # Another quantity at some of the steps, and losses of other data.
+        "".join(f"saving at step {n}\n" + "loss 2.5\n" * (n % 3) for n in range(1, 9)),
+        "".join(f"step {n}\nval loss 2.{n}\nlr 0.1\n" for n in range(1, 9)),
+    ],
+)
+def test_losses_that_no_step_is_above(tmp_path: Path, text: str) -> None:
     assert stored(tmp_path, text) == ([], [])

@@ -117,7 +117,8 @@ def test_methods_behind_the_quantity_of_a_heading(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["300B", "~0.92B", "`300B`", "2x 300B"])
 def test_a_number_by_itself_is_no_size(cell: str, tmp_path: Path) -> None:
-    heads = "| System | Tokens trained | GPUs | TFLOPs |\n|-|-|-|-|\n"
-    table = f"{heads}| Eos | {cell} | 1024 | 700 |\n"
+    table = (
+        f"| System | Tokens trained | GPUs | TFLOPs |\n|-|-|-|-|\n| Eos | {cell} | 1024 | 700 |\n"
+    )
     [run], _ = read(f"# GPT-3 175B training\n\n{table}", tmp_path)
     check(run, size="175B")

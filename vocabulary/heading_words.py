@@ -7,13 +7,12 @@ unknown word may change the quantity, so it leaves the heading unread.
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
+from .declared import declared
 from .spelling import meant
 
 _TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")
@@ -213,6 +212,5 @@ def _foreign() -> re.Pattern[str]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    text = (files(__package__ or "bench.vocabulary") / "words.toml").read_text("utf-8")
-    return tomllib.loads(text)
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.vocabulary", "words.toml")

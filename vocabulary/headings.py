@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
+from .declared import declared
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
 from .heading_words import meaning_of, quantities_in, translated, without_window
@@ -315,7 +314,5 @@ def _columns() -> list[tuple[str, dict[str, Any]]]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads(
-        (files(__package__ or "bench.vocabulary") / "headings.toml").read_text("utf-8")
-    )
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.vocabulary", "headings.toml")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 from typing import Any
 
+from ...vocabulary.declared import declared
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
 from ...vocabulary.hardware import device_of, device_pattern, one_spelling
@@ -317,5 +316,5 @@ def _phrases() -> tuple[dict[str, Any], ...]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "context.toml").read_text("utf-8"))
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.ingest.documents", "context.toml")

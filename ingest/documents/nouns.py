@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from ...vocabulary.declared import declared
 from ...vocabulary.heading_words import translated
 from ...vocabulary.sizes import binary_length
 
@@ -112,5 +111,4 @@ def _spaced(words: str) -> str:
 
 @cache
 def _nouns() -> tuple[dict[str, Any], ...]:
-    text = (files(__package__ or "bench.ingest.documents") / "nouns.toml").read_text("utf-8")
-    return tuple(tomllib.loads(text)["noun"])
+    return tuple(declared(__package__ or "bench.ingest.documents", "nouns.toml")["noun"])

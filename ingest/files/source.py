@@ -249,7 +249,7 @@ def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
         draft = drafted(read_lines(BytesIO(stream.read(_SAMPLE))))
     if draft is None:
         return None
-    reader = LogReader(task.source_id, (*dialects(task.formats), draft.dialect))
+    reader = LogReader(task.source_id, (*dialects(task.formats), *draft.dialects))
     with content.stream(0, content.size) as stream:
         feed(reader, stream, sink)
     read = _finished(task, reader)

@@ -19,18 +19,19 @@ from pathlib import Path
 from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
 from .closing import proof, quantities
 from .dialect import Dialect
+from .drafted_blocks import NAME, drafted_blocks, named_format
 from .equations import COLUMNS, FirstSteps, Sizes
 from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
-from .number_names import UNNAMED, Number, columns, kept, name_before, numbers_of, numbers_on
+from .number_names import Number, columns, kept, name_before, numbers_of, numbers_on
 
 RANKED_DIGITS = re.compile(
     r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
 )
-NAME = "drafted"
 LEAST_LINES = 4
 MOST_LINES = 20_000
 MOST_EXAMPLES = 200
+BRACES = frozenset(("{", "}", "}, {", "},{"))  # a line of an object's begin or end
 MOST_FAMILIES = 8  # those with most lines
 LEAST_EVIDENCE = 3  # steps, and columns that only a training has
 OF_TRAINING = frozenset((
@@ -54,9 +55,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A format for lines of some shapes, one of them, and what shows that they are steps."""
+    """Formats for lines of some shapes, one of them, and what shows that they are steps."""
 
-    dialect: Dialect
+    dialects: tuple[Dialect, ...]
     shape: str
     proof: str
 
@@ -73,19 +74,27 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
     """The format of the steps among these lines; None if nothing shows that there are any."""
     families: dict[tuple[str, ...], _Family] = defaultdict(_Family)
     names: dict[str, tuple[str, ...]] = {}
+    braces: list[int] = []
     for _, line in zip(range(MOST_LINES), lines, strict=False):
+        if line.text.strip(" ,[]") in BRACES:
+            braces.append(line.number)
         if len(line.text) > LONGEST or not (METRIC.search(line.text) and NUMBER.search(line.text)):
             continue
         shape = _shape(line.text)
         if shape not in names:
-            found = numbers_on(line.text)
-            names[shape] = tuple(n.name for n in found if n.column in ("iteration", "loss"))
+            numbers = numbers_on(line.text)
+            names[shape] = tuple(n.name for n in numbers if n.column in ("iteration", "loss"))
         family = families[names[shape]]
         if len(family.lines) < MOST_EXAMPLES:
             family.lines.append(line)
             family.shapes[shape].append(line)
     often = sorted(families.values(), key=lambda family: -len(family.lines))[:MOST_FAMILIES]
-    return next(filter(None, map(_proved, often)), None)
+    found = next(filter(None, map(_proved, often)), None)
+    if found is None:
+        every = {s: own for family in families.values() for s, own in family.shapes.items()}
+        blocks = drafted_blocks(every, braces)
+        found = Draft(tuple(blocks[0]), blocks[1], BY_NAMES) if blocks else None
+    return found
 
 
 def checked(
@@ -159,28 +168,18 @@ def _proved(family: _Family) -> Draft | None:
     found = checked(texts, [at if isinstance(at, datetime) else None for at in dates], numbers)
     known = {number.column for number in found.numbers}
     if len(lines) >= LEAST_LINES and found.proof and known & {*COLUMNS}:
-        return Draft(_format(found, texts[0]), shape, found.proof)
+        return Draft((_format(found, texts[0]),), shape, found.proof)
     if not {"iteration", "loss"} <= known:
         return None
     made = _format(found, texts[0])
-    return Draft(made, shape, BY_NAMES) if _is_training(made, family.lines) else None
+    return Draft((made,), shape, BY_NAMES) if _is_training(made, family.lines) else None
 
 
 def _format(found: Checked, line: str) -> Dialect:
     """The format of the lines with these names; of vague times those that an equation shows."""
     timed = found.proof is not None and "step time" in found.proof
     own = [n for n in found.numbers if n.column in columns() and (timed or not n.is_vague)]
-    keys = {n.name: {"column": n.column, "type": n.type if n.column == "mfu" else "varchar"}
-            for n in own}  # fmt: skip
-    step = next(n for n in own if n.column == "iteration")
-    needed = [[n.name] for n in own if n is step or n.column == "loss"]
-    printed = name_before(line[: step.start], False).split()
-    hint = printed[-1] if printed and step.name not in UNNAMED else ""
-    declaration: dict[str, object] = {
-        "anchor": re.escape(hint), "form": "named", "keys": keys, "requires": needed,
-        "reads": "iteration",
-    }  # fmt: skip
-    return Dialect(NAME, Path(NAME), declaration, "iteration", (hint,), longest=LONGEST_READ)
+    return named_format(own, line)
 
 
 def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
@@ -21,7 +20,7 @@ _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])(?!\s?[=:])")
 _SUFFIX = re.compile(r"[kKMGBT](?![A-Za-z/])")
 _TOTAL = re.compile(r"\s?/\s?\d++(?!/| \d\d?:\d)")
 _WORD = re.compile(r"(?i)nan (?:iterations|steps|gradients|values)\b")  # and no number
-_IN_UNIT = re.compile(r"[ _(]+(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
+_IN_UNIT = re.compile(r"[ _(]{1,3}(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
 _END = re.compile(r"\s*(?:[|,;)\]]|$)")
 _RATE = re.compile(r"/ ?s(?:ec|econds?)?\b", re.I)
 _SHIFTS = {"ms": -3, "msec": -3, "us": -6, "µs": -6}
@@ -269,8 +268,7 @@ def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) 
 
 @cache
 def _file() -> Mapping[str, Any]:
-    text = (files(__package__ or "bench.ingest.logs") / "number_words.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return declared(__package__ or "bench.ingest.logs", "number_words.toml")
 
 
 @cache
