@@ -203,9 +203,9 @@ class LogReader:
 
     @property
     def has_steps(self) -> bool:
-        """Whether lines of steps have been read, other than those of progress bars."""
+        """Whether lines of steps have been read, other than those of an engine or a bar."""
         by = (one for one in self._dialects if one.reads in ("iteration", "part"))
-        return any(self._read.formats[one.name] for one in by if not one.progress_bar)
+        return any(self._read.formats[one.name] for one in by if not one.secondary)
 
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
