@@ -28,15 +28,17 @@ class Equation:
 
     Tests rows where `rows` is true and every name in `holds` is known. `templates` are tried in
     order; the first whose condition is true, given a row and the counts `tested` and `off` of its
-    table, words the finding; if none is, there is no finding. `once` merges all rows of a document
-    into one finding, if there are at least `least`. `solve` suggests a new value for one cell:
-    true, by all equations of the table; factors, so that their product is the number of processes.
+    table or document (`scope`), words the finding; if none is, there is no finding. `once` merges
+    all rows of a document into one finding, if there are at least `least`. `solve` suggests a new
+    value for one cell: true, by all equations of the table; factors, so that their product is the
+    number of processes.
     """
 
     rows: Expression
     holds: Expression
     cells: tuple[str, ...]
     templates: tuple[tuple[Expression, str], ...]
+    scope: str = "table"
     why: str = ""
     solve: bool | Sequence[str] = False
     otherwise: str = ""  # the suggestion if no single cell solves it
@@ -184,12 +186,9 @@ def _test(
     rule: Rule, equation: Equation, test: Test, document: Document, let: Let, doubted: Doubted
 ) -> Iterator[Finding]:
     measured = any(row.measured for row in document.rows)
-    found = [
-        off
-        for table in document.tables
-        if _can_be_tested(equation, table, let)
-        for off in _off(equation, test, table, let, doubted, measured)
-    ]
+    tables = [table for table in document.tables if _can_be_tested(equation, table, let)]
+    scopes = [tables] if equation.scope == "document" else [[table] for table in tables]
+    found = [off for scope in scopes for off in _off(equation, test, scope, let, doubted, measured)]
     if not equation.once:
         for template, names in found:
             yield _single(rule, equation, template, names)
@@ -198,11 +197,16 @@ def _test(
 
 
 def _off(
-    equation: Equation, test: Test, table: Table, let: Let, doubted: Doubted, measured: bool
+    equation: Equation,
+    test: Test,
+    tables: Sequence[Table],
+    let: Let,
+    doubted: Doubted,
+    measured: bool,
 ) -> Iterator[tuple[str, _Names]]:
-    """The rows of a table that violate an equation, each with its template."""
+    """The rows of tables that violate an equation, each with its template."""
     off, tested = [], 0
-    for row in table.rows:
+    for table, row in [(one, row) for one in tables for row in one.rows]:
         try:
             holds = test(table, row, doubted, measured)
         except Unknown:
@@ -211,8 +215,8 @@ def _off(
             continue
         tested += 1
         if not holds:
-            off.append(row)
-    for row in off:
+            off.append((table, row))
+    for table, row in off:
         names = _Names(
             table, row, let, doubted=(row.uri, row.line) in doubted, document_measured=measured
         )

@@ -33,6 +33,13 @@ from .selection import condition, select
 from .spreads import pooled, spread_of
 
 SAME = "the same on both sides"
+# The column that a run needs to be ranked; tokens/s of the job for days, hours and costs.
+_NEEDS = {
+    "tokens_per_s_per_device": "tokens_per_s_per_device", "samples_per_s": "samples_per_s",
+    "mem": "memory", "mfu": "mfu", "tflops": "tflops",
+}  # fmt: skip
+# What to rank by where no run has tokens/s of the job.
+_NEXT_RATES = ("samples_per_s", "tokens_per_s_per_device", "mfu", "tflops")
 
 
 def scaled(chosen: Candidates, most: int = 0) -> Decision:
@@ -56,12 +63,21 @@ def summaries(found: Sequence[Candidate], most: int = 0) -> list[dict[str, Any]]
 def ranked(
     warehouse: Warehouse, chosen: Candidates, query: Query, plan: Budget | None = None
 ) -> Decision:
-    """The selected runs, best first; days are for `plan`, else for the budget that they state."""
+    """The selected runs, best first; days are for `plan`, else for the budget that they state.
+
+    Where no run has tokens/s of the job, the first of _NEXT_RATES that any has is ranked by; the
+    fact `instead` says so.
+    """
     plan = plan or planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
-    need = {"mem": "memory", "mfu": "mfu", "tflops": "tflops"}.get(column, "tokens_per_s")
-    rows = chosen.eligible(need)
-    return best(rows, column, plan, chosen.spreads, query.prices)
+    rows = chosen.eligible(_NEEDS.get(column, "tokens_per_s"))
+    instead = column == "tokens_per_s" and not rows.kept
+    for other in _NEXT_RATES if instead else ():
+        if (found := chosen.eligible(_NEEDS[other])).kept:
+            column, rows = other, found
+            break
+    made = best(rows, column, plan, chosen.spreads, query.prices)
+    return replace(made, facts={**made.facts, "instead": instead and bool(rows.kept)})
 
 
 def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None) -> Decision:

@@ -40,6 +40,7 @@ class Order:
 
 ORDERS = {
     "tokens_per_s": Order("tokens_per_s", True, "Fastest"),
+    "samples_per_s": Order("samples_per_s", True, "Fastest"),
     "tokens_per_s_per_device": Order("tokens_per_s_per_device", True, "Fastest per device"),
     "mfu": Order("mfu", True, "Highest MFU"),
     "tflops": Order("tflops", True, "Highest printed TFLOP/s"),
@@ -170,7 +171,8 @@ def _shapes(
     `way` is labels, sizes, unknown or flops, or none if a token costs the same for all.
     """
     differ = shapes_differ(found)
-    common = work(found) if differ and not apart else None
+    rated = all(row["tokens_per_s"] for row in found)
+    common = work(found) if differ and rated and not apart else None
     if common and common.differs:
         _normalise(found, common)
     if labels:

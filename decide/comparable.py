@@ -22,9 +22,9 @@ from .statistics import ENOUGH, critical_difference, separates
 # A token costs in proportion to parameters: beyond that, the smaller model would always win.
 _FAR = 1.5  # models that differ more in size are not compared
 _FEW = 4  # degrees of freedom: below, Student's t is wide for want of repeats
-_RATES = {"mfu", "tflops", "model_tflops"}
-_PER_DEVICE = {"tokens_per_s_per_device", "device_hours", "cost", "energy_kwh"}
-_BY_TIME = {"tokens_per_s", "days", *_PER_DEVICE}
+_RATES = {"mfu", "tflops", "model_tflops", "samples_per_s", "tokens_per_s_per_device"}
+_PER_DEVICE = {"device_hours", "cost", "energy_kwh"}
+_BY_TIME = {"tokens_per_s", "tokens_per_s_per_device", "days", *_PER_DEVICE}
 
 
 def far_apart(rows: Iterable[Row]) -> tuple[float, ...]:
@@ -176,7 +176,10 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
     elif any(one["basis"] != "cell" or one["jobs"] > 1 for one in (leader, row)):
         return False
     # Device-hours follow from the rate per device: scale to equal devices.
-    scale = leader["device_count"] / row["device_count"] if column in _PER_DEVICE else 1.0
+    counts = leader["device_count"], row["device_count"]
+    if column == "tokens_per_s_per_device" and None in counts:
+        return bool(leader[column] == row[column])
+    scale = counts[0] / counts[1] if column in {*_PER_DEVICE, "tokens_per_s_per_device"} else 1.0
     if column == "energy_kwh":
         scale *= leader["power_w"] / row["power_w"]
     return bool(low and high and high * scale >= low)

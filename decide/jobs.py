@@ -14,8 +14,8 @@ from .provenance import Derivation, devices_of
 from .rows import Row, configuration, configured
 
 MEASURED = (
-    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
-    "model_tflops", "memory_gb",
+    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "samples_per_s", "mfu", "hfu",
+    "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 _RANGES = {
     "step_time_s": ("step_time_low", "step_time_high"),
@@ -27,7 +27,7 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     """Equal for runs of one configuration, with the same versions and arguments in their logs.
 
     Rows of a table with other dates are other configurations, and so is each prediction of a fit.
-    A log that states no model or no batch repeats no other.
+    A log that states no model or no batch repeats no other, but a repeat that bench launched.
     """
     if row["basis"] == "fit":
         return (row["uri"], row["line"], row["range_from"])
@@ -39,10 +39,21 @@ def identity(row: Row) -> tuple[Hashable, ...]:
     dated = own if row["origin"] == "row" else ()
     more = (frozenset(row["versions"].items()), frozenset(row["arguments"].items()))
     stated = (configured(row), frozenset(row["env"].items()), frozenset(row["others"].items()))
-    return (*stated, *more, *dated, *(_of_log(row) if _unstated(row) else ()))
+    return (*stated, *more, *dated, *_told_apart(row))
+
+
+def _told_apart(row: Row) -> tuple[Hashable, ...]:
+    if not _lacks_identity(row):
+        return ()
+    return (row["launched"],) if row["launched"] else _of_log(row)
 
 
 def _unstated(row: Row) -> bool:
+    """Whether no other run can be known to repeat this one."""
+    return _lacks_identity(row) and not row["launched"]
+
+
+def _lacks_identity(row: Row) -> bool:
     """Whether a log leaves open what was trained: two such logs may be of any two models."""
     model = row["size"] or row["layers"]
     batch = row["tokens_per_step"] or row["gbs"] or row["device_batch"]
@@ -111,9 +122,10 @@ def by_job(rows: Iterable[Row], name: str) -> list[tuple[float, list[Row]]]:
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
     rows = tuple(rows)
-    if all(row["origin"] == "row" for row in rows):  # a job each
-        return [value for row in rows if (value := row[name]) is not None]
-    return [value for value, _ in by_job(rows, name)]
+    for row in rows:
+        if row["origin"] != "row":
+            return [value for value, _ in by_job(rows, name)]
+    return [value for row in rows if (value := row[name]) is not None]  # a job each
 
 
 def combined(runs: Iterable[Row]) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 -- Runs with the columns that decisions derive. `systems` names the machine of each device.
 SELECT w.* EXCLUDE (each), CASE WHEN step_time_s <> 0 THEN 1 / step_time_s
         WHEN tokens_per_s <> 0 AND tokens_per_step <> 0 THEN tokens_per_s / tokens_per_step END AS steps_per_s,
-    CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s ELSE each END AS rate,
-    -- Seconds a token, else a step, else a TFLOP of a job that prints TFLOPs alone; and which.
-    CASE WHEN tokens_per_s <> 0 THEN 1 / tokens_per_s WHEN step_time_s <> 0 THEN step_time_s ELSE 1 / each END AS pace,
+    CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s
+        WHEN samples_per_s <> 0 THEN samples_per_s ELSE each END AS rate,
+    -- Seconds a token, else a step, a sequence, a TFLOP of a job that prints TFLOPs alone, or a token of one device; which.
+    CASE WHEN tokens_per_s <> 0 THEN 1 / tokens_per_s WHEN step_time_s <> 0 THEN step_time_s
+        WHEN samples_per_s <> 0 THEN 1 / samples_per_s WHEN each IS NOT NULL THEN 1 / each
+        WHEN tokens_per_s_per_device <> 0 THEN 1 / tokens_per_s_per_device END AS pace,
     CASE WHEN tokens_per_s <> 0 THEN 'tokens_per_s' WHEN step_time_s <> 0 THEN 'step_time_s'
-        WHEN each IS NOT NULL THEN 'tflops' END AS measure
+        WHEN samples_per_s <> 0 THEN 'samples_per_s' WHEN each IS NOT NULL THEN 'tflops'
+        WHEN tokens_per_s_per_device <> 0 THEN 'tokens_per_s_per_device' END AS measure
 FROM (
     SELECT *, CASE WHEN tflops <> 0 AND device_count <> 0 THEN tflops * device_count END AS each,
         -- The sequences of a step: stated, tokens of a step / sequence length, MBS x GA x DP, or batch per device.
@@ -22,11 +26,16 @@ FROM (
                     WHEN world_size % nullif(tp::HUGEINT * pp * coalesce(nullif(cp, 0), 1), 0) = 0
                     THEN (world_size // (tp::HUGEINT * pp * coalesce(nullif(cp, 0), 1)))::INTEGER
                 END AS dp),
-            coalesce(devices, world_size) AS device_count, coalesce(m.source, uri) AS source, f.text AS dtype_printed
+            coalesce(devices, world_size) AS device_count, coalesce(m.source, uri) AS source, m.launched,
+            f.text AS dtype_printed
         FROM {runs} s
         LEFT JOIN systems y ON y.device = s.device
         LEFT JOIN (
-            SELECT run_id, max(value) AS source FROM facts WHERE scope = 'record' AND field = 'source' GROUP BY run_id
+            -- A case of a plan is known by its command and values, whatever its log states.
+            SELECT run_id, max(value) FILTER (scope = 'record' AND field = 'source') AS source,
+                CASE WHEN bool_or(field = 'repeat') THEN max(value) FILTER (field = 'case') END AS launched
+            FROM facts WHERE (scope = 'record' AND field = 'source') OR (scope = 'header' AND field IN ('case', 'repeat'))
+            GROUP BY run_id
         ) m ON m.run_id = s.run_id
         LEFT JOIN (
             SELECT table_id, row_number, string_agg(lower(trim(raw)), ' ' ORDER BY column_number) AS text
@@ -65,7 +74,7 @@ WHERE kind = 'measured' AND origin <> 'quote' AND (status IN ('ok', 'ended', 'ru
 -- name: repeats
 -- The sound runs near that repeat a configuration, equal in `alike`: the input of spreads.
 WITH kept AS MATERIALIZED (
-    SELECT run_id, uri, line, origin, measure, pace, source, job_ids, basis, step_time_s, step_time_low, step_time_high, date, regime,
+    SELECT run_id, uri, line, origin, measure, pace, source, launched, job_ids, basis, step_time_s, step_time_low, step_time_high, date, regime,
         dtype_printed, tokens_per_step, settings_key, {{compared}}
     FROM ({sound}) s LEFT JOIN settings_key USING (run_id) WHERE pace <> 0 AND measure <> 'tflops'
 ), groups AS (
@@ -84,12 +93,12 @@ CASE WHEN origin = 'row' THEN uri END, CASE WHEN origin = 'row' THEN date END,
 CASE WHEN origin = 'row' THEN coalesce(regime, '') END, CASE WHEN origin = 'row' THEN coalesce(dtype_printed, '') END,
 CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::VARCHAR) IS NOT NULL
         AND coalesce(nullif(tokens_per_step, 0), nullif(gbs, 0), nullif(device_batch, 0)) IS NOT NULL)
-    THEN struct_pack(source := source, job_ids := coalesce(job_ids, [])) END
+    THEN coalesce(launched, struct_pack(source := source, job_ids := coalesce(job_ids, []))::VARCHAR) END
 
 -- name: weigh
 -- The selected runs, with the columns that groups are formed by; Python loads only those that a page shows.
 CREATE OR REPLACE TEMP TABLE weighed AS
-SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, job_ids, date, regime, dtype_printed,
+SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, launched, job_ids, date, regime, dtype_printed,
     settings_key, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
 FROM ({worked_out}) LEFT JOIN settings_key USING (run_id)
 

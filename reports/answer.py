@@ -23,7 +23,7 @@ MEASURED = (
     "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 # Shown before the settings, but only if rows differ in it.
-_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
+_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"), ("framework", "Framework"))
 # Shown with them, but only if rows would else look alike.
 _TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
 _REPEATS = 4  # places of repeats that a sentence lists
@@ -274,6 +274,11 @@ def by_reason(names: Names, rows: Sequence[Row]) -> dict[str, list[Row]]:
     for row in rows:
         groups.setdefault(names.within(str(row["left_out"])), []).append(row)
     return groups
+
+
+def by_frequency(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """The same, the most frequent reason first."""
+    return sorted(by_reason(names, rows).items(), key=lambda item: -len(item[1]))
 
 
 _MORE = (

@@ -11,14 +11,15 @@ from .escape import Markdown, italic, markdown_cell
 from .table_cells import Row, line_list, model_cell, several_models, table_of
 from .words import DEVICE, SHAPE, text_of, with_mark
 
-Lines = dict[tuple[str, str], list[int]]
+Lines = dict[tuple[str, str, str], list[int]]
 
 
 def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
     """Model shape, batch and parameters of each source, with the lines that state them."""
     stated: Lines = {}
     for line in lines:
-        stated.setdefault((line["uri"], line["field"]), []).append(line["line"])
+        key = (line["uri"], line["field"], line["value"])
+        stated.setdefault(key, []).append(line["line"])
 
     def systems(row: Row) -> str:
         # One of a document without a device is the document, which has a name of its own.
@@ -54,9 +55,14 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
 
 
 def _by(stated: Lines, row: Row, *fields: str) -> str:
-    """The lines that state fields of a source, in brackets."""
-    found = sorted({line for field in fields for line in stated.get((row["uri"], field), [])})
+    """The lines that state these values of a row in its source, in brackets."""
+    values = [(field, value) for field in fields for value in _values(row[field])]
+    found = sorted({line for one in values for line in stated.get((row["uri"], *one), [])})
     return f" ({line_list(found)})" if found else ""
+
+
+def _values(value: object) -> list[str]:
+    return [str(one) for one in (value if isinstance(value, list) else [value])]
 
 
 def _shape(stated: Lines, row: Row) -> str:

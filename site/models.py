@@ -18,6 +18,7 @@ from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
 from ..vocabulary.printable import typed
 from .effects import effects_data
+from .findings import alike_once
 from .load import NOT_STATED, Content
 from .modelcharts import SETTINGS, charts
 from .runtable import run_cell, run_table
@@ -119,13 +120,14 @@ def _answers(
     best = ranking(rows, plan, MOST)
     context = {
         "ranked": best if is_named else [],
+        "shapes": [],
         "budget": plan,
         "faster": faster if is_named else [],
         "recompute": warehouse.dicts(queries["recompute"]),
         "effects": part_sentences(names, "_effects.j2", {"decisions": stated})[:_SENTENCES],
         "scaling": part_sentences(names, "_scaling.j2", {"groups": groups}),
     }
-    if not best:
+    if not best and not context["faster"]:
         return Markup("<p>No run has a usable rate: days to train are unknown.</p>"), Markup("")
     text = "" if is_named else f"- {_UNNAMED}\n"
     text += rendered_part("answers", names, context)
@@ -242,7 +244,7 @@ def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
         for finding in content.findings
         if not finding["closed"] and not runs.isdisjoint(finding["runs"])
     ]
-    return [finding_words(content, one) for one in findings]
+    return [finding_words(content, one) for one in alike_once(findings)]
 
 
 def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,3 +29,43 @@ def test_few_models_are_sentences(folder: Path) -> None:
     page = quick(folder, "report", str(document(folder, 4))).out
     answers = page.split("**Answers**")[1].split("\n## ")[0]
     assert answers.count("\n- ") == 5 and "| " not in answers
+
+
+CONTRADICTED = """# 70B on H100
+
+Sequence length 8192.
+
+| Nodes | GPUs | TP | GBS | Samples/s | Tokens/s/GPU |
+|---|---|---|---|---|---|
+| 4 | 32 | 8 | 32 | 7.8 | 998.4 |
+
+## Later
+
+| Nodes | GPUs | TP | GBS | Samples/s | Tokens/s/GPU |
+|---|---|---|---|---|---|
+| 1 | 8 | 8 | 8 | 2.0 | 1024 |
+| 2 | 16 | 8 | 16 | 3.9 | 998.4 |
+"""
+
+
+def test_a_contradiction_of_a_document_counts_in_each_of_its_tables(folder: Path) -> None:
+    """No row leads because its table has fewer rows that contradict the same statement."""
+    (folder / "x.md").write_text(CONTRADICTED)
+    page = quick(folder, "report", "x.md").out
+    answers = page.split("**Answers**")[1].split("\n## ")[0]
+    assert "- 70B on H100 is not ranked: x:7 and 2 other rows (R1j: rates contradict" in answers
+    assert "The fastest as printed would take 36.2 days per 100B tokens" in answers
+    assert "8,192 (line 3)" in page
+
+
+def test_a_ranking_without_rows_says_why_and_what_to_type(folder: Path) -> None:
+    (folder / "x.md").write_text(CONTRADICTED)
+    told = quick(folder, "best", "x.md").out
+    assert told.startswith("None of 3 runs can be ranked: doubted (R1j): rates contradict")
+    assert "bench audit shows what contradicts itself" in told
+    (folder / "y.md").write_text(
+        "# 70B on H100\n\n| GPUs | TP | TFLOPs |\n|---|---|---|\n| 8 | 8 | 400 |\n| 8 | 4 | 390 |\n"
+    )
+    told = quick(folder, "best", "y.md").out
+    assert "None of 2 runs can be ranked: no tokens/s of the job is known (2)" in told
+    assert "bench best --by tflops ranks the 2 that state TFLOPs" in told

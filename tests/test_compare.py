@@ -281,9 +281,20 @@ def test_repeats_of_a_launched_sweep_are_jobs_of_one_configuration(folder: Path)
     assert "OMP_NUM_THREADS follows dp" in said and "also differ" not in said
 
 
-def test_jobs_of_an_unstated_model_are_not_called_run_once(folder: Path) -> None:
+def test_repeats_of_a_case_need_no_stated_model(folder: Path) -> None:
+    """The command and the values of a case say what ran; of other logs nobody knows."""
     for dp, times in ((1, [2.0, 2.1, 2.2]), (2, [1.0, 1.05, 1.1])):
         launched(folder, dp, times, "layers", "hidden", "heads")
+    ranked = answer(folder, "best", ".")
+    assert [(row["dp"], row["jobs"]) for row in ranked] == [(2, 3), (1, 3)]
+    [pair] = answer(folder, "compare", "--by", "dp", ".")
+    assert (pair["jobs_base"], pair["jobs"], pair["verdict"]) == (3, 3, "faster")
+    assert "no model or no batch size" not in quick(folder, "compare", "--by", "dp", ".").out
+
+
+def test_jobs_of_an_unstated_model_are_not_called_run_once(folder: Path) -> None:
+    for dp, times in ((1, [2.0, 2.1, 2.2]), (2, [1.0, 1.05, 1.1])):
+        launched(folder, dp, times, "layers", "hidden", "heads", "repeat")
     said = quick(folder, "compare", "--by", "dp", ".").out
     assert "3 / 3" in said and "run once" not in said and "Three runs a side" not in said
     assert "tried: not tested, as the spread between its jobs is not known." in said

@@ -29,7 +29,8 @@ WORDED = [
     ("Context", "seq_len"), ("Context parallel", "cp"), ("Accum", "grad_accum"),
     ("Cards", "devices"), ("FLOPS utilization", "peak_share"), ("Model FLOPs utilization", "mfu"),
     ("Effective TFLOPs", "tflops"), ("num_key_value_heads", "kv_heads"), ("d_ff", "ffn_hidden"),
-    ("num_experts", "experts"), ("Experts", None), ("Expert parallel", "ep"),
+    ("num_experts", "experts"), ("Top-k", "moe_top_k"), ("topk", "moe_top_k"),
+    ("num_experts_per_tok", "moe_top_k"), ("Experts", None), ("Expert parallel", "ep"),
     ("iter/s", "steps_per_s"), ("Iters", None), ("Iterations", None),
     ("Time (h)", "train_time"), ("Time (s)", "step_time"),
     # no strokes, and the window of a mean
@@ -215,3 +216,10 @@ def test_no_heading_raises(text: str) -> None:
 )
 def test_headings_that_mean_nearly_the_same(row: list[str], names: list[str | None]) -> None:
     assert [column and column.name for column in columns_of(row)] == names
+
+
+def test_of_two_memories_that_of_the_device_is_meant() -> None:
+    named = [column and column.name for column in columns_of(["Peak Mem", "Peak VRAM", "Sec/it"])]
+    assert named == [None, "mem", "step_time"]
+    named = [column and column.name for column in columns_of(["Peak VRAM", "GPU mem", "Memory"])]
+    assert named == ["mem", None, None]

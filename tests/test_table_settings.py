@@ -225,3 +225,10 @@ def test_batches_of_replicas_set_rows_without_a_batch_apart(folder: Path) -> Non
     assert [row["jobs"] for row in found if row["left_out"] is None] == [1, 1, 1]
     compared = quick(folder, "compare", "--by", "mbs", "few.md").out
     assert "in the one configuration tried" in compared, "MBS 2 x GA 4 and MBS 4 x GA 2"
+
+
+def test_a_pair_of_batches_sets_its_row_apart(folder: Path) -> None:
+    rows = "2 | 16 | 1 | 1 | 4 / 16 | 256 | a | 10.0\n2 | 16 | 1 | 1 | 10 / 20 | 256 | a | 8.0"
+    shown = quick(folder, "runs", str(sweep(folder, "Host", rows)), "--format", "json")
+    runs = json.loads(shown.out)
+    assert sorted(run["settings"] for run in runs) == ["MBS=10 / 20", "MBS=4 / 16"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
+from .declared import declared
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
 from .heading_words import meaning_of, quantities_in, translated, without_window
@@ -95,11 +94,18 @@ def columns_of(headings: Sequence[str]) -> list[Column | None]:
 
 
 _PER_DEVICE = re.compile(r"\W{0,4}per[ -](?:GPU|device|NPU|chip|card)\W{0,4}", re.I)
+# Words by which one of several headings with the same meaning tells more than the others.
+_TELLING = (
+    ("mem", re.compile(r"peak|max|used|usage|alloc|consum|active", re.I)),
+    ("mem", re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)),
+    ("device", re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I)),
+)
 
 
 @lru_cache(maxsize=1000)
 def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
     found = [_read(heading) if len(heading) <= LONGEST else None for heading in headings]
+    _prefer_telling(found, headings)
     named = {column.name for column in found if column}
     kept: list[Column | None] = []
     for at, column in enumerate(found):
@@ -110,6 +116,17 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
         again = column and any(other and other.name == column.name for other in kept)
         kept.append(None if again else column)
     return tuple(kept)
+
+
+def _prefer_telling(found: list[Column | None], headings: Sequence[str]) -> None:
+    """Next to `Peak VRAM`, a bare `VRAM` is what the device has, and `Peak Mem` is of the host;
+    `GPU` tells more than `Platform`.
+    """
+    for name, telling in _TELLING:
+        places = [at for at, column in enumerate(found) if column and column.name == name]
+        if any(telling.search(headings[at]) for at in places):
+            for at in places:
+                found[at] = found[at] if telling.search(headings[at]) else None
 
 
 def _each_of(column: Column | None) -> Column | None:
@@ -154,7 +171,8 @@ def _by_words(heading: str) -> Column | None:
     column = _with_unit(columns()[name], heading)
     if column.type == "time" and words.time_unit:
         return replace(column, unit=words.time_unit)
-    return column
+    of_job = column.name == "throughput" and "job" in words.of
+    return replace(column, scope="job") if of_job else column
 
 
 def _scaled(heading: str, match: re.Match[str]) -> Column | None:
@@ -296,7 +314,5 @@ def _columns() -> list[tuple[str, dict[str, Any]]]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads(
-        (files(__package__ or "bench.vocabulary") / "headings.toml").read_text("utf-8")
-    )
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.vocabulary", "headings.toml")

@@ -18,6 +18,7 @@ RULE = declared(__name__)
 _SIZED = re.compile(r"(?<!\d)\d+\s?GB", re.I)
 _UNUSUAL = 1.35
 _ABSURD = 20.0
+_FEWEST = 3  # rows beyond the device that tell what a column is
 _ROUNDING = 1.02  # a GB of 2**30 bytes, and memory reserved by the driver
 
 
@@ -27,6 +28,15 @@ def check(data: AuditInput) -> Iterator[Finding]:
     doubted = data.doubted()
     for document in data.documents:
         for table in document.tables:
+            beyond = _beyond(table.rows)
+            if beyond:
+                yield RULE.finding(
+                    "column",
+                    tuple(row.at("mem") for row in beyond),
+                    count=len(beyond),
+                    first=beyond[0],
+                )
+                continue
             alike = _similar_rows(table.rows)
             units = _units(table.rows)
             for row in table.rows:
@@ -48,6 +58,17 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     )
                 elif (row.uri, row.line) not in doubted:
                     yield from _unusual(row, _like(row, alike))
+
+
+def _beyond(rows: Sequence[Row]) -> list[Row]:
+    """The rows with more memory than the device has, if they are most: the column is another."""
+    limited = [
+        (row, have, limit)
+        for row in rows
+        if not row.invalid and (have := gigabytes(row)) and (limit := capacity(row))
+    ]
+    found = [row for row, have, limit in limited if have > limit * _ROUNDING]
+    return found if len(found) >= _FEWEST and 2 * len(found) > len(limited) else []
 
 
 Like = dict[tuple[object, ...], list[tuple[str, float]]]

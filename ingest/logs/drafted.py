@@ -82,9 +82,8 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
             continue
         shape = _shape(line.text)
         if shape not in names:
-            names[shape] = tuple(
-                n.name for n in numbers_on(line.text) if n.column in ("iteration", "loss")
-            )
+            numbers = numbers_on(line.text)
+            names[shape] = tuple(n.name for n in numbers if n.column in ("iteration", "loss"))
         family = families[names[shape]]
         if len(family.lines) < MOST_EXAMPLES:
             family.lines.append(line)

@@ -45,6 +45,11 @@ class Argument:
         """The typed value; None for a text without one."""
         return CASTS[self.type](text) if self.values is None else self.values.get(text)
 
+    def applies(self, other: str | None) -> bool:
+        """Whether it holds beside the printed value of the argument `when`: stated, and not off."""
+        on = other is not None and not is_absent(other) and other.lower() != "false"
+        return self.when is None or on
+
 
 @functools.cache
 def declared_arguments() -> tuple[Argument, ...]:
@@ -210,7 +215,7 @@ class Header:
 
     def _value(self, argument: Argument) -> object:
         text = self.arguments.get(argument.name)
-        if text is None or (argument.when and self.arguments.get(argument.when) != "True"):
+        if text is None or not argument.applies(self.arguments.get(argument.when or "")):
             return None
         value = argument.value(text)
         if value is None and argument.values is None and not is_absent(text):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from typing import BinaryIO
 
+from ...vocabulary.declared import declared
 from ..cast import timestamp
 
 # A piece between line ends or carriage returns longer than this is cut; no log line comes near.
@@ -133,8 +132,8 @@ def printed_at(prefixes: tuple[str, ...]) -> dict[str, object]:
 @functools.cache
 def declared_prefixes() -> list[dict[str, object]]:
     """The prefixes of `prefixes.toml`, with their sample lines."""
-    text = resources.files(__package__).joinpath("prefixes.toml").read_text(encoding="utf-8")
-    prefixes: list[dict[str, object]] = tomllib.loads(text)["prefix"]
+    found = declared(__package__ or "bench.ingest.logs", "prefixes.toml")
+    prefixes: list[dict[str, object]] = found["prefix"]
     return prefixes
 
 

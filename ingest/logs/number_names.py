@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
@@ -276,8 +275,7 @@ def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) 
 
 @cache
 def _file() -> Mapping[str, Any]:
-    text = (files(__package__ or "bench.ingest.logs") / "number_words.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return declared(__package__ or "bench.ingest.logs", "number_words.toml")
 
 
 @cache

@@ -33,11 +33,17 @@ SHOWN = (
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("jobs_text", "Jobs"), ("failed_text", "Failed"), ("step_time_s_base", "Sec/it, base"),
     ("step_time_s", "Sec/it"), ("tflops_base", "TFLOPs, base"), ("tflops", "TFLOPs"),
-    ("speedup_text", "Speed-up"), ("range", "95%"), ("cv_text", "CV"), ("q_value", "q"),
+    ("rate_base", "Rate, base"), ("rate", "Rate"), ("speedup_text", "Speed-up"), ("range", "95%"),
+    ("cv_text", "CV"), ("q_value", "q"),
     ("verdict", "Verdict"), ("also_differs", "Also differs"), ("where_base", "Base at"),
     ("where", "Where"),
 )  # fmt: skip
 _HEADS = {"step_time_s": "Sec/it", "tokens_per_s": "Tokens/s", "memory_gb": "GB"}
+_RATES = {
+    "tokens_per_s": "tokens/s",
+    "samples_per_s": "samples/s",
+    "tokens_per_s_per_device": "tokens/s/device",
+}
 _UNKNOWN = "not known"
 
 
@@ -83,12 +89,21 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)
         if any(cv is not None for cv in cvs)
         else None,
+        "rate_base": _rate(row["first_base"], row["measure"]),
+        "rate": _rate(row, row["measure"]),
         "tflops_base": significant(row["tflops_base"], 4) if printed else None,
         "tflops": significant(row["tflops"], 4) if printed else None,
         "q_value": significant(row["q_value"], 2),
         "memory_gb": row["memory_gb"],
         **_gate_cells(row, facts.get("gate")),
     }
+
+
+def _rate(row: Row, measure: str) -> str | None:
+    """The compared rate of a run without a step time."""
+    if row["step_time_s"] or measure not in _RATES:
+        return None
+    return f"{significant(row[measure], 4)} {_RATES[measure]}"
 
 
 def _gate_cells(row: Row, gate: Mapping[str, Any] | None) -> dict[str, str]:

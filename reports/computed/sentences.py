@@ -69,6 +69,7 @@ def _environment() -> jinja2.Environment:
         "short": _with_names(Names.short),
         "within": _with_names(Names.within),
         "by_reason": _with_names(answer.by_reason),
+        "by_frequency": _with_names(answer.by_frequency),
         "configuration": answer.configuration_words,
         "settings": answer.settings_words,
         "devices": answer.devices_words,

@@ -9,8 +9,9 @@ SELECT count(*) AS rows,
     count(DISTINCT table_id) AS tables,
     count(*) FILTER (origin = 'log') AS logs,
     count(*) FILTER (origin = 'quote') AS quotes,
-    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NOT NULL AND left_out IS NULL AND usable) AS timed,
-    count(*) FILTER (step_time_s IS NULL AND tokens_per_s IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, samples_per_s) IS NOT NULL AND left_out IS NULL AND usable) AS timed,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, samples_per_s, tokens_per_s_per_device) IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, samples_per_s) IS NULL AND tokens_per_s_per_device IS NOT NULL AND left_out IS NULL AND usable) AS per_device,
     count(*) FILTER (left_out = 'copy') AS copies,
     count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
     count(*) FILTER (status NOT IN ('ok', 'not_run', 'ended', 'running')) AS failed,
@@ -36,7 +37,7 @@ GROUP BY uri, size, layers, hidden, seq_len
 ORDER BY uri, line;
 
 -- name: shape_lines
-SELECT DISTINCT s.uri, f.field, f.line
+SELECT DISTINCT s.uri, f.field, f.value, f.line
 FROM facts f JOIN selected s ON s.run_id = f.run_id
 WHERE f.field IN ('layers', 'hidden', 'heads', 'seq_len', 'gbs', 'params_b', 'size') AND f.line IS NOT NULL AND f.file IS NULL
 ORDER BY s.uri, f.field, f.line;
@@ -47,26 +48,41 @@ FROM statements
 WHERE kind = 'days' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line;
 
 -- name: faster
--- Runs that would lead their system if they were not left out, by the printed time, or by the one that the
--- audit suggests if there is only one.
+-- Runs that would lead their model and system if they were not left out, by the printed time, or by the one that the
+-- audit suggests if there is only one; `alone` if no run of the model is ranked. `doubt` is the same of those told in one sentence.
 WITH repaired AS (
     SELECT run_id, any_value(suggestion) AS suggestion,
         try_cast(regexp_extract(any_value(suggestion), '(?:^|, )Sec/it[ =]([0-9.]+)(?:[,;]|$)', 1) AS DOUBLE) AS seconds
     FROM findings WHERE severity = 'error' AND closed = '' AND suggestion <> '' AND NOT contains(suggestion, ' or ')
     GROUP BY run_id
 ), rates AS (
-    SELECT s.uri, s.line, s.size, s.system, s.left_out_detail, s.tokens_per_step, s.devices, r.suggestion,
+    SELECT s.uri, s.line, s.size, s.system, s.left_out_detail, split_part(s.left_out_detail, ';', 1) AS rule, s.tokens_per_step,
+        s.devices, r.suggestion,
         CASE WHEN s.tokens_per_s IS NULL THEN r.seconds END AS seconds,
         coalesce(s.tokens_per_s, per(s.tokens_per_step, r.seconds)) AS rate
     FROM selected s LEFT JOIN repaired r ON r.run_id = s.run_id
     WHERE s.left_out IS NOT NULL AND s.left_out <> 'copy' AND s.kind = 'measured'
+), ranked AS (
+    SELECT size, system, max(tokens_per_s) AS most FROM selected
+    WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote' GROUP BY ALL HAVING most IS NOT NULL
 )
-SELECT uri, line, d1(coalesce($tokens, $steps * tokens_per_step), rate) AS days, rate AS tokens_per_s, seconds, suggestion, left_out_detail, devices
-FROM rates r WHERE rate > (
-    SELECT max(tokens_per_s) FROM selected b
-    WHERE b.left_out IS NULL AND b.usable AND b.kind = 'measured' AND b.origin <> 'quote'
-        AND b.size IS NOT DISTINCT FROM r.size AND b.system = r.system)
+SELECT uri, line, size, system, d1(coalesce($tokens, $steps * tokens_per_step), rate) AS days, rate AS tokens_per_s, seconds,
+    suggestion, left_out_detail, rule, devices, alone, [rule] || CASE WHEN alone THEN [coalesce(size, ''), system] ELSE [] END AS doubt
+FROM (SELECT *, NOT EXISTS (FROM ranked b WHERE b.size IS NOT DISTINCT FROM r.size) AS alone FROM rates r) r
+WHERE rate > CASE WHEN alone THEN 0 ELSE (SELECT most FROM ranked b WHERE b.size IS NOT DISTINCT FROM r.size AND b.system = r.system) END
 ORDER BY rate DESC, uri, line;
+
+-- name: rates_alone
+-- Where no run has the tokens/s of its job: the fastest of each model and system, by samples/s, else tokens/s of a device, MFU, TFLOP/s.
+SELECT uri, line, size, system, samples_per_s, tokens_per_s_per_device, mfu, mfu_from, tflops, settings, dp, tp, pp, mbs, recompute
+FROM selected s
+WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote'
+    AND coalesce(samples_per_s, tokens_per_s_per_device, mfu, tflops) IS NOT NULL
+    AND NOT EXISTS (FROM selected r WHERE r.tokens_per_s IS NOT NULL AND r.left_out IS NULL AND r.usable)
+QUALIFY row_number() OVER (PARTITION BY size, system
+    ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line) = 1
+ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line
+LIMIT CASE WHEN $most = 0 THEN NULL ELSE 6 END;
 
 -- name: recompute
 SELECT DISTINCT recompute FROM selected
@@ -76,7 +92,7 @@ WHERE tflops IS NOT NULL AND recompute IS NOT NULL ORDER BY recompute;
 SELECT t.uri, t.table_id, t.number, t.heading_path, t.heading_lines, t.header_line, t.headings, t.columns,
     count(*) AS rows
 FROM tables t JOIN selected s ON s.table_id = t.table_id
-WHERE (s.kind = 'measured' OR $most = 0)
+WHERE (s.kind = 'measured' OR $most = 0) AND t.number IS NOT NULL
 GROUP BY ALL ORDER BY t.uri, t.header_line;
 
 -- name: boundaries
