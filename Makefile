@@ -68,6 +68,7 @@ OLD_TESTS := $(foreach name,api audit crash facts formulas golden \
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies and not put_away and not [folder]" $(OLD_TESTS) $(PYTEST_ARGS)
+	$(OLD)/bin/python -m pytest -m slow -k "sqlite or duckdb" -n logical tests/test_shared.py
 	$(OLD)/bin/python -m pytest -n0 tests/test_views_at_size.py
 
 # What leans on libraries most: the warehouse, tables, pages, charts, the command line, settings.
@@ -124,6 +125,7 @@ generate: $(VENV)/.developing ## what is made from declarations: code, JSON sche
 	$(VENV)/bin/python -m bench.vocabulary.fields
 	$(VENV)/bin/python -m bench.audit.reference
 	$(VENV)/bin/python -m bench.schema.reference > docs/warehouse.md
+	$(VENV)/bin/python -m bench.foresight.reference > docs/cost_model.md
 	$(VENV)/bin/python -m bench.project.configuration > docs/bench.schema.json
 	$(VENV)/bin/python -m bench.project.facts_file > docs/facts.schema.json
 	$(VENV)/bin/python -m bench.launch.plan > docs/plan.schema.json

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .compiled import Doubted, Test, Unknown, compiled
 from .expression import FUNCTIONS, Expression, expression
 from .finding import Finding, Place

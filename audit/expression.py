@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from types import CodeType
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .interval import Interval
 
 _COMPARED = {ast.Eq: "_equal", ast.LtE: "_at_most", ast.GtE: "_at_least"}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
-
-from ..vocabulary.dataclass import dataclass
 
 SEVERITIES = ("error", "warning", "note")
 

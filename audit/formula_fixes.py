@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ..vocabulary.dataclass import dataclass
 from .detect import expected, fits, rate_of, time_of
 from .formulas import readings
 from .input import Document, Reading, Row, Table, title

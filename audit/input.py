@@ -6,10 +6,9 @@ A table also has the reading of its TFLOPs: how they were probably computed, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.headings import columns
 from ..vocabulary.stated import Stated
 from .finding import Finding, Place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..vocabulary.dataclass import dataclass
+from dataclasses import dataclass
 
 _HAIR = 1e-9  # relative tolerance for floating-point noise at the ends
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from ..vocabulary.dataclass import dataclass
 from .input import AuditInput
 
 _QUERY = """

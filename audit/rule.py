@@ -11,12 +11,11 @@ import re
 import zlib
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.declared import declarations
 from .finding import Finding, Place
 

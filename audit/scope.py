@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.hardware import device_of
 from .detect import expected, testable
 from .input import AuditInput, Row, Table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..schema.annotation import Annotation, digest
@@ -11,7 +12,6 @@ from ..schema.materialized import OF_RUNS, OF_SOURCES
 from ..schema.migrate import now_utc
 from ..schema.rows import Rows, content_id
 from ..schema.warehouse import Warehouse, transaction
-from ..vocabulary.dataclass import dataclass
 from .finding import Finding, Place
 from .rule import rules_version
 
@@ -21,7 +21,8 @@ _OPEN = """SELECT s.load_id, s.uri FROM sources s
         SELECT load_id, rules_version, facts FROM raw.audits
         QUALIFY row_number() OVER (PARTITION BY load_id ORDER BY made_at DESC, audit_id) = 1
     ) a USING (load_id)
-    WHERE s.kind <> 'log' AND (a.rules_version, a.facts) IS DISTINCT FROM (?, ?) ORDER BY s.uri"""
+    WHERE s.kind <> 'log' AND (a.rules_version, a.facts) IS DISTINCT FROM ($version, $facts)
+        AND ($again OR a.load_id IS NULL) ORDER BY s.uri"""
 
 _DONE = """SELECT load_id FROM (
         SELECT load_id, rules_version, facts FROM raw.audits WHERE list_contains(?, load_id)
@@ -38,18 +39,20 @@ class Audited:
     facts: str
 
 
-def open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> list[tuple[str, str]]:
-    """The documents not yet audited with the current rules and facts: load and uri."""
-    return [
-        (load, uri) for load, uri in warehouse.rows(_OPEN, [rules_version(), digest(tuple(facts))])
-    ]
+def open_audits(
+    warehouse: Warehouse, facts: Sequence[Annotation], *, again: bool = True
+) -> list[tuple[str, str]]:
+    """The documents not yet audited with the current rules and facts: load and uri; unless
+    `again`, those never audited."""
+    given = {"version": rules_version(), "facts": digest(tuple(facts)), "again": again}
+    return [(load, uri) for load, uri in warehouse.rows(_OPEN, given)]
 
 
 def audit_documents(
-    warehouse: Warehouse, root: Path, facts: Sequence[Annotation]
+    warehouse: Warehouse, root: Path, facts: Sequence[Annotation], *, again: bool = True
 ) -> Audited | None:
-    """Audit the documents that the current rules have not audited; None without any."""
-    loads = open_audits(warehouse, facts)
+    """Audit the documents of `open_audits`; None without any."""
+    loads = open_audits(warehouse, facts, again=again)
     if not loads:
         return None
     from .closing import closed  # slow import, rarely needed
@@ -60,9 +63,11 @@ def audit_documents(
     return Audited(tuple(loads), tuple(closed(warehouse, findings, facts)), digest(tuple(facts)))
 
 
-# A cell in another document than the finding's own is identified by its run.
-_STORED = """SELECT s.uri, f.number, f.rules, f.severity, f.confidence, f.title, f.evidence,
-        f.suggestion, f.closed,
+# A cell in another document than the finding's own is identified by its run. A file of others may
+# leave out the rules.
+_STORED = """SELECT s.uri, f.number,
+        coalesce(nullif([one FOR one IN f.rules IF one IS NOT NULL], []), [f.rule]),
+        f.severity, f.confidence, f.title, f.evidence, f.suggestion, f.closed,
         list({uri: coalesce(r.uri, s.uri), line: f.line, name: f.name, run_id: f.run_id}
              ORDER BY f.line)
     FROM findings f JOIN raw.audits a USING (audit_id) JOIN sources s ON s.load_id = a.load_id

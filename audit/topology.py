@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import axes
 from .detect import fits
 from .formula_fixes import with_value

@@ -8,10 +8,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
-
-from ..vocabulary.dataclass import dataclass
 
 ATTEMPTS, WAIT_S = 3, 1.0
 

@@ -12,9 +12,9 @@ from ..project.git import top_of_checkout
 from ..project.read import read
 from ..project.repository import FILE, find_home
 from ..project.settings import read_file, read_settings
+from ..project.settled import open_settled
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
-from ..schema.opening import open_read
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.printable import json_text
@@ -131,7 +131,7 @@ def _rows(paths: Sequence[Path], root: Path, where: str | None) -> list[rowdiff.
     if not paths:
         return []
     if len(paths) == 1 and paths[0].suffix in DATABASES:
-        with open_read(paths[0]) as warehouse:
+        with open_settled(paths[0]) as warehouse:
             return rowdiff.rows(warehouse, where)
     try:
         warehouse, _, checked = read(paths, root, read_settings().formats)

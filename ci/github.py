@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from ..project.settings import JobSettings, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import info
 from ..terminal.tables import emit
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.printable import Commands, json_text, workflow_command
 from ..vocabulary.regular import parse_json, read_regular
 from . import comment as text_of

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..project.settings import JobSettings, read_settings
 from ..terminal.messages import info, warn
 from ..terminal.tables import emit
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.printable import json_text
 from .api import ApiError
 from .review import Annotation, annotations_of, review, update_comment

@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.files.folders import uri_of
@@ -16,7 +16,6 @@ from ..project.settings import read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.regular import read_regular
 from .region_page import Chart, NotRendered, make
 from .sources import Sources

@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +29,6 @@ from ..schema.warehouse import Warehouse
 from ..terminal.answers import as_text, fitted
 from ..terminal.options import parse_count, parse_table
 from ..terminal.tables import Format
-from ..vocabulary.dataclass import dataclass
 from .sources import Sources, refuse_links_out
 
 T = TypeVar("T")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,6 @@ from ..project.settings import JobSettings, read_settings
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
 from ..terminal.messages import info
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.printable import typed
 from . import comment as text_of
 from .diffing import against

@@ -11,7 +11,7 @@ from ..ingest.files.folders import files_below
 from ..project.read import read
 from ..project.repository import find_home, inside
 from ..project.settings import find_db, read_settings
-from ..schema.opening import open_read
+from ..project.settled import open_settled
 from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of
 
@@ -51,7 +51,7 @@ class Sources:
         if found is None:
             if len(self._open) >= MOST_OPEN:
                 self._close(next(iter(self._open)))
-            found = self._read(key) if key else open_read(find_db(self.db), self.lock_timeout)
+            found = self._read(key) if key else open_settled(find_db(self.db), self.lock_timeout)
         self._open[key] = found
         return found
 

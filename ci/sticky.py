@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..vocabulary.dataclass import dataclass
 from .api import Api, ApiError
 
 PAGE, MOST_PAGES = 100, 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from ..schema.catalogue import metrics
 from ..schema.errors import BenchError
 from ..schema.sql import digest, sql_files
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .question import OF_DAYS, Question
 from .statement import Derivation, Place, Result, Row
 

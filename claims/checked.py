@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,7 +11,6 @@ from ..project.read import read
 from ..project.settings import read_settings
 from ..reports.escape import markdown_text
 from ..schema.errors import BenchError, NothingRecognised
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.printable import json_text, terminal
 from .badge import sentence
 from .make import annotations_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..decide.eligible import doubts
@@ -15,7 +15,6 @@ from ..explain.ask import findings_on
 from ..explain.run import Lines
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import counted, significant
 from .answer import Answered, Source, answered, digests, sources_of
 from .make import tool

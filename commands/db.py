@@ -50,9 +50,7 @@ def check(
             warn(f"{one.name}: {problem}")
     wrong = any(one.problems for one in found)
     if wrong:
-        again = (
-            "bench db copy BACKUP to a new place" if is_shared(db) else "bench db restore BACKUP"
-        )
+        again = "db copy BACKUP to a new place" if is_shared(db) else "db restore BACKUP"
         note(f"next: bench {again}, or ingest again into a new --db PATH")
     if secrets:
         note(_secrets_note(sorted({one.uri for one in kept})))
@@ -95,6 +93,7 @@ def restore(
 @o.command(source=("db",))
 def rebuild(source: Source) -> None:
     """Compute the stored views again."""
+    from ..project.after_ingest import after_ingest_into
     from ..project.settings import find_db
     from ..schema.opening import open_write, require_warehouse
     from ..schema.stored import rebuild as store_again
@@ -103,6 +102,7 @@ def rebuild(source: Source) -> None:
     require_warehouse(db)
     with open_write(db, source.lock_timeout) as warehouse:
         store_again(warehouse)
+    after_ingest_into(db, source.lock_timeout)  # which a killed ingest may have left out
     note("stored views computed again")
 
 

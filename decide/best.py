@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.prices import NO_PRICES, Prices
 from .budget import Budget
 from .comparable import (
@@ -40,6 +40,7 @@ class Order:
 
 ORDERS = {
     "tokens_per_s": Order("tokens_per_s", True, "Fastest"),
+    "samples_per_s": Order("samples_per_s", True, "Fastest"),
     "tokens_per_s_per_device": Order("tokens_per_s_per_device", True, "Fastest per device"),
     "mfu": Order("mfu", True, "Highest MFU"),
     "tflops": Order("tflops", True, "Highest printed TFLOP/s"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
 from ..vocabulary.pieces import half_digit_of

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from ..vocabulary.dataclass import dataclass
 from .distributions import t_tail
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ goodput; device-hours = days x 24 x devices.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
 from ..vocabulary.prices import NO_PRICES, Prices

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from ..audit.finding import Finding
 from ..audit.store import open_errors
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import counted
 from .query import Query
 from .rows import OwnSettings, Row, load, read_own, statements, system_of, worked_out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.headings import column_of
 from .rows import CONFIGURATION, Row, configuration, follows_ranks
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..vocabulary.dataclass import dataclass
 from .distributions import t_tail
 
 if TYPE_CHECKING:

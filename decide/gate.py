@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..schema.errors import NOTHING_TO_COMPARE, BenchError
-from ..vocabulary.dataclass import dataclass
 from .rows import Decision, Row
 from .statistics import LEVEL, UNKNOWN
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import files
 
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import counted
 
 LEAST_S, LEAST_STEPS = 600.0, 20  # of a log: a shorter one is mostly start-up

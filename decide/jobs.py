@@ -14,8 +14,8 @@ from .provenance import Derivation, devices_of
 from .rows import Row, configuration, configured
 
 MEASURED = (
-    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
-    "model_tflops", "memory_gb",
+    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "samples_per_s", "mfu", "hfu",
+    "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 _RANGES = {
     "step_time_s": ("step_time_low", "step_time_high"),

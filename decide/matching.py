@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .factors import NOT_STATED, Factor, base_level, level, order, whole
 from .pairing import (
     Pair,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..audit.input import Row as Printed
@@ -12,7 +12,6 @@ from ..audit.load import load
 from ..audit.memory import predicted, ratio, usual
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import number
 from ..vocabulary.secret_commands import REDACTED
 from .rows import Decision, Row, batch_of, with_dp

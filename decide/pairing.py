@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
 from .rows import Row
 
@@ -17,7 +17,7 @@ DEPENDS_ON: Mapping[str | None, frozenset[str]] = {
     "step_time_s": frozenset({"gbs", "device_batch", "seq_len"}),
     "tflops": frozenset({
         "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
-        "seq_len", "recompute",
+        "moe_top_k", "seq_len", "recompute",
     }),
 }  # fmt: skip
 Marks = defaultdict[tuple[str, Any], int]

@@ -7,10 +7,9 @@ a column of the row's runs, whose own derivations stand in the heads of SQL file
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
-
-from ..vocabulary.dataclass import dataclass
 
 Row = Mapping[str, Any]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.prices import NO_PRICES, Prices
 from ..vocabulary.sizes import Length
 

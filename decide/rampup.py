@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from .provenance import Number, input_number
 from .rows import Row
 

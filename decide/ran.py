@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 from ..ingest.logs.environment import naming
 from ..project.history import added
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.hosts import hosts
 
 _PATH = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from operator import itemgetter
@@ -15,7 +15,6 @@ from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
 from ..vocabulary.slices import slice_of
@@ -98,6 +97,10 @@ def load(warehouse: Warehouse, runs: str = "selected", own: OwnSettings | None =
     for row in rows:
         run = row["run"]
         row |= own.of(run)
+        if (kind := row["others"].get("recompute")) and row["recompute"] is None:
+            # A kind that no formula knows, such as offload, is a value like others.
+            row["recompute"] = kind
+            row["others"] = {k: v for k, v in row["others"].items() if k != "recompute"}
         row["settings"] = _settings(row)
         row["memory_gb"] = gigabytes(row)
         row["power_stated_w"] = stated.get(run)
@@ -178,6 +181,9 @@ def _derivations_of(measure: str | None, memory_unit: str | None, many: str) -> 
             expression="1 / tokens_per_s", inputs=("tokens_per_s",), unit="s a token"
         ),
         "step_time_s": Column("step_time_s"),
+        "samples_per_s": Derivation(
+            expression="1 / samples_per_s", inputs=("samples_per_s",), unit="s a sequence"
+        ),
         "tokens_per_s_per_device": Derivation(
             expression="1 / tokens_per_s_per_device",
             inputs=("tokens_per_s_per_device",),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .fits import Fit, fits, likeliest
 from .jobs import combined
 from .provenance import Derivation, devices_of
@@ -26,6 +26,7 @@ FREE = (
 RATES = {
     "tokens_per_s": "tokens_per_s",
     "step_time_s": "sequences_per_s",
+    "samples_per_s": "samples_per_s",
     "tflops": "tflops_of_all",
 }
 

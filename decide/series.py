@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 from ..project.history import committed
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .jobs import identity, per_job, unstated
 from .ran import Ran
 from .rows import Row, configuration

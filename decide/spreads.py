@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum
 from statistics import fmean, median
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import significant
 from .jobs import identity, per_job
 from .provenance import Derivation, Number, input_number

@@ -9,10 +9,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import significant
 from .distributions import signed_rank_p, t_quantile, t_tail
 from .power import rank_shift, t_shift

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .eligible import candidates
 from .exact import Stratum, at_least, expected, least_possible
 from .failures import FAILED

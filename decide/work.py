@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from statistics import median
 
-from ..vocabulary.dataclass import dataclass
 from .provenance import Derivation
 from .rows import Row
 

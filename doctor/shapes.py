@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from ..ingest.logs.dialect import Dialect
 from ..ingest.logs.drafted import RANKED_DIGITS
 from ..ingest.logs.lines import printed_at, read_lines
 from ..ingest.logs.log import LogReader
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
 from ..vocabulary.secrets import redact_text
 from .separated import names_above, shape_of_cells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -17,7 +18,6 @@ from ..decide.query import Query
 from ..schema.annotation import Annotation
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from . import place, search
 from .columns import derive, heads, names
 from .context import ExplainContext, explain_context

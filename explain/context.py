@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +14,6 @@ from ..decide.selection import select
 from ..project.short import Names
 from ..schema.materialized import OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .run import Lines, RunContext, run_context
 from .tree import Version
 

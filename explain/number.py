@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from ..vocabulary.dataclass import dataclass
+from dataclasses import dataclass
 
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?|\.\d+)(e[+-]?\d+)?", re.I)
 _WITH_SUFFIX = re.compile(

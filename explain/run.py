@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from ..ingest.files.source_text import source_text
 from ..ingest.logs.header import declared_arguments
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import redact_text
 from .tree import Node, SourceSpan
 

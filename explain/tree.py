@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..audit.finding import Finding
-from ..vocabulary.dataclass import dataclass
 
 Value = float | int | str | None
 

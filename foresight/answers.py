@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.best import cost_fronts
@@ -17,7 +17,6 @@ from ..decide.rows import Decision, Row, with_dp
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
@@ -260,7 +259,7 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
             change = {
                 "params_b": size, "size": query.model, "model": query.model, "layers": None,
                 "hidden": None, "heads": None, "params_computed": None, "params_stated": None,
-                "active_b": None, "experts": None,
+                "active_b": None, "experts": None, "moe_top_k": None,
             }  # fmt: skip
             return change, candidates(warehouse, replace(query, model=None))
     return {}, candidates(warehouse, query)

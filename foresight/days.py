@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..decide.rows import Row
-from ..vocabulary.dataclass import dataclass
 from .setting import Setting
 
 _ALIKE = math.log(1.1)  # tolerance for days of equal duration of a configuration

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import number
 from .setting import Setting
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.cost import ORDERED, facts_of
@@ -13,7 +13,6 @@ from ..decide.query import Query
 from ..decide.rows import Decision, Row
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
 from .assumptions import assumptions

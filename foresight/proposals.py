@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..vocabulary.dataclass import dataclass
 from .likeness import Array
 
 _DOUBT = 3.0  # factor on deviations: a few runs underestimate them

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ..vocabulary.dataclass import dataclass
 from .recompute import inferred, place, settled
 from .setting import Setting
 from .terms import states

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from ..schema.errors import BenchError
 from ..schema.rows import content_id
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import redact
 from .constraints import Constraint, unmet
 from .launcher import Scheduler, layout_error, nodes_of, scheduler_class

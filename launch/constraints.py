@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
 from ..schema.errors import BenchError
 from ..schema.where import compile_where
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import redact
 
 Words = Mapping[str, object]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..schema.opening import open_read
 from ..schema.place import is_there
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .cases import Case
 
 _NEUTRAL = ("cp", "ep", "vpp")  # 1 unless stated

@@ -7,12 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.regular import parse_json, read_regular
 from .cases import Case, slug
 from .process_probe import SEEN

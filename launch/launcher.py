@@ -7,10 +7,10 @@ import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..vocabulary.dataclass import dataclass
 from . import registry
 
 if TYPE_CHECKING:

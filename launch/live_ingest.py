@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from .planned_runs import PlannedRun, Recorder
 
 EVERY_S = 15.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..ingest.files.content import read_content
 from ..ingest.files.source import Task, read_file
 from ..schema.rows import Row
-from ..vocabulary.dataclass import dataclass
 
 OK, RUNNING = "ok", "running"
 CANCELLED = "cancelled"

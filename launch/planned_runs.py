@@ -7,12 +7,11 @@ import shlex
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..ingest.files.pipeline import ingest
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import redact, redact_text
 from . import environment, process_probe, record
 from .cases import Case, Expansion

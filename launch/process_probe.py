@@ -10,10 +10,9 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import redact
 from .cases import Case
 

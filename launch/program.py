@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..vocabulary.dataclass import dataclass
+from dataclasses import dataclass
+
 from .cases import Case
 from .launcher import Launcher, Scheduler, launcher
 from .plan import Plan

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from . import scheduler_client
 from .folder import RUNNING, RunFolder, State, write_private
 from .jobs import group_by_resources, job_of

@@ -8,11 +8,11 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from .launcher import JobState, Scheduler
 
 ANSWER_S = 60.0  # timeout of a scheduler command

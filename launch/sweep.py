@@ -7,11 +7,11 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from ..schema.errors import Locked
-from ..vocabulary.dataclass import dataclass
 from .environment import full_environment
 from .folder import RUNNING, State
 from .live_ingest import LiveIngest

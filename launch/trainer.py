@@ -7,11 +7,10 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from . import registry
 
 if TYPE_CHECKING:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..vocabulary.dataclass import dataclass
 from .outcome import CANCELLED, hung_exit, last_line
 from .plan import Limits
 from .process_probe import Observation, ProcessProbe

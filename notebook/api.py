@@ -144,11 +144,11 @@ class Bench:
         return shown_html(counts, repr(self))
 
     def _open(self) -> Warehouse:
-        from ..schema.opening import open_read
+        from ..project.settled import open_settled
 
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")
-        return open_read(self._path, self._lock_timeout, confined=False)
+        return open_settled(self._path, self._lock_timeout, confined=False)
 
     def _select(self, view: str, where: str | None, order: str) -> pd.DataFrame:
         return self._of_runs(view, None, where, order)

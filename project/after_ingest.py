@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.commits import Retry, repeated
-from ..schema.errors import Locked
+from ..schema.errors import BenchError, Locked
 from ..schema.place import home_of, is_there
-from ..vocabulary.dataclass import dataclass
 from .facts import facts_of, path_facts
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ class _Sources:
     uris: Sequence[str]
     overrides: Overrides
     given: Sequence[Annotation] | None = None
+    again: bool = True  # audit documents that other rules, or with other facts, have audited
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +87,41 @@ def after_ingest(
     *,
     audited: bool = True,
     given: Sequence[Annotation] | None = None,
+    again: bool = True,
 ) -> Checked:
-    """Update everything derived from the sources of a warehouse in memory.
+    """Update everything derived from the sources of a warehouse in memory, or of an open file.
 
     Paths of sources are relative to `root`; `overrides` are values of `--set` for those at `uris`.
     Callers that audit themselves pass `audited=False`; with `given`, facts.toml and the patterns
-    of bench.toml are ignored. Raises BenchError for an invalid bench.toml or facts.toml.
+    of bench.toml are ignored; unless `again`, an audit by other rules counts. Raises BenchError
+    for an invalid bench.toml or facts.toml.
     """
 
     def opened() -> AbstractContextManager[Warehouse]:
         return nullcontext(warehouse)
 
-    sources = _Sources(root, uris, overrides or {}, given)
+    sources = _Sources(root, uris, overrides or {}, given, again)
     return _after_ingest(opened, opened, sources, audited=audited)
+
+
+def is_settled(warehouse: Warehouse, root: Path) -> bool:
+    """Whether everything is stored that is derived from the sources of a warehouse.
+
+    Paths of sources are relative to `root`. An audit by other rules, or with other facts, counts.
+    """
+    from ..audit.store import open_audits
+    from ..schema.materialized import views_are_stored
+
+    if not warehouse.replica and views_are_stored(warehouse):  # they come last
+        return True
+    if open_audits(warehouse, (), again=False):
+        return False
+    try:
+        return not _derived(warehouse, _Sources(root, (), {})).stale
+    except BenchError:  # facts.toml was broken since
+        return True
+    finally:
+        warehouse.release()
 
 
 @repeated
@@ -138,7 +160,7 @@ def _after_ingest(
     audit: _Audit | None = None
     with reading() as warehouse:
         derived = _derived(warehouse, sources)
-        audited = audited and (derived.stale or _has_open_audits(warehouse, derived.facts))
+        audited = audited and (derived.stale or _has_open_audits(warehouse, sources, derived))
         if not (derived.stale or audited):
             audit = _audit(warehouse, sources, derived.facts, audited=False)
     if audit is None:
@@ -208,11 +230,12 @@ def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -
     store_annotations(warehouse, derived.ranked or rank_annotations(warehouse, derived.given))
 
 
-def _has_open_audits(warehouse: Warehouse, facts: Sequence[Annotation]) -> bool:
+def _has_open_audits(warehouse: Warehouse, sources: _Sources, derived: _Derived) -> bool:
     from ..audit.store import open_audits
     from ..schema.overrides import document_overrides
 
-    return bool(open_audits(warehouse, (*facts, *document_overrides(warehouse))))
+    facts = (*derived.facts, *document_overrides(warehouse))
+    return bool(open_audits(warehouse, facts, again=sources.again))
 
 
 def _is_brief(warehouse: Warehouse) -> bool:
@@ -236,7 +259,7 @@ def _audit(
     found = None
     if audited:
         facts = (*facts, *document_overrides(warehouse))
-        found = audit_documents(warehouse, sources.root, facts)
+        found = audit_documents(warehouse, sources.root, facts, again=sources.again)
     errors = (
         sum(one.severity == "error" and not one.closed for one in found.findings) if found else 0
     )

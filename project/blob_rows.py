@@ -6,13 +6,13 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from multiprocessing import get_context
 
 from ..ingest.files.prefetch import begin_worker, no_interrupts
 from ..ingest.files.stated_rows import StatedRow, stated_rows
 from ..schema import own_process
-from ..vocabulary.dataclass import dataclass
 from .commits import Commit
 
 Key = tuple[str, str]  # uri and blob: the same bytes at another path are another document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from ..ingest.files.stated_rows import StatedRow, stated_rows
 from ..schema.histories import History, Tip, append, gone, tips
 from ..schema.opening import open_read, open_write
 from ..schema.rows import Rows, content_id
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import redact_text
 from .blob_rows import Chunk, Key, RowsOf, Submit, nth, prefetched, submitting
 from .commits import Commit, Touched

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.merge import Merged, merge
 from ..schema.opening import open_read, open_write
 from ..schema.place import home_of, is_shared, is_there, located
-from ..vocabulary.dataclass import dataclass
 from .after_ingest import Checked, after_ingest_into
 
 _GROUP = re.compile(r"[\w][\w.+@-]{0,63}")

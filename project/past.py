@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ from ..schema.errors import BenchError, NothingRecognised
 from ..schema.histories import Tip, tips
 from ..schema.moment import show_as_known_at
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .read import read
 from .revisions import blobs, commit_named, committed_at, repository_of, state
 

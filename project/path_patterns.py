@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from ..schema.annotatable import annotatable_fields, parse_value, unknown_field
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.wildcards import is_quick
 
 _HOLE = re.compile(r"\{(\w*)(?::(\w+))?\}|\*")

@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from .commits import (
     FILES,
     FORMAT,

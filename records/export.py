@@ -6,13 +6,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.regular import read_regular, require_within
 from .layout import (
     CORRECTIONS,

@@ -6,11 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from ..vocabulary.dataclass import dataclass
 
 # Importing Arrow is slow, and identifying a record does not need it.
 if TYPE_CHECKING:

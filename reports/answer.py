@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..decide.budget import Budget
 from ..decide.rows import Row
 from ..project.short import Names
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secret_commands import REDACTED
@@ -24,7 +23,7 @@ MEASURED = (
     "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 # Shown before the settings, but only if rows differ in it.
-_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
+_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"), ("framework", "Framework"))
 # Shown with them, but only if rows would else look alike.
 _TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
 _REPEATS = 4  # places of repeats that a sentence lists

@@ -11,6 +11,7 @@ from ..decide.lookup import find_run, source_named
 from ..schema.commits import repeated
 from ..schema.copies import compact
 from ..schema.errors import BenchError
+from ..schema.materialized import views_are_stored
 from ..schema.opening import open_write, require_warehouse
 from ..schema.purge import purge
 from ..schema.store import hide
@@ -34,12 +35,14 @@ def forget(
     """Hide (or show again) each name; all of them, or none if one is unknown."""
     require_warehouse(db)
     with open_write(db, lock_timeout) as warehouse:
+        complete = views_are_stored(warehouse)
         found = _hidden(warehouse, names) if undo else [_target(warehouse, name) for name in names]
         for scope in ("uri", "run"):
             named = [identifier for kind, identifier in found if kind == scope]
             hide(warehouse, scope, named, hidden=not undo)
         store_superseded(warehouse, find_superseded(warehouse))
-        store_views(warehouse)
+        if complete:
+            store_views(warehouse)
     return found
 
 
@@ -47,10 +50,13 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
     """Delete sources with every byte of them; returns their uris. None is deleted if one is
     unknown."""
     uris: list[str] = []
+    complete = False
 
     @repeated
     def purged() -> None:
+        nonlocal complete
         with open_write(db, lock_timeout, confined=False) as warehouse:
+            complete |= views_are_stored(warehouse)
             if not uris:  # else others have written after the purge: the rest is skipped
                 with _all_shown(warehouse):  # hidden rows have bytes in the file too
                     found = {source_named(warehouse, name, whole=True) for name in names}
@@ -62,8 +68,9 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
             compact(warehouse)
 
     purged()
-    with open_write(db, lock_timeout) as warehouse:
-        store_views(warehouse)
+    if complete:
+        with open_write(db, lock_timeout) as warehouse:
+            store_views(warehouse)
     return uris
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 
 FLAGS = frozenset(("all",))
 VALUES = frozenset((

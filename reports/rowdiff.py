@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..decide.query import Query
 from ..decide.selection import select
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import shown
 
 Row = Mapping[str, Any]

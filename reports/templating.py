@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from ..project.short import Names
 from ..schema.errors import BenchError
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import FILTERS as FORMATS
 from ..vocabulary.format import counted
 from ..vocabulary.printable import visible

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.printable import json_text
 from .page import Page
 from .pictures import draw

@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from .warehouse import Warehouse
 
 _Day = date  # a field of that name hides the type

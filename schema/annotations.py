@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import stated_by
 from .annotation import FILE, FINDING, SET, Annotation, annotated_runs
 from .migrate import now_utc

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from .connect import confine
@@ -12,10 +13,11 @@ from .replica import Replica, insert
 from .warehouse import Warehouse
 
 
-def open_commit(path: Path, number: int) -> Warehouse:
+def open_commit(path: Path, number: int, complete: Callable[[Warehouse, Path], None]) -> Warehouse:
     """The warehouse at `path` with the rows up to commit `number` alone.
 
-    Raises BenchError for a file, and for a commit that is not kept.
+    `complete` is called with it and the folder that paths of sources are relative to. Raises
+    BenchError for a file, and for a commit that is not kept.
     """
     if not is_shared(path):
         raise BenchError(
@@ -35,6 +37,7 @@ def open_commit(path: Path, number: int) -> Warehouse:
         for change in place.changes(0, number):
             insert(warehouse.con, change)
         confine(warehouse.con)
+        complete(warehouse, place.home)
     except BaseException as error:
         warehouse.close()
         if isinstance(error, BenchError) and number not in {one.number for one in place.history()}:

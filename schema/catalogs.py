@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import duckdb
 
-from ..vocabulary.dataclass import dataclass
 from .commits import Retry, repeated
 from .connect import connect_file, disconnect, require_plain
 from .errors import BenchError, Locked

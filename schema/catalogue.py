@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..vocabulary.dataclass import dataclass
 from .sql import sql_files
 
 if TYPE_CHECKING:  # a listing needs only the names of metrics

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import duckdb
 
-from ..vocabulary.dataclass import dataclass
 from .connect import explain
 from .ddl import tables
 from .definitions import defined, others
@@ -83,8 +83,9 @@ def _ledger(warehouse: Warehouse) -> tuple[int, list[str]]:
 
 
 def _rows(warehouse: Warehouse) -> tuple[int, list[str]]:
-    """Every row belongs to a load in the ledger, or to a part of one."""
-    known = "(SELECT load_id FROM raw.loads UNION ALL SELECT part_id FROM raw.parts)"
+    """Every row belongs to a load in the ledger, to a part of one, or to a set of annotations."""
+    known = """(SELECT load_id FROM raw.loads UNION ALL SELECT part_id FROM raw.parts
+                UNION ALL SELECT set_id FROM raw.fact_sets)"""
     total, problems = 0, []
     for table, columns in tables().items():
         if "load_id" not in columns or table == "loads":

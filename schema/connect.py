@@ -8,12 +8,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import duckdb
 
-from ..vocabulary.dataclass import dataclass
 from .errors import BenchError, Incompatible, Locked
 from .turn import Turn, pause
 

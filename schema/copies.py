@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
@@ -16,6 +17,7 @@ from .connect import STORAGE_VERSION, connect_file, disconnect, explained, requi
 from .ddl import tables
 from .definitions import outdated
 from .errors import BenchError, Incompatible
+from .materialized import views_are_stored
 from .migrate import STORED_VIEWS
 from .opening import open_read, open_write, require_folder, require_warehouse
 from .place import is_shared, place_of
@@ -44,6 +46,31 @@ def backup(db: Path, to: Path, lock_timeout: float) -> int:
         _sound(draft, f"the copy of {db}")
         _put(draft, to)
     return to.stat().st_size
+
+
+def changed_copy(source: Warehouse, change: Callable[[Warehouse], None]) -> Warehouse:
+    """A temporary copy of an open file, after a change read-only; `source` is closed.
+
+    It is removed when it is closed. Raises BenchError if the disk is full, and as `change`.
+    """
+    assert source.path is not None, "a warehouse in memory is changed itself"
+    scratch = TemporaryDirectory(prefix="bench-")
+    copy = Path(scratch.name, source.path.name)
+    try:
+        try:
+            _copy(source.path, copy)  # its lock excludes writers
+        except OSError as error:
+            raise BenchError(f"cannot copy {source.path}", why=error.strerror or "") from error
+        source.close()
+        with Warehouse(connect_file(copy, read_only=False, confined=True), copy) as made:
+            change(made)
+        con = connect_file(copy, read_only=True, confined=source.confined)
+    except BaseException:
+        scratch.cleanup()
+        raise
+    made = Warehouse(con, copy, read_only=True, confined=source.confined, replica=source.replica)
+    made.original, made.scratch = source.path, scratch
+    return made
 
 
 def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
@@ -137,12 +164,13 @@ def compact_at(db: Path, lock_timeout: float) -> None:
     if is_shared(db) and place_of(db).merge():
         return
     with open_write(db, lock_timeout, confined=False) as warehouse:
+        complete = views_are_stored(warehouse)
         if not warehouse.replica:
             compact(warehouse)
         else:
             with transaction(warehouse, whole=True):
                 pass
-    if not is_shared(db):
+    if complete and not is_shared(db):
         with open_write(db, lock_timeout) as warehouse:
             store_views(warehouse)
 

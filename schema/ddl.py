@@ -7,9 +7,9 @@ followed by its meaning, so that lines can be parsed.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 
-from ..vocabulary.dataclass import dataclass
 from .sql import sql_files
 
 _STATEMENT = re.compile(

@@ -20,6 +20,7 @@ import duckdb
 
 from ..vocabulary.kept import keep, kept_file, read
 from .connect import connect_memory, disconnect, explained, logs_of
+from .ddl import tables
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
 from .template import fill, version
@@ -42,6 +43,8 @@ _FUNCTIONS = f"""
 _COMPUTED = """SELECT schema_name || '.' || table_name FROM duckdb_tables()
                WHERE database_name = 'wh' AND schema_name IN (?, ?)
                  AND regexp_matches(sql, '\\b(GENERATED|CHECK|DEFAULT)\\b') ORDER BY ALL"""
+_TYPES = """SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns()
+            WHERE database_name = 'wh' AND schema_name = 'raw'"""
 _known: dict[str, str] = {}  # digests of `_plain`, by the digest of the text as written
 _right: set[str] = set()  # verified states, where no cache can be written
 
@@ -86,6 +89,7 @@ def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     if state in _right or state in _remembered():
         return []
     _require_tables(con, path)
+    _require_columns(con, path)
     found = defined(con)
     # A later DuckDB may have a function with the name of one of our macros.
     strange = found.keys() - _ours().keys()
@@ -144,6 +148,26 @@ def _require_tables(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         if not wrong:
             continue
         raise _no_warehouse(path, f"{wrong[0][0]} is no plain table")
+
+
+def _require_columns(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Columns of our names have our types, and are not null where ours are not; none is missing in
+    a file of this version."""
+    found = {(table, name): rest for table, name, *rest in con.execute(_TYPES).fetchall()}
+    missing = []
+    for table, columns in tables().items():
+        for name, column in columns.items():
+            if (table, name) not in found:
+                missing.append(f"{table}.{name}")
+            elif found[table, name] != [column.type, not column.required]:
+                kind, nullable = found[table, name]
+                if kind != column.type:
+                    why = f"raw.{table}.{name} is {kind}, not {column.type}"
+                else:
+                    why = f"raw.{table}.{name} is {'' if nullable else 'NOT '}NULL"
+                raise _no_warehouse(path, why)
+    if missing and is_up_to_date(con, path):
+        raise _no_warehouse(path, f"raw.{missing[0]} is missing")
 
 
 def _no_warehouse(path: Path, why: str) -> Incompatible:

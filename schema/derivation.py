@@ -17,8 +17,7 @@ inputs are known; `value` and `note` are SQL over them too, and `unit` is a text
 from __future__ import annotations
 
 import re
-
-from ..vocabulary.dataclass import dataclass
+from dataclasses import dataclass
 
 _CALL = re.compile(r"([A-Z]\d+[A-Z]?)\((.*)\)")
 _FORMULA = re.compile(r"([A-Z]\d+[A-Z]?): (.+)")

@@ -14,12 +14,12 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.regular import parse_json, read_regular
 from .commits import Change, Commit, Notify, ignore_note
 from .ddl import tables

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
-from ..vocabulary.dataclass import dataclass
 from .arrow import to_arrow
 from .errors import BenchError
 from .migrate import now_utc

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ..vocabulary.dataclass import dataclass
 from .ledger import Ledger, LedgerEntry
 from .rows import content_id
 from .spill import Spill

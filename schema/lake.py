@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,7 +17,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ..vocabulary.dataclass import dataclass
 from .catalogs import Catalog, State, quoted, translated_errors
 from .commits import Change, Commit, Notify, ignore_note
 from .ddl import tables

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from ..vocabulary.dataclass import dataclass
 from .commits import repeated
 from .connect import attach, explain
 from .ddl import tables

@@ -14,13 +14,13 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
-from ..vocabulary.dataclass import dataclass
 from .commits import Change, CommitConflict, Place, Retry, repeated
 from .connect import connect_file, disconnect, explained
 from .ddl import tables

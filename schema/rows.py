@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from ..vocabulary.dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

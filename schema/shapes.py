@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
 
 import pyarrow as pa
 
-from ..vocabulary.dataclass import dataclass
 from .ddl import TableColumn, tables
 
 _SCALARS = {

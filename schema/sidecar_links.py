@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.wildcards import is_quick
 
 _NUMBER = re.compile(r"(?<!\d)\d{4,12}(?!\d)")

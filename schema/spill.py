@@ -5,12 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import IO
 
 import pyarrow as pa
 
-from ..vocabulary.dataclass import dataclass
 from .arrow import Tables, joined
 from .shapes import shapes
 

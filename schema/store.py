@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
 import duckdb
 import pyarrow as pa
 
-from ..vocabulary.dataclass import dataclass
 from .arrow import joined, to_arrow
 from .errors import BenchError
 from .incremental import Part, store_part

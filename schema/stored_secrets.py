@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.secrets import is_secret_name, redact, redact_text
 from .ddl import tables
 from .warehouse import Warehouse

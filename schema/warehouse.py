@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -51,13 +52,16 @@ class Warehouse:
         self.hastened = False  # its instance plans queries as for a small one
         self.small: bool | None = None  # None: not counted since the last write
         self.stored: tuple[str, ...] | None = None  # views; None: not checked since the last write
+        self.original: Path | None = None  # what this is a temporary copy of
+        self.scratch: TemporaryDirectory[str] | None = None  # that holds the copy
 
     @property
     def home(self) -> Path:
         """The folder that paths of sources are relative to."""
         if self.replica:
             return self.replica.home
-        return home_of(self.path) if self.path else Path.cwd()
+        path = self.original or self.path
+        return home_of(path) if path else Path.cwd()
 
     def table(
         self, query: str, parameters: object = None
@@ -129,6 +133,8 @@ class Warehouse:
         disconnect(self.con, reusable=reusable)
         if self.path and not self.read_only and not self.replica:
             made_here(self.path)
+        if self.scratch:
+            self.scratch.cleanup()
 
     def __enter__(self) -> Warehouse:
         return self

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..vocabulary.dataclass import dataclass
 from .errors import BenchError
 from .where_words import HINT, Token, refused, tokenize
 

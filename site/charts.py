@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from ..vocabulary.dataclass import dataclass
 from . import svg
 from .svg import Mark
 from .table import Table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..audit.rule import rules_version
@@ -15,7 +16,6 @@ from ..audit.store import open_errors
 from ..decide.eligible import doubts_of
 from ..decide.rows import Row
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from .made_by import code_digest
 from .text import digest
 

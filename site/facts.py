@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from ..explain.output import text_of
 from ..explain.run import Lines
 from ..explain.tree import Node
 from ..schema.sql import named_statements
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
 from .load import Content

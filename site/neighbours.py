@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
 
 from ..decide.rows import Row, configuration
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.fields import fields
 from ..vocabulary.format import times
 from .load import NOT_STATED, Content, model_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget
@@ -12,7 +12,6 @@ from ..decide.failures import FAILED
 from ..decide.ranking import ranking
 from ..decide.rows import Row
 from ..reports.words import step_time, topology_short
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import days_words, number, percent, significant
 from .load import NOT_STATED, Content
 from .modelcharts import Drawer

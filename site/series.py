@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -11,7 +12,6 @@ from markupsafe import Markup, escape
 
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 from . import svg
 
 BUCKETS = 2000  # buckets of a series in its data file

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import significant
 
 WIDTH, HEIGHT = 520, 320

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import FINE, FOUND
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import counted
 from .live import clock
 from .messages import info, warn

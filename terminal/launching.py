@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from ..decide.query import TableRef
 from ..project.settings import find_db, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..schema.place import is_there
-from ..vocabulary.dataclass import dataclass
 from .dry_run import Prepared, count_of, show, show_dropped
 from .live import Board
 from .messages import info, warn

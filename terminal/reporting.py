@@ -94,18 +94,6 @@ def report(
             restated=_restated(warehouse, name, flops) if flops is not None else None,
         )
         _write_page(warehouse, made, query, form, output)
-        _warn_of_unaudited(warehouse)
-
-
-def _warn_of_unaudited(warehouse: Warehouse) -> None:
-    """Loads are stored before their findings: a page in between, or after a kill, ranks rows that
-    contradict themselves."""
-    query = """SELECT count(*) FROM sources WHERE kind <> 'log'
-               AND load_id NOT IN (SELECT load_id FROM raw.audits)"""
-    [(documents,)] = warehouse.rows(query)
-    if documents:
-        warn(f"{counted(documents, 'document')} not audited yet: rows that contradict themselves "
-             "are not left out; the next bench ingest audits them")  # fmt: skip
 
 
 def runs(source: Source, query: Query, form: Format | None, output: Path | None) -> None:

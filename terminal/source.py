@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
 from ..schema.place import home_of
-from ..vocabulary.dataclass import dataclass
 from .messages import warn, warn_of
 
 if TYPE_CHECKING:
@@ -104,9 +103,8 @@ class Source:
     def _past(self, paths: tuple[Path, ...]) -> Warehouse:
         from ..project.past import moment, read_as_of
         from ..project.settings import find_db, read_settings
-        from ..schema.at_commit import open_commit
+        from ..project.settled import open_settled, open_settled_commit
         from ..schema.moment import require_known, show_as_known_at
-        from ..schema.opening import open_read
 
         if paths:
             raise BenchError(
@@ -122,9 +120,9 @@ class Source:
             raise self._without_paths()
         db = find_db(self.db)
         if isinstance(self.known_at, int):
-            known_at, warehouse = None, open_commit(db, self.known_at)
+            known_at, warehouse = None, open_settled_commit(db, self.known_at)
         else:
-            known_at, warehouse = self.known_at, open_read(db, self.lock_timeout)
+            known_at, warehouse = self.known_at, open_settled(db, self.lock_timeout)
         try:
             if self.as_of is None:
                 if known_at is not None:
@@ -144,10 +142,10 @@ class Source:
         return made
 
     def _file(self, db: Path) -> Warehouse:
-        from ..schema.opening import open_read
+        from ..project.settled import open_settled
 
         if self.corrected:
-            warehouse = open_read(db, self.lock_timeout)
+            warehouse = open_settled(db, self.lock_timeout)
             if warehouse.remade:
                 more = f", and {len(warehouse.remade) - 1} more" if warehouse.remade[1:] else ""
                 warn(f"{db} was changed by others, and is made anew: {warehouse.remade[0]}{more}")

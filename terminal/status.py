@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from ..decide.budget import SECONDS_A_DAY
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.format import days_words, significant
 from ..vocabulary.format import tokens as as_tokens
 from ..vocabulary.printable import terminal

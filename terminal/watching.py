@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..project.settings import find_db, read_settings
 from ..schema.errors import FINE, FOUND, Locked, NothingRecognised
 from ..schema.place import is_there
-from ..vocabulary.dataclass import dataclass
 from ..vocabulary.printable import terminal
 from ..watch.follow import Follower
 from ..watch.status import Budget, RunStatus, statuses

@@ -41,6 +41,21 @@ def folder(path: Path, logs: int = 3, tables: int = 2, iterations: int = 5) -> P
     return path
 
 
+def doubted(path: Path, logs: int = 3, tables: int = 2, iterations: int = 5) -> Path:
+    """A folder of logs and tables, one more that contradicts itself, and `facts.toml` above."""
+    folder(path, logs, tables, iterations)
+    heads = "| GPUs | Size | DP | TP | PP | MBS | GBS | Sec/it |\n" + "|---" * 8 + "|\n"
+    rows = (
+        "| 64 | 124M | 4 | 4 | 1 | 1 | 512 | 12.3 |\n| 64 | 124M | 16 | 4 | 1 | 1 | 512 | 9.1 |\n"
+    )
+    (path / "wrong.md").write_text(f"# GPT 124M training\n\n{heads}{rows}")
+    (path.parent / "facts.toml").write_text(
+        '[[fact]]\nmatch = { file = "run000" }\nfield = "device"\nvalue = "A64FX"\n'
+        'reason = "it ran there"\nauthor = "A. Author"\ndate = 2026-02-16\n'
+    )
+    return path
+
+
 def count(db: Path, view: str, where: str = "true") -> int:
     """Rows of a view."""
     from bench.schema.materialized import STORED, materialize, views_are_stored
@@ -54,7 +69,7 @@ def count(db: Path, view: str, where: str = "true") -> int:
 
 
 def everything(db: Path) -> dict[str, list[str]]:
-    """All rows of all public views, in order, without the time of loading."""
+    """All rows of all public views, in order, without the times of loading and auditing."""
     from bench.schema.materialized import OF_PAGES, materialize
     from bench.schema.opening import open_read
     from bench.schema.reference import public_columns
@@ -72,4 +87,5 @@ def everything(db: Path) -> dict[str, list[str]]:
 
 
 def _columns(columns: list[tuple[str, str]]) -> str:
-    return ", ".join(f'"{name}"' for name, _ in columns if name != "loaded_at")
+    # The name of an audit comes from its time.
+    return ", ".join(f'"{name}"' for name, _ in columns if name not in ("loaded_at", "audit_id"))

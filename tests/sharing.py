@@ -26,6 +26,7 @@ from bench.schema.opening import open_read
 from bench.schema.place import place_of
 from bench.schema.template import _kept
 from tests.making import log
+from tests.program import quick
 from tests.warm import Child
 
 INSERT = "INSERT INTO raw.hidden VALUES ('uri', ?, true, now()::TIMESTAMP)"
@@ -77,6 +78,13 @@ def take(files: Path, place: Path) -> None:
     after_ingest_into(place, 5, summary.uris)
 
 
+def page(place: Path) -> str:
+    """A page of a warehouse, as people get it."""
+    done = quick(Path.cwd(), "report", "--format", "md", "--db", str(place))
+    assert done.code == 0, done.text
+    return done.out
+
+
 def stored(place: Path) -> dict[str, int]:
     """Rows by table, and that nothing is wrong with them."""
     with open_read(place) as warehouse:
@@ -112,12 +120,13 @@ def raced(place: Path, top: Path, files: list[Path]) -> None:
 def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) -> None:
     """Two writers of the same logs of 20 lines, both killed at random moments, again and again.
 
-    After each kill there are whole files only; the machines keep their replicas.
+    After each kill there are whole files only, and a page is what it is when all that follows from
+    them is stored; the machines keep their replicas.
     """
     dice = random.Random(20)
     for number in range(kills):
         children = [
-            Child(write, furnished(top / f"machine{machine}"), files, place, {})
+            Child(write, furnished(top / f"machine{machine}"), files, place, dict(os.environ))
             for machine in (0, 1)
         ]
         time.sleep(dice.uniform(0, longest_s))
@@ -128,6 +137,11 @@ def killed(place: Path, top: Path, files: Path, kills: int, longest_s: float) ->
         stored(place)
         with open_read(place) as warehouse:
             assert warehouse.rows(_BROKEN, [f"{files.name}/run"]) == []
+            any_in = bool(warehouse.rows("SELECT 1 FROM runs LIMIT 1"))
+        if any_in and number % 3 == 0:
+            between = page(place)
+            after_ingest_into(place, 5)
+            assert page(place) == between
 
 
 def hidden(name: str, between: Callable[[], None]) -> Change:

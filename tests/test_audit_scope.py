@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.program import quick
@@ -91,17 +90,3 @@ def test_a_narrow_terminal_has_whole_findings(
     assert "suggestion: TP=8" in " ".join(line.strip() for line in finding)
     monkeypatch.setenv("COLUMNS", "200")
     assert quick(root, *words, "--fail-on", "never").out.startswith("severity  rule")
-
-
-def test_a_page_says_that_a_document_is_not_audited(tmp_path: Path) -> None:
-    """As a process leaves it that is killed between a load and its audit."""
-    table = "| GPUs | GBS | Sec/it | Seq |\n|--|--|--|--|\n| 64 | 512 | 12.3 | 2048 |\n"
-    (tmp_path / "x.md").write_text(f"# GPT 1.3B training\n\n{table}")
-    assert quick(tmp_path, "ingest", "x.md").code == 0
-    assert "not audited" not in quick(tmp_path, "report").err
-    with duckdb.connect(str(tmp_path / "bench.duckdb")) as con:
-        con.execute("DELETE FROM raw.findings")
-        con.execute("DELETE FROM raw.audits")
-    assert "1 document not audited yet" in quick(tmp_path, "report").err
-    assert quick(tmp_path, "ingest", "x.md").code == 0
-    assert "not audited" not in quick(tmp_path, "report").err

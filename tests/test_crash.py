@@ -1,16 +1,18 @@
 """Killed, raced and locked out: the warehouse holds whole files, each once."""
 
 import random
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bench.ingest.files.pipeline import ingest
+from bench.project.after_ingest import after_ingest_into
 from bench.schema.errors import LOCKED, Locked
 from bench.schema.opening import open_read, open_write
-from tests.making import everything, folder
+from tests.making import doubted, everything, folder
+from tests.sharing import page, take
 from tests.warm import Child, hold, read
 
 KILLS = 30
@@ -32,14 +34,26 @@ def whole(db: Path, iterations: int) -> int:
     return len(loads)
 
 
+def ended(db: Path) -> Path:
+    """A copy of a warehouse after a kill, in which what was begun is brought to an end."""
+    copy = db.with_name("ended.duckdb")
+    for name in ("", ".wal"):
+        Path(f"{copy}{name}").unlink(missing_ok=True)
+        if (file := Path(f"{db}{name}")).exists():
+            shutil.copy(file, f"{copy}{name}")
+    after_ingest_into(copy, 5)
+    return copy
+
+
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) -> None:
-    files = folder(tmp_path / "logs", logs=40, tables=10, iterations=40)
+    (tmp_path / ".git").mkdir()
+    files = doubted(tmp_path / "logs", logs=40, tables=9, iterations=40)
     child = Child(read, files, db)
     began = time.monotonic()  # the first start takes along that of the server it is forked from
     assert child.end() == 0
     began = time.monotonic() - began
-    expected = everything(db)
+    expected, printed = everything(db), page(db)
     chance = random.Random(20261120)
     partly = number = 0
     # On a busy machine many kills come before the first commit: go on until enough did not.
@@ -52,10 +66,13 @@ def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) ->
         time.sleep(chance.uniform(0, began))
         child.kill()
         child.end()
-        if db.exists():
-            partly += 0 < whole(db, 40) < 50
-    ingest([files], db)
+        if db.exists() and (files_in := whole(db, 40)):
+            partly += files_in < 50
+            if number % 2:
+                assert page(db) == page(ended(db))
+    take(files, db)
     assert everything(db) == expected
+    assert page(db) == printed
     assert partly > KILLS / 5, "the kills came too early or too late to prove anything"
 
 
@@ -65,9 +82,8 @@ def test_several_processes_on_one_folder_double_nothing(tmp_path: Path, db: Path
     children = [Child(read, files, db) for _ in range(4)]
     assert [child.end() for child in children] == [0, 0, 0, 0]
     assert whole(db, 20) == 35
-    (tmp_path / "alone").mkdir()
     alone = tmp_path / "bench2.duckdb"
-    ingest([files], alone)
+    take(files, alone)
     assert everything(db) == everything(alone)
     assert not list(tmp_path.glob(".bench*")), "no draft is left"
 

@@ -11,7 +11,7 @@ from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
 from bench.schema.errors import FOUND, USAGE
 from bench.schema.opening import open_read
-from tests.making import everything, folder
+from tests.making import doubted, everything
 from tests.program import quick, told
 
 OLD_SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
@@ -19,8 +19,8 @@ OLD_SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of six logs and a table, with its stored views."""
-    top = folder(tmp_path_factory.mktemp("made") / "logs", logs=6, tables=1, iterations=20).parent
+    """A warehouse of six logs, two tables and an annotation, with its stored views."""
+    top = doubted(tmp_path_factory.mktemp("made") / "logs", logs=6, tables=1, iterations=20).parent
     ingest([top / "logs"], top / "bench.duckdb")
     after_ingest_into(top / "bench.duckdb", 5)
     return top
@@ -75,6 +75,7 @@ def test_a_problem_is_a_warning_and_the_exit_code(filled: Path) -> None:
     change(filled, "DELETE FROM raw.runs")
     checked = quick(filled.parent, "db", "check")
     assert checked.code == FOUND and "raw.iterations: 120 rows of no run" in checked.err
+    assert "next: bench db restore BACKUP, or" in checked.err
 
 
 def test_stored_views_are_computed_again(filled: Path) -> None:

@@ -24,9 +24,20 @@ from bench.schema.copies import compact_at
 from bench.schema.lake import Lake
 from bench.schema.opening import open_read
 from bench.schema.place import home_of, place_of
-from tests.making import folder, log
+from tests.making import doubted, folder, log
 from tests.program import quick
-from tests.sharing import at, furnished, hidden, killed, needs_lake, raced, stored, take, write
+from tests.sharing import (
+    at,
+    furnished,
+    hidden,
+    killed,
+    needs_lake,
+    page,
+    raced,
+    stored,
+    take,
+    write,
+)
 from tests.warm import Child
 
 pytestmark = [
@@ -170,10 +181,12 @@ def test_a_commit_between_is_a_conflict_without_the_lock_too(place: Path) -> Non
 
 
 def test_kills_leave_whole_files_only(place: Path, tmp_path: Path) -> None:
-    files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
+    files = doubted(tmp_path / "logs", logs=20, tables=2, iterations=20)
     killed(place, tmp_path, files, kills=3, longest_s=4.0)
     take(files, place)
+    take(files, tmp_path / "bench.duckdb")
     assert stored(place)["iterations"] == 20 * 20
+    assert page(place) == page(tmp_path / "bench.duckdb")
 
 
 def test_a_restart_of_the_server_beside_writers(server: Path, place: Path, tmp_path: Path) -> None:
@@ -186,22 +199,46 @@ def test_a_restart_of_the_server_beside_writers(server: Path, place: Path, tmp_p
     assert stored(place)["iterations"] == 12 * 5
 
 
-def test_rows_on_s3_which_fails_now_and_then(
-    server: Path, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def on_s3(server: Path, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty lake with its rows on S3."""
     at(tmp_path / "here", monkeypatch)
     for name, word in (("ENDPOINT_URL", f"http://127.0.0.1:{S3_PORT}"), ("REGION", "us-east-1"),
                        ("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "quietly")):  # fmt: skip
         monkeypatch.setenv(f"AWS_{name}", word)
-    place = made(tmp_path, f"{bucket}/wh")
-    files = folder(tmp_path / "logs", logs=4, tables=1, iterations=4)
-    raced(place, tmp_path, [files] * 2)
-    take(files, tmp_path / "bench.duckdb")
-    before = stored(place)
-    assert before["iterations"] == stored(tmp_path / "bench.duckdb")["iterations"] == 16
-    compact_at(place, 5)
-    assert place_of(place).collect(timedelta(0)) > 0
-    at(tmp_path / "there", monkeypatch)
-    assert stored(place) == before
+    return made(tmp_path, f"{bucket}/{tmp_path.name}")
+
+
+def sound(place: Path) -> bool:
+    """Whether all files that the catalog names are there."""
     with open_read(place) as warehouse:
-        assert [one.problems for one in check_place(warehouse)] == [()]
+        return [one.problems for one in check_place(warehouse)] == [()]
+
+
+def test_rows_on_s3_which_fails_now_and_then(
+    on_s3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = folder(tmp_path / "logs", logs=4, tables=1, iterations=4)
+    raced(on_s3, tmp_path, [files] * 2)
+    take(files, tmp_path / "bench.duckdb")
+    before = stored(on_s3)
+    assert before["iterations"] == stored(tmp_path / "bench.duckdb")["iterations"] == 16
+    compact_at(on_s3, 5)
+    assert place_of(on_s3).collect(timedelta(0)) > 0
+    at(tmp_path / "there", monkeypatch)
+    assert stored(on_s3) == before
+    assert sound(on_s3)
+
+
+def test_kills_with_rows_on_s3(
+    on_s3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sources of a lake on S3 are named from `/`, where no facts.toml belongs to them."""
+    files = doubted(tmp_path / "logs", logs=12, tables=1, iterations=20)
+    killed(on_s3, tmp_path, files, kills=4, longest_s=8.0)
+    take(files, on_s3)
+    assert stored(on_s3)["iterations"] == 12 * 20
+    assert sound(on_s3)
+    before = page(on_s3)
+    at(tmp_path / "there", monkeypatch)
+    assert page(on_s3) == before

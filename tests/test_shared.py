@@ -12,16 +12,16 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.reports.forget import forget, purge_sources
-from bench.schema.commits import CommitConflict, repeated
+from bench.schema.commits import CommitConflict, Retry, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.lake import _created
 from bench.schema.opening import open_read, open_write
 from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
-from tests.making import folder, log
+from tests.making import doubted, folder, log
 from tests.program import quick
-from tests.sharing import INSERT, at, killed, made, raced, stored, tailed, take
+from tests.sharing import INSERT, at, killed, made, page, raced, stored, tailed, take
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
 
@@ -114,6 +114,25 @@ def test_who_was_overtaken_stores_nothing_and_begins_anew(place: Path) -> None:
     with open_read(place) as warehouse:
         names = warehouse.rows("SELECT id FROM raw.hidden ORDER BY 1")
     assert names == [("faster",), ("one",), ("other",)]
+
+
+@pytest.mark.parametrize(
+    ("failure", "most"), [(CommitConflict(), 5000), (Retry("the connection was lost"), 200)]
+)
+def test_who_is_overtaken_is_more_patient_than_who_is_cut_off(
+    failure: Retry, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1,000 writers that begin at once some are overtaken hundreds of times."""
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+
+    @repeated
+    def insistent() -> None:
+        raise failure
+
+    with pytest.raises(Retry):
+        insistent()
+    assert len(pauses) == most - 1 and max(pauses) <= 1
 
 
 def test_a_commit_that_a_killed_process_did_not_see_is_taken_in(place: Path) -> None:
@@ -253,10 +272,12 @@ def test_four_writers_of_the_same_and_of_other_files(place: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(place: Path, tmp_path: Path) -> None:
-    files = folder(tmp_path / "logs", logs=20, tables=0, iterations=20)
-    killed(place, tmp_path, files, kills=10, longest_s=6.0)
+    files = doubted(tmp_path / "logs", logs=20, tables=2, iterations=20)
+    killed(place, tmp_path, files, kills=6, longest_s=5.0)
     take(files, place)
+    take(files, tmp_path / "bench.duckdb")
     assert stored(place)["iterations"] == 20 * 20
+    assert page(place) == page(tmp_path / "bench.duckdb")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from bench.schema.copies import restore
 from bench.schema.errors import Incompatible
 from bench.schema.migrate import VIEWS
 from bench.schema.opening import open_read, open_write
+from tests.making import doubted
 from tests.program import quick
 
 ENDLESS = (
@@ -59,6 +60,10 @@ REFUSED = {
     "a value that is filled in": [
         "ALTER TABLE raw.loads ADD COLUMN e BIGINT DEFAULT (list_sum(range(1000000000000)))",
     ],
+    "a column that may be NULL": ["ALTER TABLE raw.audits ALTER facts DROP NOT NULL"],
+    "a column of another type": ["ALTER TABLE raw.findings ALTER rules TYPE VARCHAR"],
+    "a column that is missing": ["ALTER TABLE raw.loads DROP COLUMN to_byte"],
+    "a table that is missing": ["DROP TABLE raw.closings"],
     "a view said to be newer": [
         f"CREATE OR REPLACE VIEW runs AS {ENDLESS}",
         f"UPDATE raw.applied SET sha256 = '999000000 0123456789abcdef' WHERE number = {VIEWS}",
@@ -179,3 +184,18 @@ def test_views_of_a_user_stay(strange: Callable[[list[str]], Path]) -> None:
     ])  # fmt: skip
     with open_read(path) as warehouse:
         assert warehouse.rows("SELECT my_macro(1), count(*) FROM mine") == [(2, 0)]
+
+
+def test_what_a_stranger_left_out_ends_no_command(folder: Path) -> None:
+    """A column that we always fill may be NULL, if one of an older version is."""
+    doubted(folder / "logs", logs=1, tables=1)
+    assert quick(folder, "ingest", "logs").code == 0
+    with duckdb.connect(str(folder / "bench.duckdb")) as con:
+        con.execute("UPDATE raw.findings SET rules = NULL, number = NULL, confidence = NULL,"
+                    " name = NULL, closed = NULL, suggestion = NULL")  # fmt: skip
+        con.execute("UPDATE raw.tables SET number = NULL")
+        con.execute("DROP SCHEMA materialized CASCADE")  # what is stored says nothing else
+    for words in (["report"], ["best"], ["explain", "12.3"], ["export", "-o", "out"],
+                  ["site", "-o", "pages"], ["audit"]):  # fmt: skip
+        done = quick(folder, *words)
+        assert done.code < 2, (words, done.text)

@@ -13,7 +13,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-IMPORTED = ["bench.ingest.files.pipeline", "bench.schema.store", "bench.schema.opening", __name__]
+IMPORTED = ["bench.ingest.files.pipeline", "bench.schema.store", "bench.schema.opening",
+            "bench.project.after_ingest", __name__]  # fmt: skip
 
 
 def forked() -> ForkServerContext:
@@ -49,14 +50,16 @@ class Child:
 
 
 def read(ready: Connection, files: Path, db: Path) -> None:
-    """Ingest in small batches, so that there are many commits to be killed in."""
+    """What `bench ingest` does, in small batches: there are many commits to be killed in."""
     from bench.ingest.files import pipeline
+    from bench.project.after_ingest import after_ingest_into
     from bench.schema import shapes
 
     pipeline._BATCH_ROWS = 300
     shapes.shapes()
     ready.send("ready")
-    pipeline.ingest([files], db, lock_timeout=30)
+    summary = pipeline.ingest([files], db, lock_timeout=30)
+    after_ingest_into(db, 30, summary.uris)
 
 
 def hold(ready: Connection, opening: str, db: Path, seconds: float) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from .dataclass import dataclass
 from .pieces import Piece, format_pieces
 from .settings import Setting
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .dataclass import dataclass
 from .declared import declared
 
 LEVELS = ("brief", "listings", "answers")  # from the narrowest listing to the widest
@@ -115,7 +115,7 @@ def stated_class() -> str:
     lines = [
         '"""What a source states of a run: `python -m bench.vocabulary.fields` makes this file."""',
         "",
-        "from .dataclass import dataclass",
+        "from dataclasses import dataclass",
         "",
         "",
         "@dataclass(slots=True)",

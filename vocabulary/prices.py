@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from .dataclass import dataclass
 from .hardware import device_of
 
 _CURRENCY = r"[A-Za-z]{3}|[€$£¥]"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 from . import secret_words
-from .dataclass import dataclass
 from .secret_commands import COMMANDS, REDACTED, TOKENS, UNREAD, WORDS_OF_OTHERS
 from .secret_rules import keywords, redact_tokens
 from .secret_words import SIGNS

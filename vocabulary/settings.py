@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from .dataclass import dataclass
 from .pieces import Piece
 
 _ITEM = re.compile(r"[^,]+")

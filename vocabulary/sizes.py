@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-
-from .dataclass import dataclass
 
 # The experts of `8x22B` and `8×22B` are no model size.
 _SIZE = re.compile(r"(?<![\w.×])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
@@ -68,6 +67,18 @@ def parse_whole(text: str) -> int | None:
     match = _COUNT.fullmatch(re.sub(r"(?<=\d)[,_](?=\d{3}(?!\d))", "", text.strip()))
     value = Decimal(match[1]).scaleb(_TENS[match[2].upper()]) if match else Decimal(0)
     return int(value) if value > 0 and value == int(value) else None
+
+
+_POWERS = tuple(2**n for n in range(10, 21))
+
+
+def binary_length(thousands: float) -> int | None:
+    """The tokens of a sequence of so many k: 8192 of 8, 262144 of 262; None for one that may be
+    decimal.
+    """
+    if thousands % 8 == 0:
+        return round(thousands * 1024)
+    return next((n for n in _POWERS if thousands in (round(n / 1000), round(n / 1000, 1))), None)
 
 
 def giga_of(text: str) -> float | None:

@@ -1,6 +1,6 @@
 """What a source states of a run: `python -m bench.vocabulary.fields` makes this file."""
 
-from .dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)
@@ -47,6 +47,7 @@ class Stated:
     vocab_label: str | None
     swiglu: bool | None
     experts: int | None
+    moe_top_k: int | None
     train_iters: int | None
     name: str | None
     date: str | None

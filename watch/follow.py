@@ -6,7 +6,7 @@ import glob
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ingest.files.folders import files_below, uri_of
@@ -16,7 +16,6 @@ from ..ingest.files.rotated import Folders
 from ..ingest.files.summary import Summary
 from ..schema.errors import BenchError, Locked
 from ..schema.place import home_of
-from ..vocabulary.dataclass import dataclass
 
 _State = tuple[int, int, int]  # inode, size, mtime in ns
 

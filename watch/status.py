@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
@@ -12,7 +13,6 @@ from ..decide.budget import SECONDS_A_DAY
 from ..ingest.files.names import has_successor
 from ..ingest.logs.termination import INTERVALS, LEAST_S
 from ..schema.warehouse import Warehouse
-from ..vocabulary.dataclass import dataclass
 
 LATELY = 5  # intervals whose median is compared with the steady state
 STEADY = 10  # intervals that make a steady state

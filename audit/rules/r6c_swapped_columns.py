@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
-from ...vocabulary.dataclass import dataclass
 from ..finding import Finding
 from ..input import AuditInput, Row, Table
 from ..interval import Printed

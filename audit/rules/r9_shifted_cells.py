@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from ...ingest.documents.results import habits_of, results
 from ...vocabulary.cell import Cell
 from ...vocabulary.cells import parse_cell
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import Column, columns_of
 from ..finding import Finding, Place
 from ..input import AuditInput, Row, Table

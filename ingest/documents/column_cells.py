@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.arrow import of_columns
 from ...schema.rows import Rows
 from ...vocabulary.cell import Cell, as_words, in_words
 from ...vocabulary.cells import parse_cell
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import Column
 from .grid import TableRow
 

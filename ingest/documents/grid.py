@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...vocabulary.dataclass import dataclass
+from dataclasses import dataclass
 
 _NOTHING = frozenset(("", "&nbsp;", "-", "–", "—"))
 _FEWEST = 2  # empty cells after the name of a group of rows

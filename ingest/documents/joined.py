@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import column_of, columns_of
 from .grid import Table, TableRow
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
 from .context import is_aside, phrases_in, sizes_in
@@ -298,7 +297,7 @@ def _of_sentence(text: str, line: int) -> Iterator[Fact]:
     if len(families_in(text)) > 1:
         found = [fact for fact in found if fact.field not in _OF_A_MODEL]
     if not any(fact.field == "framework" for fact in found) and (
-        _is_fragment(text) or _MADE.search(text) or begins_with_trainer(text)
+        _is_fragment(text) or _MADE.search(text) or _WE.search(text) or begins_with_trainer(text)
     ):
         found += framework_named(text, line)
     labels = set(_sizes(text))

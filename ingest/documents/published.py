@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from ...schema.rows import Rows, content_id
 from ...vocabulary.cell import Cell
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import Column, unread_results
 from ...vocabulary.secrets import redact
 from ...vocabulary.slices import names_machines

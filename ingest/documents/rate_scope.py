@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.experts import has_experts
 from ...vocabulary.hardware import peak_tflops
 from ...vocabulary.heading_words import is_total

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import is_not
 
-from ...vocabulary.dataclass import dataclass
 from .fact import Fact
 from .grid import Table
 from .markdown import Heading, TextLine

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.headings import column_of
 from ...vocabulary.pieces import MARK
 from .fact import Fact

@@ -7,7 +7,7 @@ is new; so a batch may be read twice, or for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +15,6 @@ import pyarrow as pa
 from ...schema.arrow import divided
 from ...schema.errors import BenchError
 from ...schema.spill import Spill
-from ...vocabulary.dataclass import dataclass
 from ..version import parser_version
 from .content import is_long, read_content, read_small, stamp_of, unhashed
 from .parsed import Parsed, parse, parse_together

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any
 
 from ...schema import own_process
 from ...schema.errors import BenchError
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.format import counted
 from .batches import Batch, read_batch
 from .prefetch import no_interrupts

@@ -11,13 +11,12 @@ import io
 import os
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from ...records import reading as records
 from ...schema.ledger import Ledger, Stamp
-from ...vocabulary.dataclass import dataclass
 from .inputs import Input
 from .names import is_packed_log
 from .packed import LONGEST_MAGIC, packing, require_bytes, unpacked

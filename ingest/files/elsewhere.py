@@ -7,12 +7,11 @@ with nothing else running: a failure is then due to the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
 from ...schema.errors import BenchError
-from ...vocabulary.dataclass import dataclass
 from .batches import Batch, FileRead, files_of
 from .cluster import Cluster
 from .prefetch import Chunk, Turn

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.arrow import Tables, divided, to_arrow, to_arrow_together
 from ...schema.incremental import Part, Stored
 from ...schema.rows import Row, Rows
 from ...schema.spill import Spill
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import Redactions
 from ..redacted import redact_rows
 from .defects import DEFECTS, contained

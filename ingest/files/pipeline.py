@@ -11,7 +11,7 @@ import errno
 import os
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +21,6 @@ from ...schema.ledger import Ledger, Stamp, read_ledger
 from ...schema.opening import LOCK_TIMEOUT_S, open_read, open_write, require_folder
 from ...schema.place import home_of, is_there
 from ...schema.warehouse import Warehouse
-from ...vocabulary.dataclass import dataclass
 from ..version import parser_version
 from .content import is_untouched
 from .folders import uri_of

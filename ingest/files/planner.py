@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,6 @@ from ...schema.incremental import Stored
 from ...schema.ledger import Ledger, LedgerEntry
 from ...schema.spill import Spill
 from ...schema.store import Load
-from ...vocabulary.dataclass import dataclass
 from ..version import parser_version
 from .content import (
     Changed,

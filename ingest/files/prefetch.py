@@ -13,14 +13,13 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Protocol
 
 from ...schema import own_process
-from ...vocabulary.dataclass import dataclass
 from .inputs import Input
 from .names import is_log_name
 from .parsed import Parsed, ParsedTogether, parse_together

@@ -9,11 +9,10 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...schema.ledger import Ledger, LedgerEntry
-from ...vocabulary.dataclass import dataclass
 from .content import fingerprint_of
 from .folders import uri_of
 from .inputs import Input

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.rows import content_id
-from ...vocabulary.dataclass import dataclass
 from .stated_rows import StatedRow
 
 _LEAST = 0.5  # the least share of cells that versions of one row have in common

@@ -14,14 +14,13 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 from uuid import uuid4
 
 import psutil
 import pyarrow as pa
-
-from ...vocabulary.dataclass import dataclass
 
 NAME = f".bench-staging-{os.geteuid()}"
 _FEW = 1 << 20  # bytes of rows that Dask carries

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...records.reading import looks_like_record, rows_of_record
 from ...schema.rows import Row, Rows, content_id
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.fields import fields
 from ...vocabulary.secrets import redact_text
 from ..documents.separated import read_separated

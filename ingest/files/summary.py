@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
-
-from ...vocabulary.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ...schema.ledger import Stamp

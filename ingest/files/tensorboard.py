@@ -6,13 +6,12 @@ import functools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ...schema.rows import Rows, content_id
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.declared import declared
 from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...vocabulary.dataclass import dataclass
 from .lines import BOM, PIECE_LIMIT
 from .masks import NINE, ZERO, ZEROS
 

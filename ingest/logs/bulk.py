@@ -11,12 +11,12 @@ import io
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from .blocks import Lines, Piece, Pieces, with_plain_ends
 from .dialect import Dialect
 from .layouts import ArgumentLayout

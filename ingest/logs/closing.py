@@ -9,11 +9,11 @@ replicas, devices, the steps between two lines) has another scope; else it has n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
 from math import exp, log
 from statistics import median
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.hardware import highest_peak
 from .equations import (
     COLUMNS,

@@ -6,7 +6,7 @@ import functools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ...schema.errors import BenchError
 from ...schema.shapes import shapes
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.kept import cached
 from ..version import check_folder
 from .declaration import SAMPLE_KEYS, Reader, Toml, broken, loads, only, parse, reader, texts

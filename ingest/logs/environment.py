@@ -8,10 +8,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.declared import declared
 from ...vocabulary.secrets import redact
 from .record import Fields

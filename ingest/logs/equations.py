@@ -7,13 +7,12 @@ clocks are the time stamps in front of lines.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from math import isfinite, log
 from statistics import median
 
-from ...vocabulary.dataclass import dataclass
 from .record import Fields
 
 MOST_STEPS = 32  # the first ones of a run are enough: an equation applies to all or to none

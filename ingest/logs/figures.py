@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from .record import Record
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.pieces import half_digit
 from .dialect import Dialect
 from .record import Record

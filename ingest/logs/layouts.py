@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import is_secret_name, redact_text
 from ..cast import LIMITS
 from .dialect import Dialect

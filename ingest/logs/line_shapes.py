@@ -6,13 +6,13 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.measuring import METRIC_WORDS, measures
 from .blocks import Whole
 from .dialect import Dialect

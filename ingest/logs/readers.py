@@ -9,8 +9,8 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ...vocabulary.dataclass import dataclass
 from ..cast import double
 from .record import Field, Fields, Record, is_inexact, is_invalid
 

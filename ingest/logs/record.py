@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from ...vocabulary.dataclass import dataclass
 from ..cast import CASTS, double, is_absent, shifted
 
 Fields = dict[str, object]

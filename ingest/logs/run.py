@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...schema.rows import Rows, content_id
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from .closing import left_out, quantities
 from .dialect import Dialect
@@ -21,6 +20,7 @@ from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
 from .steps import Steps, Stretch
 from .termination import HangDetection, TerminationTracker
+from .unnumbered import Unnumbered
 
 LOAD = "load"  # the kind of the event
 LAUNCHED = "launch_begins"  # the format of the first line that `bench launch` writes
@@ -53,6 +53,7 @@ class Run:
     events_seen: set[tuple[str, str]] = field(default_factory=set)
     has_begun: bool = False  # its first step is stored, a fact that stays when the file grows
     late: LateLosses = field(default_factory=LateLosses)
+    unnumbered: Unnumbered = field(default_factory=Unnumbered)
     timed_from: datetime | None = None  # start of the interval timed by the clock
     figures: Figures = field(init=False)
 
@@ -90,6 +91,8 @@ class Run:
             self.add_event(record, line, "before the first step")
             return
         self._learn_interval()
+        if record.reads == "part" and not dialect.secondary and "iteration" not in fields:
+            self.unnumbered.keep(dialect, record, line)
         take = self.steps.part if record.reads == "part" else self.steps.add
         kind = take(dialect, record, line, rank_prefix_of(prefixes))
         if kind == "rank":
@@ -243,11 +246,17 @@ class Run:
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Stores the run, its topology, its environment and its warnings."""
         self.late.settle(self.steps, self._plan)
+        if not self.steps.count and not self.late.has_any:
+            self.steps.forget_parts()
+            for one in self.unnumbered.steps():
+                self.add_step(*one)
         self.steps.finish()
         first = self.late.place(self.steps, self._plan())
         if first is not None and not self.has_begun:
             self._begin(first.record, first.line)
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
+        if self.train_iters:
+            self.header.named.pop("train_iters", None)  # lines of steps know better
         columns = self.header.columns()
         self._close(columns)
         self._store_warnings()

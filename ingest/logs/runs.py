@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.rows import Rows, content_id
-from ...vocabulary.dataclass import dataclass
 from .dialect import Dialect
 from .environment import Environment
 from .header import Header
@@ -44,7 +43,8 @@ class Preamble:
         if not kinds & {"failure", "timers", "measurement"}:
             return None
         begins = {"header"} | kinds & {"timers", "measurement"}
-        return next((kept for kept in self.kept if kept[0].reads in begins), None)
+        own = (kept for kept in self.kept if not kept[0].secondary)
+        return next((kept for kept in own if kept[0].reads in begins), None)
 
 
 class Runs:
@@ -136,6 +136,8 @@ class Runs:
             self.block = dialect
             if dialect.starts_run:
                 run.steps.restarted(line)
+        elif dialect.reads == "header" and dialect.secondary:
+            run.header.name(record, line)
         elif dialect.reads == "header":
             run.header.state(record, line)
         elif dialect.reads == "parameters":

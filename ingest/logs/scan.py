@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from ...vocabulary.dataclass import dataclass
 from .blocks import Lines, Marks, Places, Whole
 from .dialect import Dialect
 from .layouts import Series, StepLayout, TimerLayout, step_layout, timer_layout

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ...vocabulary.dataclass import dataclass
 from ..cast import NUMBER, double
 from .readers import group_fields
 from .record import Field, Fields, Record, is_invalid

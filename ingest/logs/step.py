@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from ...vocabulary.dataclass import dataclass
 from .record import NO_COLUMNS, Fields
 
 if TYPE_CHECKING:

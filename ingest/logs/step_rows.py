@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from ...schema.shapes import shapes
-from ...vocabulary.dataclass import dataclass
 from .record import NO_COLUMNS, Fields
 from .scan import Steps, Timers
 

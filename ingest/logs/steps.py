@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact, redact_text
 from .dialect import Dialect
 from .equations import FirstSteps
@@ -102,8 +101,11 @@ class Steps:
             self._ranks.add(key, rank_prefix, record.fields, line)
             self._merge(step, dialect, record)
             return "new"
+        # Before the first step: the end of one that the log does not show.
+        waits = step is not None or dialect.secondary or "iteration" in record.fields
         self._begin_waiting()
-        self._waiting = (dialect, record, line)
+        self._waiting = (dialect, record, line) if waits else None
+        self.lost += not waits and "loss" in record.fields
         return "new"
 
     def _kind_of(
@@ -202,6 +204,11 @@ class Steps:
             self._recent.clear()
             self._restarted = 0
 
+    def forget_parts(self) -> None:
+        """Lines without a number become steps in another way."""
+        self._waiting, self.lost, self.copies = None, 0, 0
+        self._recent.clear()
+
     def finish(self) -> None:
         """The log ends."""
         self._begin_waiting()
@@ -222,10 +229,8 @@ class Steps:
         self._merge(self._begin(dialect, iteration, line), dialect, record)
 
     def _open_step(self, dialect: Dialect, iteration: int) -> Step | None:
-        for step in reversed(self._open):
-            if step.iteration == iteration and dialect.name not in step.by:
-                return step
-        return None
+        same = (step for step in reversed(self._open) if step.iteration == iteration)
+        return next((step for step in same if dialect.name not in step.by), None)
 
     def _begin(self, dialect: Dialect, iteration: int, line: int) -> Step:
         last = self._last.get(dialect.secondary)
@@ -296,12 +301,9 @@ class Steps:
 
     def _store(self, step: Step) -> None:
         row: Fields = {
-            "run_id": self.run_id,
-            "segment": step.segment,
-            "interval_length": step.length,
-            "iteration": step.iteration,
-            "line": step.line,
-        }
+            "run_id": self.run_id, "segment": step.segment, "interval_length": step.length,
+            "iteration": step.iteration, "line": step.line,
+        }  # fmt: skip
         row |= step.fields
         more = step.spread.members()
         if isinstance(printed := row.get("more"), dict):

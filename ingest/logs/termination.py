@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_text
 from .record import Fields, Record
 

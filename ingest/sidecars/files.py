@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
 
 from ...schema.rows import Rows
-from ...vocabulary.dataclass import dataclass
 from ..coverage import Coverage
 from ..logs.environment import is_recorded, states
 from .power import are_samples, read_samples

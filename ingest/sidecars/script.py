@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.secrets import redact_lines
 from ..logs.environment import LISTS, OPTIONS, is_recorded, of_command
 from . import directives

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ...schema.annotatable import parse_value
 from ...schema.errors import BenchError
-from ...vocabulary.dataclass import dataclass
 from ...vocabulary.declared import declared
 from ...vocabulary.fields import named
 from ...vocabulary.secrets import redact, redact_text
@@ -69,8 +68,8 @@ class Statements:
             if own not in given or scope not in ("", block) or (scope and scope != block):
                 continue
             text, line = given[own]
-            when = argument.when and given.get(argument.when, ("", 0))[0].lower() != "true"
-            if when or argument.column in seen or is_absent(text):
+            other, _ = given.get(argument.when or "", (None, 0))
+            if not argument.applies(other) or argument.column in seen or is_absent(text):
                 continue
             value = argument.value({"true": "True", "false": "False"}.get(text.lower(), text))
             if value is not None:

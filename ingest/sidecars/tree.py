@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-
-from ...vocabulary.dataclass import dataclass
 
 LARGEST = 1 << 20
 MOST_LEAVES = 20_000

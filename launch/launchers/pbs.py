@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ...vocabulary.dataclass import dataclass
 from ..launcher import (
     NODES,
     Job,

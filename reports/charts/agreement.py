@@ -1,10 +1,10 @@
 """Predicted against measured values, with intervals, and the line of equality."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from ...vocabulary.dataclass import dataclass
 from .panel import heading_height, new_panel
 from .style import COLORS, DASHES, EDGE, MUTED, SMALL, points, styled
 from .text import text_width
