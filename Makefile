@@ -125,6 +125,7 @@ generate: $(VENV)/.developing ## what is made from declarations: code, JSON sche
 	$(VENV)/bin/python -m bench.vocabulary.fields
 	$(VENV)/bin/python -m bench.audit.reference
 	$(VENV)/bin/python -m bench.schema.reference > docs/warehouse.md
+	$(VENV)/bin/python -m bench.foresight.reference > docs/cost_model.md
 	$(VENV)/bin/python -m bench.project.configuration > docs/bench.schema.json
 	$(VENV)/bin/python -m bench.project.facts_file > docs/facts.schema.json
 	$(VENV)/bin/python -m bench.launch.plan > docs/plan.schema.json

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ..schema.catalogue import formulas as described
+from ..vocabulary.declared import declared
 from .input import Reading, Row
 
 Shape = tuple[int, int, int]  # layers, hidden, heads
@@ -52,8 +51,7 @@ def shape_of(label: float | None) -> Shape | None:
     """The usual shape for a size label (in 1e9 parameters)."""
     if not label:
         return None
-    text = (files(__package__ or "bench.audit") / "shapes.toml").read_text("utf-8")
-    for entry in tomllib.loads(text)["shape"]:
+    for entry in declared(__package__ or "bench.audit", "shapes.toml")["shape"]:
         if abs(label / entry["label"] - 1) < 0.02:
             return entry["layers"], entry["hidden"], entry["heads"]
     return None

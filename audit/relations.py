@@ -6,14 +6,13 @@ MFU, HFU) over a speed is constant for a model, and a quotient of two powers for
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from itertools import combinations, product
 from statistics import median
 
+from ..vocabulary.declared import declared
 from ..vocabulary.fields import fields
 from .input import Row, Table
 from .interval import Interval, largest_agreement
@@ -22,9 +21,7 @@ from .same_configuration import device_name, model
 MEANS = 0.02  # columns are often means over steps, and a mean of rates is not the rate of a mean
 COUNTS = ("world", *(one.name for one in fields().values() if one.is_whole))
 Powers = Mapping[str, int]
-_DECLARED = tomllib.loads(
-    (files(__package__ or "bench.audit") / "equations.toml").read_text("utf-8")
-)
+_DECLARED = declared(__package__ or "bench.audit", "equations.toml")
 _WORDS: Mapping[str, str] = _DECLARED["words"]
 # As the heading states, and as if the rate were per device.
 _SPEEDS: tuple[tuple[Powers, bool], ...] = (

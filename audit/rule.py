@@ -8,7 +8,6 @@ name.
 from __future__ import annotations
 
 import re
-import tomllib
 import zlib
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
@@ -17,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ..vocabulary.declared import declarations
 from .finding import Finding, Place
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ def rule_of(read: Mapping[str, Any]) -> Rule:
     return Rule(**known, templates=templates, samples=samples)
 
 
-def declaration(stem: str) -> dict[str, Any]:
+def declaration(stem: str) -> Mapping[str, Any]:
     """The parsed TOML of a file of rules/."""
-    text = (files(__package__ or "bench.audit") / "rules" / f"{stem}.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    found: Mapping[str, Any] = declarations(__package__ or "bench.audit", "rules")[stem]
+    return found
 
 
 def rule_files() -> list[str]:

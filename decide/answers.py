@@ -35,10 +35,11 @@ from .spreads import pooled, spread_of
 SAME = "the same on both sides"
 # The column that a run needs to be ranked; tokens/s of the job for days, hours and costs.
 _NEEDS = {
-    "tokens_per_s_per_device": "tokens_per_s_per_device", "mem": "memory", "mfu": "mfu",
-    "tflops": "tflops",
+    "tokens_per_s_per_device": "tokens_per_s_per_device", "samples_per_s": "samples_per_s",
+    "mem": "memory", "mfu": "mfu", "tflops": "tflops",
 }  # fmt: skip
-_NEXT_RATES = ("tokens_per_s_per_device", "mfu", "tflops")  # where no run has tokens/s of the job
+# What to rank by where no run has tokens/s of the job.
+_NEXT_RATES = ("samples_per_s", "tokens_per_s_per_device", "mfu", "tflops")
 
 
 def scaled(chosen: Candidates, most: int = 0) -> Decision:

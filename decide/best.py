@@ -40,6 +40,7 @@ class Order:
 
 ORDERS = {
     "tokens_per_s": Order("tokens_per_s", True, "Fastest"),
+    "samples_per_s": Order("samples_per_s", True, "Fastest"),
     "tokens_per_s_per_device": Order("tokens_per_s_per_device", True, "Fastest per device"),
     "mfu": Order("mfu", True, "Highest MFU"),
     "tflops": Order("tflops", True, "Highest printed TFLOP/s"),

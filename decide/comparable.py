@@ -22,7 +22,7 @@ from .statistics import ENOUGH, critical_difference, separates
 # A token costs in proportion to parameters: beyond that, the smaller model would always win.
 _FAR = 1.5  # models that differ more in size are not compared
 _FEW = 4  # degrees of freedom: below, Student's t is wide for want of repeats
-_RATES = {"mfu", "tflops", "model_tflops", "tokens_per_s_per_device"}
+_RATES = {"mfu", "tflops", "model_tflops", "samples_per_s", "tokens_per_s_per_device"}
 _PER_DEVICE = {"device_hours", "cost", "energy_kwh"}
 _BY_TIME = {"tokens_per_s", "tokens_per_s_per_device", "days", *_PER_DEVICE}
 

@@ -13,10 +13,11 @@ from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .query import Query
-from .rows import Row, load, name_systems, own_settings, statements, system_of, worked_out
+from .rows import OwnSettings, Row, load, read_own, statements, system_of, worked_out
 from .selection import select_of_every
 from .spreads import Spread, spreads
 
+_NEAR = "(FROM every SEMI JOIN near USING (run_id))"
 _COPY_OF = re.compile(r"same configuration and digits as (\S.*?:\d+)(?:;|$)")
 
 
@@ -44,11 +45,12 @@ class Candidates:
 def candidates(warehouse: Warehouse, query: Query) -> Candidates:
     """The selected runs; raises BenchError if there are none."""
     select_of_every(warehouse, query)
-    rows = load(warehouse)
+    doubted = doubts_near(warehouse)
+    own = read_own(warehouse, _NEAR)  # and so of the selected runs, too
+    rows = load(warehouse, own=own)
     if not rows:
         raise _nothing(warehouse)
-    doubted = doubts_near(warehouse)
-    return Candidates(rows, doubted, spreads(repeats(warehouse, doubted)))
+    return Candidates(rows, doubted, spreads(repeats(warehouse, doubted, own)))
 
 
 def _nothing(warehouse: Warehouse) -> BenchError:
@@ -81,14 +83,12 @@ def doubts_near(warehouse: Warehouse) -> dict[str, str]:
     return doubts(warehouse, [uri for (uri,) in warehouse.rows(uris)])
 
 
-def repeats(warehouse: Warehouse, doubted: Mapping[str, str]) -> list[Row]:
+def repeats(warehouse: Warehouse, doubted: Mapping[str, str], own: OwnSettings) -> list[Row]:
     """The sound runs of `near` that repeat a configuration; `alike` is equal for its runs."""
-    near = "(FROM every SEMI JOIN near USING (run_id))"
-    name_systems(warehouse, near)
-    fill(warehouse, "settings_key", own_settings(warehouse, near).keys())
+    fill(warehouse, "settings_key", own.keys())
     fill(warehouse, "doubted", doubted)
     made = statements()
-    sound = made["sound"].replace("{worked_out}", worked_out(near)).replace("{here}", near)
+    sound = made["sound"].replace("{worked_out}", worked_out(_NEAR)).replace("{here}", _NEAR)
     query = made["repeats"].replace("{sound}", sound).replace("{identity}", made["identity"])
     return cast("list[Row]", warehouse.dicts(query))
 

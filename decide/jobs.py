@@ -14,8 +14,8 @@ from .provenance import Derivation, devices_of
 from .rows import Row, configuration, configured
 
 MEASURED = (
-    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "mfu", "hfu", "tflops",
-    "model_tflops", "memory_gb",
+    "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "samples_per_s", "mfu", "hfu",
+    "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 _RANGES = {
     "step_time_s": ("step_time_low", "step_time_high"),
@@ -122,9 +122,10 @@ def by_job(rows: Iterable[Row], name: str) -> list[tuple[float, list[Row]]]:
 def per_job(rows: Iterable[Row], name: str) -> list[float]:
     """The median of a column for each job that has it."""
     rows = tuple(rows)
-    if all(row["origin"] == "row" for row in rows):  # a job each
-        return [value for row in rows if (value := row[name]) is not None]
-    return [value for value, _ in by_job(rows, name)]
+    for row in rows:
+        if row["origin"] != "row":
+            return [value for value, _ in by_job(rows, name)]
+    return [value for row in rows if (value := row[name]) is not None]  # a job each
 
 
 def combined(runs: Iterable[Row]) -> dict[str, Any]:

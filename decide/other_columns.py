@@ -1,6 +1,7 @@
 """Columns of tables under unknown headings that distinguish configurations.
 
-So do words and pairs under a heading of numbers: `auto` among tensor-parallel sizes, `4 / 16`.
+So do words and pairs under a heading of numbers, `auto` among tensor-parallel sizes or `4 / 16`,
+and an unknown kind of recompute, such as `offload`; this one under the name of the field.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ..ingest.documents.techniques import recompute_named
 from ..ingest.documents.variables import variable_of
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import fields
@@ -21,7 +23,9 @@ _CELLS = """
         t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
-    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair')) AND t.number IS NOT NULL
+    WHERE (c.name IS NULL OR c.kind IN ('words', 'pair')
+            OR (c.name = 'recompute' AND c.kind = 'text'))
+        AND t.number IS NOT NULL
         AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
     ORDER BY t.table_id, c.column_number, c.row_number"""
 _DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
@@ -38,7 +42,7 @@ _OF_MACHINES = re.compile(
     r"|\b\d{1,6}\s?(?:gpu|node|device|chip|card|host|npu|tpu)s?\b",
     re.I,
 )
-_ROW = "row"
+ROW = "row"  # the name of a setting that no heading names
 _PAIR = re.compile(r"(?<!\w)([A-Za-z]\w{0,40}+)\s?[=:]\s?([-\w.]{1,40}+)")
 _PAIRS = re.compile(rf"[(\[{{]?{_PAIR.pattern}(?:[,;]\s?{_PAIR.pattern}){{0,20}}[)\]}}]?")
 _LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
@@ -60,7 +64,8 @@ _OF_A_JOB = _words(
 )
 # Numbers under these are measured, unless the heading marks them as settings.
 _MEASURED = _words(
-    """loss ppl perplexity accuracy acc score time elapsed duration power watt watts w energy kwh
+    """loss ppl perplexity accuracy acc score time wall elapsed duration power watt watts w energy
+    kwh
     joules j temp temperature c util utilization utilisation efficiency eff speedup scaling cost
     price usd std stdev stddev deviation cv variance sigma jitter min max p50 p95 p99 best worst
     median mean avg average bandwidth gbps gb mb gib mib s ms sec secs seconds us minutes hours
@@ -82,8 +87,12 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
             continue  # the batch again, times the sequence length
         if name and known[name].role == "result":
             continue  # the reason why a result is missing
+        if name == "recompute":
+            if recompute_named(raw, True):
+                continue  # it was read
+            heading = name
         text = raw if heading else _without_machine(raw)
-        columns.setdefault((table, heading or _ROW), []).append((text, run))
+        columns.setdefault((table, heading or ROW), []).append((text, run))
     found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
         pairs = None if variable_of(heading) else _pairs([raw for raw, _ in cells])
@@ -140,7 +149,8 @@ def known_values(warehouse: Warehouse, runs: str) -> dict[str, dict[str, object]
 def _without_machine(text: str) -> str:
     """The name of a row without the machine in it: `(lora)` of `(lora) A100 x4`."""
     rest = " ".join(_OF_MACHINES.sub(" ", device_pattern().sub(" ", text)).split())
-    return rest if re.search(r"[^\W\d_]{2}", rest) else ""
+    bare = rest[1:-1] if re.fullmatch(r"\([^()]*\)|\[[^\[\]]*\]", rest) else rest
+    return bare if re.search(r"[^\W\d_]{2}", bare) else ""
 
 
 def is_setting(heading: str, cells: Sequence[str]) -> bool:

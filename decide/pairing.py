@@ -17,7 +17,7 @@ DEPENDS_ON: Mapping[str | None, frozenset[str]] = {
     "step_time_s": frozenset({"gbs", "device_batch", "seq_len"}),
     "tflops": frozenset({
         "size", "model", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "experts",
-        "seq_len", "recompute",
+        "moe_top_k", "seq_len", "recompute",
     }),
 }  # fmt: skip
 Marks = defaultdict[tuple[str, Any], int]

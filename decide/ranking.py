@@ -13,7 +13,8 @@ from .rows import Row
 SLOWEST = 10  # times as long as the best of its model and system: no candidate for a training
 _COLUMNS = (
     "run_id", "size", "model", "system", "nodes", "devices", "world_size", "dp", "tp", "pp", "cp",
-    "mbs", "gbs", "seq_len", "zero_stage", "recompute", "framework", "settings", "step_time_s",
+    "mbs", "gbs", "seq_len", "dtype", "zero_stage", "recompute", "framework", "settings",
+    "step_time_s",
     "step_time_low", "step_time_high", "n", "basis", "tokens_per_s", "tokens_per_s_low",
     "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "mfu_from", "peak_name", "peak_tflops",
     "peak_assumed", "time_is_marked", "regime", "uri", "line", "annotated", "jobs", "places",

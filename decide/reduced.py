@@ -16,8 +16,7 @@ from .rows import (
     THREADS,
     Row,
     load,
-    name_systems,
-    own_settings,
+    read_own,
     statements,
     worked_out,
 )
@@ -40,8 +39,7 @@ class Reduced:
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
         self.configured = False
-        name_systems(warehouse, "selected")
-        self.own = own_settings(warehouse, "selected")
+        self.own = read_own(warehouse, "selected")
         fill(warehouse, "settings_key", self.own.keys())
         weigh = statements()["weigh"].replace("{worked_out}", worked_out("selected"))
         warehouse.rows(weigh)

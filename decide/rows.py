@@ -80,22 +80,27 @@ def worked_out(runs: str) -> str:
     return statements()["worked_out"].replace("{runs}", runs)
 
 
-def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
+def load(warehouse: Warehouse, runs: str = "selected", own: OwnSettings | None = None) -> list[Row]:
     """The runs of a relation, mostly the temporary table `selected`, each with its system, flags,
     versions, hosts, and the columns of its table that are settings unknown to us.
 
     Names of jobs and nodes are no part of a configuration. Jobs are compared by `pace`: less is
     better, within one `measure`. `rate` is tokens/s, sequences/s if a job states no sequence
     length, or TFLOP/s if it prints nothing else. `batch` are the sequences of a
-    step, as stated or multiplied out.
+    step, as stated or multiplied out. `own` are their settings and systems, perhaps among those of
+    others, where these are read already.
     """
-    name_systems(warehouse, runs)
+    own = own or read_own(warehouse, runs)
     query = statements()["load"].replace("{worked_out}", worked_out(runs))
     rows = warehouse.dicts(query)
-    own, stated = own_settings(warehouse, runs), powers(warehouse)
+    stated = powers(warehouse)
     for row in rows:
         run = row["run"]
         row |= own.of(run)
+        if (kind := row["others"].get("recompute")) and row["recompute"] is None:
+            # A kind that no formula knows, such as offload, is a value like others.
+            row["recompute"] = kind
+            row["others"] = {k: v for k, v in row["others"].items() if k != "recompute"}
         row["settings"] = _settings(row)
         row["memory_gb"] = gigabytes(row)
         row["power_stated_w"] = stated.get(run)
@@ -103,7 +108,7 @@ def load(warehouse: Warehouse, runs: str = "selected") -> list[Row]:
     return cast("list[Row]", rows)
 
 
-def name_systems(warehouse: Warehouse, runs: str) -> None:
+def _name_systems(warehouse: Warehouse, runs: str) -> None:
     """Fill the temporary table `systems`: the machine of each device of some runs."""
     devices = [name for (name,) in warehouse.rows(f"SELECT DISTINCT device FROM {runs}") if name]
     query = """CREATE OR REPLACE TEMP TABLE systems AS
@@ -141,8 +146,10 @@ class OwnSettings:
 _NONE: dict[str, str] = {}
 
 
-def own_settings(warehouse: Warehouse, runs: str) -> OwnSettings:
-    """The flags, versions, arguments and unknown columns of the runs of a relation."""
+def read_own(warehouse: Warehouse, runs: str) -> OwnSettings:
+    """The flags, versions, arguments and unknown columns of the runs of a relation; their systems
+    are in the temporary table `systems` from then on."""
+    _name_systems(warehouse, runs)
     found = OwnSettings({}, {}, {}, other_columns(warehouse, runs), {})
     for run, name, value, kind in warehouse.rows(_FLAGS.format(runs=runs)):
         text = "none" if value is None else "set" if kind == "launcher" and not value else value
@@ -174,6 +181,9 @@ def _derivations_of(measure: str | None, memory_unit: str | None, many: str) -> 
             expression="1 / tokens_per_s", inputs=("tokens_per_s",), unit="s a token"
         ),
         "step_time_s": Column("step_time_s"),
+        "samples_per_s": Derivation(
+            expression="1 / samples_per_s", inputs=("samples_per_s",), unit="s a sequence"
+        ),
         "tokens_per_s_per_device": Derivation(
             expression="1 / tokens_per_s_per_device",
             inputs=("tokens_per_s_per_device",),

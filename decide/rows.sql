@@ -2,12 +2,15 @@
 -- Runs with the columns that decisions derive. `systems` names the machine of each device.
 SELECT w.* EXCLUDE (each), CASE WHEN step_time_s <> 0 THEN 1 / step_time_s
         WHEN tokens_per_s <> 0 AND tokens_per_step <> 0 THEN tokens_per_s / tokens_per_step END AS steps_per_s,
-    CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s ELSE each END AS rate,
-    -- Seconds a token, else a step, else a token of one device, else a TFLOP of a job that prints TFLOPs alone; and which.
+    CASE WHEN tokens_per_s <> 0 THEN tokens_per_s WHEN step_time_s <> 0 THEN nullif(batch, 0) / step_time_s
+        WHEN samples_per_s <> 0 THEN samples_per_s ELSE each END AS rate,
+    -- Seconds a token, else a step, a sequence, a TFLOP of a job that prints TFLOPs alone, or a token of one device; which.
     CASE WHEN tokens_per_s <> 0 THEN 1 / tokens_per_s WHEN step_time_s <> 0 THEN step_time_s
-        WHEN tokens_per_s_per_device <> 0 THEN 1 / tokens_per_s_per_device ELSE 1 / each END AS pace,
+        WHEN samples_per_s <> 0 THEN 1 / samples_per_s WHEN each IS NOT NULL THEN 1 / each
+        WHEN tokens_per_s_per_device <> 0 THEN 1 / tokens_per_s_per_device END AS pace,
     CASE WHEN tokens_per_s <> 0 THEN 'tokens_per_s' WHEN step_time_s <> 0 THEN 'step_time_s'
-        WHEN tokens_per_s_per_device <> 0 THEN 'tokens_per_s_per_device' WHEN each IS NOT NULL THEN 'tflops' END AS measure
+        WHEN samples_per_s <> 0 THEN 'samples_per_s' WHEN each IS NOT NULL THEN 'tflops'
+        WHEN tokens_per_s_per_device <> 0 THEN 'tokens_per_s_per_device' END AS measure
 FROM (
     SELECT *, CASE WHEN tflops <> 0 AND device_count <> 0 THEN tflops * device_count END AS each,
         -- The sequences of a step: stated, tokens of a step / sequence length, MBS x GA x DP, or batch per device.

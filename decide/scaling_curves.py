@@ -26,6 +26,7 @@ FREE = (
 RATES = {
     "tokens_per_s": "tokens_per_s",
     "step_time_s": "sequences_per_s",
+    "samples_per_s": "samples_per_s",
     "tflops": "tflops_of_all",
 }
 

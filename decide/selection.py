@@ -145,11 +145,14 @@ def _find_other_settings(warehouse: Warehouse, runs: str) -> bool:
     follow the environment flags. Returns whether there are any."""
     if not warehouse.rows(_ANY_OTHER.format(runs=runs)):
         return False
-    from .other_columns import other_columns  # what headings mean takes longer to load
+    from .other_columns import ROW, other_columns  # what headings mean takes longer to load
 
     others = other_columns(warehouse, runs)
     printed = [
-        ", ".join(f"{name}={_whole(value)}" for name, value in one.items())
+        ", ".join(
+            _whole(value) if name == ROW else f"{name}={_whole(value)}"
+            for name, value in one.items()
+        )
         for one in others.values()
     ]
     warehouse.rows(_MORE_SETTINGS, [[*others], printed])

@@ -14,6 +14,8 @@ from .jobs import identity, per_job
 from .provenance import Derivation, Number, input_number
 from .rows import Row
 
+_OF_UNIFORM = math.sqrt(12)
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -58,13 +60,16 @@ class Modes:
 
 def grain(rows: Iterable[Row]) -> float:
     """The standard deviation that the rounding of printed step times gives, as a share."""
-    found = (
-        # A value rounded to a width is uniform over it: of deviation width / sqrt(12).
-        (row["step_time_high"] - row["step_time_low"]) / row["step_time_s"] / math.sqrt(12)
-        for row in rows
-        if row["basis"] == "cell" and row["step_time_s"] and row["step_time_low"]
-    )
-    return float(max(found, default=0.0))
+    widest = 0.0
+    for row in rows:
+        if (
+            row["basis"] == "cell"
+            and (time := row["step_time_s"])
+            and (low := row["step_time_low"])
+        ):
+            widest = max(widest, (row["step_time_high"] - low) / time)
+    # A value rounded to a width is uniform over it: of deviation width / sqrt(12).
+    return widest / _OF_UNIFORM
 
 
 def rounding(*sides: Sequence[Row]) -> float:

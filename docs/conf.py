@@ -29,7 +29,8 @@ CONTENTS = {
         "decide", "predict", "site", "sharing", "shared_warehouse", "python", "launch", "watch",
         "history", "audit", "explain",
     ],
-    "Reference": ["cli", "pull_requests", "claims", "formats", "bundles", "facts", "warehouse"],
+    "Reference": ["cli", "pull_requests", "claims", "formats", "bundles", "facts", "warehouse",
+                  "cost_model"],
     "Project": ["architecture", "decisions", "trainer"],
 }  # fmt: skip
 AT_ROOT = ["CONTRIBUTING", "SECURITY", "CHANGELOG"]

@@ -259,7 +259,7 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
             change = {
                 "params_b": size, "size": query.model, "model": query.model, "layers": None,
                 "hidden": None, "heads": None, "params_computed": None, "params_stated": None,
-                "active_b": None, "experts": None,
+                "active_b": None, "experts": None, "moe_top_k": None,
             }  # fmt: skip
             return change, candidates(warehouse, replace(query, model=None))
     return {}, candidates(warehouse, query)

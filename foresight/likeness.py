@@ -30,6 +30,7 @@ class Scales:
     noise: float  # of one job
     equal: float  # share of `source`, `words`, `close` that sources of equal configurations share
     own: float  # share of a parameter's prior deviation that is specific to each system
+    site: float  # and to each source on it: its programs, its network
     wide: float  # length scale of `smooth`, in doublings
     near: float  # of `close` and `local`
     word: float  # each differing setting divides similarity by e to this
@@ -38,9 +39,10 @@ class Scales:
 @dataclass(frozen=True)
 class Shared:
     """Covariance of residuals: a steady part, and one that grows with the roughness of sources;
-    `system`: 1 for pairs of one system."""
+    `system`: 1 for pairs of one system; `source`: how far they have one source on it."""
 
     system: Array
+    source: Array
     steady: Array
     rough: Array
 
@@ -52,7 +54,7 @@ class Shared:
     def among(self, kept: Sequence[int]) -> Shared:
         """The covariance among some of the runs."""
         at = np.ix_(kept, kept)
-        return Shared(self.system[at], self.steady[at], self.rough[at])
+        return Shared(self.system[at], self.source[at], self.steady[at], self.rough[at])
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Likeness:
         in_source = source * words * (s.words**2 + local)
         steady = s.system**2 + s.source**2 * source + unknown
         rough = everywhere + alike + in_source
-        return Shared(self.system, self.system * steady, self.system * rough)
+        return Shared(self.system, self.system * source, self.system * steady, self.system * rough)
 
 
 def likeness(a: Sequence[Setting], b: Sequence[Setting]) -> Likeness:

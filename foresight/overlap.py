@@ -31,10 +31,10 @@ class Overlap:
     def between(self, a: Sequence[Setting], b: Sequence[Setting]) -> Array:
         """The similarity of the source of each of `a` with that of each of `b`; an unknown source
         has only these runs."""
-        new = {id(one): one for one in (*a, *b) if _place(one) not in self.places}
+        new = {id(one): one for one in (*a, *b) if site(one) not in self.places}
         if new:
             return overlap((*self.settings, *new.values())).between(a, b)
-        rows, columns = ([self.places[_place(one)] for one in of] for of in (a, b))
+        rows, columns = ([self.places[site(one)] for one in of] for of in (a, b))
         shares: Array = self.table[np.ix_(rows, columns)]
         return shares
 
@@ -43,14 +43,15 @@ def overlap(settings: Sequence[Setting], pairs: Likeness | None = None) -> Overl
     """The similarity of the sources of runs; `pairs`: the likeness of the runs, if known."""
     pairs = pairs or likeness(settings, settings)
     each = pairs.system * np.exp(-_WORD * pairs.differing) * matern(pairs.apart, _NEAR)
-    places = {key: at for at, key in enumerate(dict.fromkeys(map(_place, settings)))}
+    places = {key: at for at, key in enumerate(dict.fromkeys(map(site, settings)))}
     mean = np.zeros((len(places), len(settings)))
-    mean[[places[_place(setting)] for setting in settings], range(len(settings))] = 1.0
+    mean[[places[site(setting)] for setting in settings], range(len(settings))] = 1.0
     mean /= mean.sum(1, keepdims=True)
     common = mean @ each @ mean.T
     norm = np.sqrt(np.diag(common))
     return Overlap(tuple(settings), places, common / np.outer(norm, norm))
 
 
-def _place(setting: Setting) -> Hashable:
+def site(setting: Setting) -> Hashable:
+    """A key equal for runs of one source, in one regime, on one system."""
     return setting.source, setting.system

@@ -1,7 +1,8 @@
 """A law fitted to runs: its terms, and residuals shared by similar runs.
 
 ln(cost) = ln(sum of terms) + shared residual + noise. Parameters have log-normal priors, one value
-for all systems and a deviation of each; the residual is a Gaussian process. The posterior is
+for all systems, a deviation of each and one of each source on it; the residual is a Gaussian
+process. The posterior is
 Gaussian about the linearised sum (Rasmussen and Williams, Gaussian Processes for Machine Learning,
 2.7), so leave-one-out predictions need no second fit (5.4.2).
 """
@@ -15,10 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .likeness import Array, Scales, Shared, likeness
-from .overlap import Overlap, overlap
+from .numbers import priors
+from .overlap import Overlap, overlap, site
 from .setting import Setting
-from .terms import WAITING, Law
+from .terms import Law
 
+_WAITING = priors("waiting")["bubble"]
 _ROUNDS = 10
 _BEFORE = 5  # rounds of which are reused by a fit without some of the runs
 _STEP = 0.7  # of the way to the linearised optimum, so that each round stays where it is valid
@@ -70,7 +73,11 @@ def basis(law: Law, settings: Sequence[Setting]) -> Basis:
 def _prior(law: Law) -> tuple[Array, Array]:
     """Prior means and deviations of the parameters: of the terms, of waiting, of the factors."""
     usual = [*(term.usual for term in law.terms), 0.0, *(0.0 for _ in law.shapes)]
-    spread = [*(term.spread for term in law.terms), 0.3, *(shape.spread for shape in law.shapes)]
+    spread = [
+        *(term.spread for term in law.terms),
+        _WAITING.spread,
+        *(shape.spread for shape in law.shapes),
+    ]
     return np.array(usual), np.array(spread)
 
 
@@ -89,9 +96,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The result of a fit's first rounds: parameters by system, roughness by file."""
+    """The result of a fit's first rounds: parameters by source and system, roughness by file."""
 
-    systems: dict[Hashable, Array]
+    sites: dict[Hashable, Array]
     rough: dict[str, float]
 
 
@@ -107,8 +114,9 @@ class Posterior:
     slopes: Array = field(repr=False)  # n x k
     inverse: Array = field(repr=False)  # of the measurements' covariance
     weights: Array = field(repr=False)  # the inverse times the residuals of the prior
-    systems: dict[Hashable, Array] = field(repr=False)  # parameters by system
-    common: Array = field(repr=False)  # and of an unmeasured system
+    sites: dict[Hashable, Array] = field(repr=False)  # parameters by source and system
+    systems: dict[Hashable, Array] = field(repr=False)  # of an unmeasured source of a system
+    common: Array = field(repr=False)  # of an unmeasured system
     excess: Array = field(repr=False)  # extra variance of outliers
     rough: dict[str, float] = field(repr=False)  # by file
     began: Began = field(repr=False)
@@ -117,7 +125,10 @@ class Posterior:
 
     def parameters(self, settings: Sequence[Setting]) -> Array:
         """The parameters of runs (n x k)."""
-        return np.array([self.systems.get(setting.system, self.common) for setting in settings])
+        found = [
+            self.sites.get(site(one), self.systems.get(one.system, self.common)) for one in settings
+        ]
+        return np.array(found)
 
     def predicted(self, new: Sequence[Setting]) -> tuple[Array, Array]:
         """Mean and covariance of ln(cost) of further runs, without the noise of one job."""
@@ -135,7 +146,7 @@ class Posterior:
         alike = self.overlap.between(a, b)
         shared = likeness(a, b).shared(self.scales, self.law.peak, alike)
         rough = np.outer(self._roughness(a), self._roughness(b))
-        parameters = _of_parameters(self.law, slope_a, slope_b, shared.system, self.scales)
+        parameters = _of_parameters(self.law, slope_a, slope_b, shared, self.scales)
         return shared.covariance(rough) + parameters
 
     def _roughness(self, settings: Sequence[Setting]) -> list[float]:
@@ -158,8 +169,8 @@ class Posterior:
             zip(self.law.terms, costs[0], theta[0], usual, spread, strict=False)
         ]  # fmt: skip
         at = len(self.law.terms)
-        parts.append(Part("pipeline bubble", float(wait[0]), math.exp(theta[0, at]), 1.0,
-                         math.exp(spread[at]), WAITING))  # fmt: skip
+        parts.append(Part(_WAITING.title, float(wait[0]), math.exp(theta[0, at]), _WAITING.usual,
+                         math.exp(spread[at]), _WAITING.amount))  # fmt: skip
         rest = math.exp(mean) - sum(part.cost for part in parts)
         parts.append(Part("what similar runs add or save", rest))
         return tuple(part for part in parts if part.cost)
@@ -182,11 +193,17 @@ class Posterior:
         return error, np.sqrt(np.maximum(variance, self.scales.noise**2))
 
 
-def _of_parameters(law: Law, a: Array, b: Array, same_system: Array, s: Scales) -> Array:
-    """Covariance by the parameters: one value for all, and a deviation of each system."""
+def _of_parameters(law: Law, a: Array, b: Array, shared: Shared, s: Scales) -> Array:
+    """Covariance by the parameters: of one value for all, of systems and of sources on them."""
     _, spread = _prior(law)
-    covariance: Array = ((a * spread**2) @ b.T) * ((1 - s.own**2) + s.own**2 * same_system)
+    alike = _common(s) + s.own**2 * shared.system + s.site**2 * shared.source
+    covariance: Array = ((a * spread**2) @ b.T) * alike
     return covariance
+
+
+def _common(s: Scales) -> float:
+    """The share of a parameter's prior variance that is the same everywhere."""
+    return 1 - s.own**2 - s.site**2
 
 
 def fit(
@@ -205,21 +222,22 @@ def fit(
     costs, noise = np.array(costs, dtype=np.float64), np.array(noise, dtype=np.float64)
     counted, files = basis(law, settings), [setting.source[0] for setting in settings]
     alone = np.array([scales.noise**2 / setting.jobs for setting in settings]) + np.square(noise)
-    theta = np.array([began.systems[setting.system] if began else usual for setting in settings])
+    theta = np.array([began.sites[site(one)] if began else usual for one in settings])
     heavy = np.ones(len(settings))
     rough = np.array([began.rough[file] if began else 1.0 for file in files])
     for at in range(_BEFORE if began else 0, _ROUNDS + 1):
         if at == _BEFORE:
-            began = Began(*_by_system_and_file(settings, theta, rough))
+            began = Began(*_by_site_and_file(settings, theta, rough))
         value, slope = counted.linear(theta)
         covariance = shared.covariance(np.outer(rough, rough))
-        covariance += _of_parameters(law, slope, slope, shared.system, scales)
+        covariance += _of_parameters(law, slope, slope, shared, scales)
         inverse = _inverse(covariance + np.diag(alone * heavy + 1e-9))
         weights = inverse @ (np.log(costs) - value + ((theta - usual) * slope).sum(1))
         if at == _ROUNDS:
             break
         pulled = slope * weights[:, None]
-        shift = (1 - scales.own**2) * pulled.sum(0) + scales.own**2 * (shared.system @ pulled)
+        shift = _common(scales) * pulled.sum(0) + scales.own**2 * (shared.system @ pulled)
+        shift += scales.site**2 * (shared.source @ pulled)
         theta = theta + _STEP * np.clip(usual + spread**2 * shift - theta, -1.0, 1.0)
         # Student's t as a scaled normal: a run's own residual determines its noise.
         own = alone * heavy * weights
@@ -227,12 +245,14 @@ def fit(
         if at >= _SMOOTH_ROUNDS:
             rough = rough * _rougher(files, weights**2 / np.diag(inverse), rough)
     weighed = slope * weights[:, None]
-    common = usual + spread**2 * (1 - scales.own**2) * weighed.sum(0)
+    common = usual + spread**2 * _common(scales) * weighed.sum(0)
+    own = common + (spread * scales.own) ** 2 * (shared.system @ weighed)
+    systems = {one.system: own[at] for at, one in enumerate(settings)}
     assert began is not None
-    systems, roughness = _by_system_and_file(settings, theta, rough)
+    sites, roughness = _by_site_and_file(settings, theta, rough)
     return Posterior(
-        law, scales, tuple(settings), costs, noise, slope, inverse, weights, systems, common,
-        alone * (heavy - 1), roughness, began, shared, alike,
+        law, scales, tuple(settings), costs, noise, slope, inverse, weights, sites, systems,
+        common, alone * (heavy - 1), roughness, began, shared, alike,
     )  # fmt: skip
 
 
@@ -254,12 +274,12 @@ def _inverse(covariance: Array) -> Array:
     return inverse
 
 
-def _by_system_and_file(
+def _by_site_and_file(
     settings: Sequence[Setting], theta: Array, rough: Array
 ) -> tuple[dict[Hashable, Array], dict[str, float]]:
-    """Parameters of runs by their system, and roughness by their file."""
-    systems = {one.system: theta[at] for at, one in enumerate(settings)}
-    return systems, {one.source[0]: float(rough[at]) for at, one in enumerate(settings)}
+    """Parameters of runs by their source and system, and roughness by their file."""
+    sites = {site(one): theta[at] for at, one in enumerate(settings)}
+    return sites, {one.source[0]: float(rough[at]) for at, one in enumerate(settings)}
 
 
 def _rougher(files: Sequence[str], squares: Array, rough: Array) -> Array:

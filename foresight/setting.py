@@ -9,29 +9,29 @@ from dataclasses import dataclass
 from ..audit.memory import GB, gib_of
 from ..decide.rows import Row, batch_of
 from ..vocabulary.hardware import device_of, memory_in
+from .numbers import number
 
-ASPECT = 128  # hidden size over layers of usual models, if no source states the shape
+ASPECT = number("aspect")  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits
-ASSUMED_SEQ_LEN = 4096.0  # tokens, if no source states the length of a sequence
-NODE = 8  # devices of a node, if unstated
+ASSUMED_SEQ_LEN = number("sequence")  # tokens, if no source states the length of a sequence
+VOCAB = number("vocabulary")  # words, if no source states them
+NODE = int(number("node"))  # devices of a node, if unstated
 ZERO = 0  # the default stage
-_FROZEN = 4 / 6  # of the FLOPs of training: frozen weights need no gradients of their own
+_FROZEN = number("frozen")  # of the FLOPs of training: frozen weights have no gradients
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Bytes/s of a device: of its memory, of the links of a node. Unknown devices have those of an
-    A100; kernels and collectives usually reach 0.6 of the data sheet's memory bandwidth and a sixth
-    of the links', which counts both directions: the prior, not the fit."""
+    """Bytes/s of a device that kernels and collectives reach of its memory and of the links of a
+    node: the prior, not the fit. Unknown devices have those of an A100."""
 
-    memory: float = 1.2e12
-    inside: float = 100e9
+    memory: float = number("memory_unknown")
+    inside: float = number("links_unknown")
 
     @property
     def across(self) -> float:
-        """Of the network, which no source states: generations of clusters have had about a quarter
-        of what collectives reach inside a node (V100 12.5 GB/s, A100 25)."""
-        return self.inside / 4
+        """Of the network, which no source states."""
+        return self.inside * number("across")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ class Setting:
     hidden: float
     heads: float | None
     vocab: float
+    kv_share: float  # heads of keys and values over all heads
+    top_k: float  # experts of a token
     shape_is_stated: bool  # the shape is stated; else that of a usual model of its size
     seq_len: float | None
     devices: float
@@ -73,6 +75,7 @@ class Setting:
     zero: int
     zero_is_stated: bool  # the ZeRO stage is stated
     recompute: str | None
+    sequence_parallel: bool  # TP ranks also split what they would all keep
     adapters: bool  # weights are not trained, only adapters beside them
     device_memory_gb: float | None  # GB of a device
     s_per_token: float | None = None
@@ -146,7 +149,9 @@ def setting(row: Row) -> Setting | None:
         layers=float(layers or dense / 12 / hidden**2),
         hidden=float(hidden),
         heads=row["heads"],
-        vocab=float(row["vocab_used"] or 50304),
+        vocab=float(row["vocab_used"] or VOCAB),
+        kv_share=_kv_share(row),
+        top_k=float(row["moe_top_k"] or number("top_k")),
         shape_is_stated=shaped,
         seq_len=row["seq_len"],
         devices=float(devices),
@@ -156,11 +161,13 @@ def setting(row: Row) -> Setting | None:
         cp=float(row["cp"] or 1),
         ep=float(row["ep"] or 1),
         vpp=float(row["vpp"] or 1),
-        mbs=None if _is_of_the_pipeline(row, batch) else row["mbs"],
+        mbs=None if is_of_the_pipeline(row, batch) else row["mbs"],
         gbs=batch,
         zero=row["zero_stage"] or ZERO,
         zero_is_stated=row["zero_stage"] is not None,
         recompute=row["recompute"],
+        # Context parallelism came after it, and ranks that split sequences keep none whole.
+        sequence_parallel=bool(row["sequence_parallel"]) or (row["cp"] or 1) > 1,
         adapters=adapters,
         device_memory_gb=room(row["device"]),
         s_per_token=_pace(row),
@@ -171,7 +178,7 @@ def setting(row: Row) -> Setting | None:
     )  # fmt: skip
 
 
-def _is_of_the_pipeline(row: Row, batch: float | None) -> bool:
+def is_of_the_pipeline(row: Row, batch: float | None) -> bool:
     """Whether a run's micro-batch is torchtitan's: the batch shared by a whole pipeline; of an
     unknown program, if it makes one micro-batch of a replica's batch, which leaves stages idle. A
     requested micro-batch has the usual meaning."""
@@ -192,11 +199,27 @@ def system_of(row: Row) -> Hashable:
 
 def _flops(row: Row) -> float | None:
     """FLOPs of the matrix products of a token: six per parameter that it uses, no attention."""
+    used = _used(row)
+    return 6.0 * used if used else None
+
+
+def _used(row: Row) -> float | None:
+    """The parameters that a token uses: all, of experts the stated ones or its share of theirs.
+
+    Of a known shape, what is no attention and no embedding is of the experts.
+    """
     if row["active_b"]:
-        return 6e9 * float(row["active_b"])
-    sparse = row["dense"] is False or (row["experts"] or 1) > 1 or (row["ep"] or 1) > 1
-    params = None if sparse else _params(row)
-    return 6.0 * params if params else None
+        return 1e9 * float(row["active_b"])
+    params, experts = _params(row), max(row["experts"] or 1, row["ep"] or 1)
+    if row["dense"] is not False and experts <= 1:
+        return params
+    layers, hidden, chosen = row["layers"], row["hidden"], row["moe_top_k"]
+    if not (params and layers and hidden and chosen and row["experts"]):
+        return None
+    attention = float(layers * hidden**2) * (2 + 2 * _kv_share(row))
+    embeddings = 2 * float(row["vocab_used"] or VOCAB) * float(hidden)
+    dense = min(params, attention + embeddings)
+    return dense + (params - dense) * min(1.0, float(chosen / row["experts"]))
 
 
 def _params(row: Row) -> float | None:
@@ -204,13 +227,19 @@ def _params(row: Row) -> float | None:
     return float(known) if known else float(row["params_b"] * 1e9) if row["params_b"] else None
 
 
+def _kv_share(row: Row) -> float:
+    """Heads of keys and values over all heads."""
+    heads, shared = row["heads"], row["kv_heads"]
+    return min(1.0, shared / heads) if heads and shared else 1.0
+
+
 def _of_experts(row: Row, params: float) -> float:
-    """Parameters of all experts: a token uses only one of them, or a few."""
-    experts = max(row["experts"] or 1, row["ep"] or 1)
-    if experts <= 1 or not row["active_b"]:
+    """Parameters of all experts: a token uses only a few of them."""
+    experts, used = max(row["experts"] or 1, row["ep"] or 1), _used(row)
+    if experts <= 1 or not used:
         return 0.0
-    unused = max(0.0, params - 1e9 * float(row["active_b"]))
-    return min(params, unused * experts / (experts - 1))
+    chosen = min(row["moe_top_k"] or 1, experts - 1)
+    return min(params, max(0.0, params - used) * experts / (experts - chosen))
 
 
 def _pace(row: Row) -> float | None:
@@ -246,7 +275,8 @@ def _links(row: Row) -> Links:
     memory, inside = (device.memory_gb_s, device.link_gb_s) if device else (None, None)
     plain = Links()
     return Links(
-        memory * 0.6e9 if memory else plain.memory, inside * 1e9 / 6 if inside else plain.inside
+        memory * 1e9 * number("memory_reached") if memory else plain.memory,
+        inside * 1e9 * number("links_reached") if inside else plain.inside,
     )
 
 

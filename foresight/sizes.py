@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..decide.neighbours import broken_rule
-from ..decide.rows import Row, with_dp
+from ..decide.rows import Row, batch_of, with_dp
 from ..schema.errors import BenchError
 from ..vocabulary.format import number
 from ..vocabulary.hardware import device_of
-from .setting import NODE, setting
+from .setting import NODE, VOCAB, is_of_the_pipeline, setting
 
 SHAPE = ("layers", "hidden", "heads")
 _MICRO = (1, 2, 4, 8, 16, 32)
@@ -63,6 +63,7 @@ def with_sizes(base: Row, request: Mapping[str, Any]) -> Row:
     sizes, and `moved` has them. Raises BenchError if none are possible, with the violated rule and
     the nearest possible sizes.
     """
+    base = _own(base)
     made = changed(base, request)
     why = impossible(made, request)
     if why is None:
@@ -84,7 +85,7 @@ def with_sizes(base: Row, request: Mapping[str, Any]) -> Row:
 
 def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
     """The base with the requested sizes, possible or not."""
-    base = with_dp(base)
+    base = _own(base)
     made: dict[str, Any] = {**base, **request}
     per_node = (
         base["device_count"] / base["nodes"] if base["nodes"] and base["device_count"] else None
@@ -139,6 +140,13 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
+def _own(base: Row) -> Row:
+    """A run with its DP, and without a batch of a whole pipeline in place of the micro-batch, which
+    no other split would inherit."""
+    base = with_dp(base)
+    return {**base, "mbs": None} if is_of_the_pipeline(base, batch_of(base)) else base
+
+
 def usual_node(row: Row) -> int:
     """Devices of a node that no source describes: as many as are sold with links between them."""
     device = device_of(row["device"]) if row["device"] else None
@@ -169,7 +177,7 @@ def _parameters(row: Row) -> float | None:
     layers, hidden = row["layers"], row["hidden"]
     if not (layers and hidden):
         return None
-    vocab, s = row["vocab_used"] or 50304, row["seq_len"] or 2048
+    vocab, s = row["vocab_used"] or VOCAB, row["seq_len"] or 2048
     return float(layers * (12 * hidden**2 + 13 * hidden) + hidden * (vocab + s) + 2 * hidden)
 
 
@@ -269,7 +277,7 @@ def all_splits(base: Row, request: Mapping[str, Any]) -> list[Row]:
     tps = [request["tp"]] if "tp" in request else _parts(start["heads"], inside)
     layers = start["layers"]
     pps = [request["pp"]] if "pp" in request else _stages(base, layers, devices)
-    micro = [request["mbs"]] if "mbs" in request else list(_MICRO) if start["mbs"] else [None]
+    micro = [request["mbs"]] if "mbs" in request else list(_MICRO) if base["mbs"] else [None]
     rows: list[Row] = []
     for tp, pp, mbs in itertools.product(tps, pps, micro):
         tried = {**request, "tp": tp, "pp": pp, **({"mbs": mbs} if mbs else {})}

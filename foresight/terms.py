@@ -1,4 +1,7 @@
-"""The cost of a token in physical terms, each a time with one parameter."""
+"""The cost of a token in physical terms, each a time with one parameter.
+
+Their numbers, priors and sources are in terms.toml.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .numbers import number, priors
 from .setting import ASSUMED_SEQ_LEN, Setting
 
-_BYTES = 2  # of a transferred number, at 16 bits
-_LOST = 0.5  # share of the speed-up of narrow formats that is lost, as some work stays at 16 bits
+_BYTES = number("transferred")
+_SCORES = number("attention_flops")
+_ELEMENTS = number("element_bytes")
+_LAUNCH = number("layer_launch")
+_REDUCES = number("all_reduces")
+_TILE = number("tile")
+_CORE = number("tensor_core")
+_WHOLE, _SPLIT = number("kept_whole"), number("kept_split")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,153 +52,127 @@ def attention_recomputed(setting: Setting) -> float:
 
 
 def _ideal(setting: Setting) -> float:
-    return setting.flops / _wide_peak(setting) / (1 + (setting.format_speedup - 1) * (1 - _LOST))
+    gained = (setting.format_speedup - 1) * number("narrow_kept")
+    return setting.flops / _wide_peak(setting) / (1 + gained)
 
 
 def _wide_peak(setting: Setting) -> float:
-    return setting.peak_flop_s / setting.format_speedup if setting.peak_flop_s else 1e14
+    peak = setting.peak_flop_s
+    return peak / setting.format_speedup if peak else number("unknown_peak")
 
 
-def _exposed(time: float, setting: Setting) -> float:
-    """The part of a time that matrix products do not hide: little of a short time, nearly all of a
-    long one."""
-    return time * time / (time + 2 * _compute(setting)) if time else 0.0
+def _exposed(time: float, work: float) -> float:
+    """The part of a time that concurrent work does not hide: little of a short time, nearly all of
+    a long one."""
+    return time * time / (time + number("hidden_behind") * work) if time else 0.0
 
 
-def _compute(setting: Setting) -> float:
+def compute(setting: Setting) -> float:
+    """Matrix products at the peak."""
     return _ideal(setting) * recomputed(setting)
 
 
-def _attention(setting: Setting) -> float:
-    # Scores and their use, forward and backward, halved for the causal mask (F8); at 16 bits.
-    work = 6 * setting.layers * setting.hidden * (setting.seq_len or ASSUMED_SEQ_LEN)
+def attention(setting: Setting) -> float:
+    """Scores and their use, at 16 bits (F8)."""
+    work = _SCORES * setting.layers * setting.hidden * (setting.seq_len or ASSUMED_SEQ_LEN)
     return work / _wide_peak(setting) * attention_recomputed(setting)
 
 
-def _elements(setting: Setting) -> float:
-    # About a hundred bytes a channel are read and written forward, as many backward.
-    return 200 * setting.layers * setting.hidden * recomputed(setting) / setting.links.memory
+def elements(setting: Setting) -> float:
+    """What is read and written once."""
+    work = _ELEMENTS * setting.layers * setting.hidden * recomputed(setting)
+    return work / setting.links.memory
 
 
-def _kernels(setting: Setting) -> float:
-    # A layer of a micro-batch starts about fifty kernels, 20 us each, ahead of those that run.
+def kernels(setting: Setting) -> float:
+    """A layer of a micro-batch starts its kernels ahead of those that run."""
     if not setting.mbs or not setting.seq_len:
         return 0.0
-    starts = (
-        1e-3 * setting.layers * setting.tp * recomputed(setting) / (setting.mbs * setting.seq_len)
-    )
-    return _exposed(starts, setting)
+    starts = _LAUNCH * setting.layers * setting.tp * recomputed(setting)
+    return _exposed(starts / (setting.mbs * setting.seq_len), compute(setting))
 
 
 def _tensor(setting: Setting) -> float:
-    # All-reduces of 2 h bytes a token, four times a layer, six with full recompute (2104.04473). In
-    # a ring a device sends 2 (t - 1) / t of that: t devices together 2 (t - 1) times 2 h.
-    if setting.tp <= 1:
-        return 0.0
-    times = 6 if setting.recompute == "full" else 4
+    """Bytes of all-reduces a token. In a ring a device sends 2 (t - 1) / t of the activations:
+    t devices together 2 (t - 1) times them."""
+    times = _REDUCES + 2 if setting.recompute == "full" else _REDUCES
     return times * 2 * _BYTES * setting.layers * setting.hidden * (setting.tp - 1)
 
 
-def _tensor_inside(setting: Setting) -> float:
-    return (
-        _tensor(setting) / setting.links.inside if setting.tp <= setting.devices_per_node else 0.0
-    )
+def tensor_inside(setting: Setting) -> float:
+    """All-reduces of TP over the links of a node."""
+    inside = setting.tp <= setting.devices_per_node
+    return _tensor(setting) / setting.links.inside if inside else 0.0
 
 
-def _tensor_across(setting: Setting) -> float:
-    return _tensor(setting) / setting.links.across if setting.tp > setting.devices_per_node else 0.0
+def tensor_across(setting: Setting) -> float:
+    """All-reduces of TP over the network."""
+    inside = setting.tp <= setting.devices_per_node
+    return 0.0 if inside else _tensor(setting) / setting.links.across
 
 
-def _stages(setting: Setting) -> float:
+def stages(setting: Setting) -> float:
+    """Activations and their gradients between stages; TP ranks send a part each."""
     if setting.pp <= 1:
         return 0.0
-    # TP ranks send a part each.
     return 2 * _BYTES * setting.hidden * setting.vpp * setting.pp / setting.links.across
 
 
-def _keys(setting: Setting) -> float:
-    # Each CP rank gets the keys and values of the others, again backward, and sends gradients.
-    if setting.cp <= 1:
-        return 0.0
-    link = (
-        setting.links.across
-        if setting.cp * setting.tp > setting.devices_per_node
-        else setting.links.inside
-    )
-    return 6 * _BYTES * setting.layers * setting.hidden * (setting.cp - 1) / link
+def keys(setting: Setting) -> float:
+    """Each CP rank gets the keys and values of the others, again backward, and sends gradients."""
+    width = setting.hidden * setting.kv_share
+    sent = 6 * _BYTES * setting.layers * width * (setting.cp - 1)
+    return _exposed(sent / _link(setting, setting.cp * setting.tp), compute(setting))
 
 
-def _data(setting: Setting) -> float:
-    """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link."""
+def _link(setting: Setting, ranks: float) -> float:
+    """Bytes/s between ranks of a group: of the network, if it is larger than a node."""
+    inside = ranks <= setting.devices_per_node
+    return setting.links.inside if inside else setting.links.across
+
+
+def data(setting: Setting) -> float:
+    """Gradients, and with ZeRO 3 the weights of each micro-batch, over the slowest link.
+
+    Gradients are exchanged during the last micro-batch, weights ahead of the layer that needs them.
+    """
     ranks = setting.weight_replicas
     if ranks <= 1 or not setting.gbs or not setting.seq_len or setting.adapters:
         return 0.0
-    link = (
-        setting.links.across if setting.devices > setting.devices_per_node else setting.links.inside
-    )
     volume = 2 * _BYTES * setting.params * (ranks - 1) / (setting.gbs * setting.seq_len)
+    time, parts = volume / _link(setting, setting.devices), setting.micro_batches or 1
     if setting.zero < 3:
-        return volume / link
-    return _exposed(volume * (0.5 + (setting.micro_batches or 1)) / link, setting)
+        return _exposed(time, compute(setting) / parts)
+    return _exposed(time * (0.5 + parts), compute(setting))
 
 
-def _experts(setting: Setting) -> float:
+def experts(setting: Setting) -> float:
+    """A token's channels go to its experts and back, forward and backward; 1 / EP of them stay."""
     if setting.ep <= 1:
         return 0.0
-    # A token's channels go to its experts and back, forward and backward; 1 / EP of them stay.
-    link = setting.links.across if setting.ep > setting.devices_per_node else setting.links.inside
-    sent = 8 * _BYTES * setting.layers * setting.hidden * (setting.ep - 1) / setting.ep
-    return sent / link
+    width = number("all_to_alls") * _BYTES * setting.hidden * setting.top_k
+    return width * setting.layers * (setting.ep - 1) / setting.ep / _link(setting, setting.ep)
 
 
-def _optimizer(setting: Setting) -> float:
+def optimizer(setting: Setting) -> float:
+    """An update of the parameters."""
     if not setting.gbs or not setting.seq_len or setting.adapters:
         return 0.0
     shared = 1 if setting.zero else setting.weight_replicas
-    return 20 * setting.params * shared / (setting.gbs * setting.seq_len) / setting.links.memory
+    moved = number("optimizer_bytes") * setting.params * shared
+    return moved / (setting.gbs * setting.seq_len) / setting.links.memory
 
 
-def _step(setting: Setting) -> float:
+def step(setting: Setting) -> float:
+    """What a step takes whatever its size."""
     if not setting.gbs or not setting.seq_len:
         return 0.0
-    return 0.05 * setting.devices / (setting.gbs * setting.seq_len)
+    return number("step_constant") * setting.devices / (setting.gbs * setting.seq_len)
 
 
-def _jitter(setting: Setting) -> float:
+def jitter(setting: Setting) -> float:
+    """Waiting that grows with the nodes."""
     return _ideal(setting) * math.log2(setting.nodes)
-
-
-WAITING = "(PP - 1) / (VPP x micro-batches) of what micro-batches cost"
-
-_PACE = (
-    Term("compute", "matrix products", math.log(2.0), 0.35, _compute,
-         "6 FLOPs x parameters / peak, x 4/3 with full recompute"),
-    Term("attention", "attention scores", math.log(2.5), 0.7, _attention,
-         "6 x layers x hidden x sequence length / peak, x 4/3 with any recompute"),
-    Term("elements", "norms, activations, residuals", 0.0, 0.7, _elements,
-         "200 bytes x layers x hidden / memory bandwidth"),
-    Term("kernels", "kernel launches", 0.0, 1.0, _kernels,
-         "1 ms x layers x TP / (MBS x sequence length), beyond matrix products"),
-    Term("tensor", "tensor parallelism inside a node", -0.3, 0.4, _tensor_inside,
-         "4 all-reduces of a layer, 6 with full recompute / links of a node"),
-    Term("tensor_across", "tensor parallelism across nodes", 0.0, 0.7, _tensor_across,
-         "4 all-reduces of a layer, 6 with full recompute / network"),
-    Term("pipeline", "activations between stages", 0.0, 0.4, _stages,
-         "4 bytes x hidden x VPP x PP / network"),
-    Term("keys", "keys and values between CP ranks", math.log(0.5), 1.0, _keys,
-         "12 bytes x layers x hidden x (CP - 1) / links"),
-    Term("experts", "all-to-all of experts", 0.0, 1.0, _experts,
-         "16 bytes x layers x hidden x (EP - 1) / EP / links"),
-    Term("jitter", "waiting for the slowest node", math.log(0.01), 1.0, _jitter,
-         "FLOPs / peak x doublings of nodes", piped=False),
-    Term("data", "gradients, with weights under ZeRO 3", math.log(0.5), 1.0, _data,
-         "4 bytes x parameters x (DP x CP - 1) / tokens of a step / links; ZeRO 3 also of each"
-         " micro-batch, beyond matrix products", piped=False),
-    Term("optimizer", "optimizer", 0.0, 1.0, _optimizer,
-         "20 bytes x parameters / tokens of a step / memory bandwidth", piped=False),
-    Term("step", "constant of a step", 0.0, 1.5, _step,
-         "0.05 s x devices / tokens of a step", piped=False),
-)  # fmt: skip
 
 
 def bubble(setting: Setting) -> float:
@@ -206,20 +190,20 @@ def tile_waste(setting: Setting) -> float:
         3 * setting.hidden / setting.tp,
         4 * setting.hidden / setting.tp,
     )
-    return sum(math.ceil(n / 128) * 128 / n - 1 for n in split) / 3
+    return sum(math.ceil(n / _TILE) * _TILE / n - 1 for n in split) / 3
 
 
 def uneven_heads(setting: Setting) -> float:
     """1 if a head's channels are no multiple of 8, which tensor cores need."""
-    return float(
-        bool(setting.heads and setting.shape_is_stated and setting.hidden / setting.heads % 8)
-    )
+    if not setting.heads or not setting.shape_is_stated:
+        return 0.0
+    return float(setting.hidden / setting.heads % _CORE > 0)
 
 
 def odd_heads(setting: Setting) -> float:
     """1 if the heads of a rank are more than 8 and no multiple of 8."""
     mine = setting.heads / setting.tp if setting.heads else 0
-    return float(mine > 8 and mine % 8 > 0)
+    return float(mine > _CORE and mine % _CORE > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +214,6 @@ class Shape:
     title: str
     spread: float
     of: Callable[[Setting], float]
-
-
-_SHAPES = (
-    Shape("tiles", "tiles that are not full", 1.0, tile_waste),
-    Shape("head", "head size no multiple of 8", 0.3, uneven_heads),
-    Shape("heads", "heads of a rank no multiple of 8", 0.1, odd_heads),
-)
 
 
 def states(setting: Setting) -> float:
@@ -260,44 +237,36 @@ def _state_bytes(zero: int, replicas: float) -> float:
 
 def all_activations(setting: Setting) -> float:
     """GB of activations of the first stage without recomputation, or with that of attention scores,
-    which flash attention never stores: s b h (10 + 24 / t) bytes a layer (2205.05198, equation 4)
-    of the micro-batches of all stages (1F1B, 2104.04473)."""
-    kept = _inputs(setting) * (5 + 12 / setting.tp)
+    which flash attention never stores: s b h (10 + 24 / t) bytes a layer (2205.05198, equation 4;
+    34 / t with sequence parallelism) of the micro-batches of all stages (1F1B, 2104.04473)."""
+    whole = _WHOLE / setting.tp if setting.sequence_parallel else _WHOLE
+    kept = _inputs(setting) * (whole + _SPLIT / setting.tp) / _BYTES
     return kept * min(setting.pp, setting.micro_batches or setting.pp)
 
 
 def _inputs(setting: Setting) -> float:
     """GB of the inputs of a stage's layers, of one micro-batch."""
     tokens = (setting.seq_len or ASSUMED_SEQ_LEN) * (setting.mbs or 1.0) / setting.cp
-    return 2 * tokens * setting.hidden * setting.layers / setting.pp / 1e9
+    return _BYTES * tokens * setting.hidden * setting.layers / setting.pp / 1e9
 
 
-def _activations(setting: Setting) -> float:
+def activations(setting: Setting) -> float:
+    """GB of what is kept of a stage: all of it, or with full recompute the inputs of layers."""
     if setting.recompute in ("none", "selective"):
         return all_activations(setting)
     return _inputs(setting) * min(setting.pp, setting.micro_batches or setting.pp)
 
 
-def _layer(setting: Setting) -> float:
-    """One layer in full and the logits, in fp16 and fp32 (2205.05198, equation 2)."""
+def layer(setting: Setting) -> float:
+    """GB of one layer in full and the logits, in fp16 and fp32 (2205.05198, equation 2)."""
     s, b, h, t = setting.seq_len or ASSUMED_SEQ_LEN, setting.mbs or 1.0, setting.hidden, setting.tp
-    return s * b * (h * (10 + 24 / t) + 6 * setting.vocab / t) / setting.cp / 1e9
+    of_layer, logits = h * (_WHOLE + _SPLIT / t), number("logits") * setting.vocab / t
+    return s * b * (of_layer + logits) / setting.cp / 1e9
 
 
-def _context(setting: Setting) -> float:
-    return 1.5  # GB of libraries and their buffers
-
-
-_MEMORY_TERMS = (
-    Term("states", "weights, gradients, optimizer", 0.1, 0.3, states,
-         "16 bytes a parameter / (TP x PP), of experts / EP, shared by DP under ZeRO", piped=False),
-    Term("activations", "activations of the stages", 0.2, 0.5, _activations,
-         "layers of a stage x micro-batches in flight", piped=False),
-    Term("layer", "one layer and the logits", 0.2, 0.5, _layer,
-         "one layer and the logits of a micro-batch", piped=False),
-    Term("context", "libraries and buffers", 0.3, 0.7, _context,
-         "1.5 GB", piped=False),
-)  # fmt: skip
+def context(setting: Setting) -> float:
+    """GB of libraries and their buffers."""
+    return number("context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,5 +279,28 @@ class Law:
     peak: bool  # the terms depend on the peak of the device
 
 
-PACE = Law(_PACE, _SHAPES, bubble, peak=True)
-MEMORY = Law(_MEMORY_TERMS, (), lambda one: 0.0, peak=False)
+def _law(
+    name: str, of: tuple[Callable[[Setting], float], ...], shapes: tuple[Shape, ...] = ()
+) -> Law:
+    """The law of functions that are declared by their names."""
+    known = priors(name)
+    terms = (
+        Term(each, one.title, math.log(one.usual), one.spread, amount, one.amount, one.piped)
+        for amount in of
+        for each, one in ((amount.__name__, known[amount.__name__]),)
+    )
+    is_pace = name == "pace"
+    return Law(tuple(terms), shapes, bubble if is_pace else lambda one: 0.0, peak=is_pace)
+
+
+PACE = _law(
+    "pace",
+    (compute, attention, elements, kernels, tensor_inside, tensor_across, stages, keys, experts,
+     jitter, data, optimizer, step),
+    tuple(
+        Shape(of.__name__, one.title, one.spread, of)
+        for of in (tile_waste, uneven_heads, odd_heads)
+        for one in (priors("shape")[of.__name__],)
+    ),
+)  # fmt: skip
+MEMORY = _law("memory", (states, activations, layer, context))

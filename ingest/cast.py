@@ -17,6 +17,10 @@ ABSENT = frozenset({"", "-", "nan", "nan.0", "-nan", "inf", "-inf", "+inf", "non
 FIRST = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?")
 SUFFIXES = {"k": 3, "K": 3, "M": 6, "G": 9, "B": 9, "T": 12, "P": 15, "E": 18, "Z": 21}
 LIMITS = {"integer": 2**31, "bigint": 2**63}
+DTYPES = {
+    "bf16": "bf16", "bfloat16": "bf16", "fp16": "fp16", "float16": "fp16", "half": "fp16",
+    "fp32": "fp32", "float32": "fp32", "fp8": "fp8", "bf16-mixed": "bf16", "16-mixed": "fp16",
+}  # fmt: skip
 COARSE = 0.015  # of a rate: half of its last digit, from which on no time is computed
 EXACT = 2**53  # below, a double is every whole number
 
@@ -177,6 +181,11 @@ def clock(text: str) -> float | None:
     return seconds
 
 
+def dtype(text: str) -> str | None:
+    """A number format by any of its names: bfloat16, torch.float16, fp32."""
+    return DTYPES.get(text.casefold().removeprefix("torch."))
+
+
 def boolean(text: str) -> bool | None:
     """True and False as Python prints them, or None."""
     return {"true": True, "false": False}.get(text.lower())
@@ -217,6 +226,7 @@ CASTS: dict[str, Callable[[str], object]] = {
         percent,
         clock,
         epoch_ms,
+        dtype,
         boolean,
         timestamp,
         varchar,

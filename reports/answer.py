@@ -23,7 +23,7 @@ MEASURED = (
     "tflops", "model_tflops", "memory_gb",
 )  # fmt: skip
 # Shown before the settings, but only if rows differ in it.
-_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"))
+_DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"), ("framework", "Framework"))
 # Shown with them, but only if rows would else look alike.
 _TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
 _REPEATS = 4  # places of repeats that a sentence lists

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..decide.comparable import comparable, far_apart
@@ -21,6 +21,7 @@ from .picture import (
     labels_of,
     left_over,
     require,
+    sized_labels,
     subject,
 )
 from .words import topology_short
@@ -35,10 +36,10 @@ def pareto(names: Names, answer: Answer) -> Picture:
     from .charts.data import Point, Series
 
     rows, left = _sized(answer)
-    if len({row["device_count"] for row in rows}) == 1:
-        return _days_of_one_size(names, answer, rows, left)
     apart = far_apart(rows)
     sets = list(dict.fromkeys(comparable(row, apart) for row in rows))
+    if _of_one_size_each((comparable(row, apart), row["device_count"]) for row in rows):
+        return _days_as_bars(names, answer, rows, left)
     called = [
         _front_words(names, rows, [row for row in rows if comparable(row, apart) == one])
         for one in sets
@@ -85,11 +86,15 @@ def days(names: Names, answer: Answer) -> Picture:
     from .charts.data import Point, Series
 
     rows, left = _sized(answer)
-    if len({row["device_count"] for row in rows}) == 1:
-        return _days_of_one_size(names, answer, rows, left)
+
+    def setting(row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in SETTING)
+
+    if _of_one_size_each((setting(row), row["device_count"]) for row in rows):
+        return _days_as_bars(names, answer, rows, left)
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[name] for name in SETTING), []).append(row)
+        groups.setdefault(setting(row), []).append(row)
     found = sorted(groups.values(), key=lambda rows: min(row["days"] for row in rows))
     labels = labels_of(names, [rows[0] for rows in found], SETTING)
     left += cut("settings, of most days", labels, MOST_SERIES)
@@ -119,7 +124,13 @@ def days(names: Names, answer: Answer) -> Picture:
     return Picture(draw, every, tuple(left), _days_message(names, answer, every))
 
 
-def _days_of_one_size(
+def _of_one_size_each(found: Iterable[tuple[Hashable, int]]) -> bool:
+    """Whether nothing ran on two sizes, so that no line has two points."""
+    pairs = set(found)
+    return len({one for one, _ in pairs}) == len(pairs)
+
+
+def _days_as_bars(
     names: Names, answer: Answer, rows: Sequence[Row], left: Sequence[str]
 ) -> Picture:
     from .chart import days_to_train
@@ -127,7 +138,7 @@ def _days_of_one_size(
 
     found = sorted(rows, key=lambda row: row["days"])
     drawn = found[:MOST_BARS]
-    labels, every = bar_labels(names, drawn), bar_labels(names, found)
+    labels, every = sized_labels(names, drawn), bar_labels(names, found)
     bars = [
         Bar(
             label,
@@ -140,7 +151,9 @@ def _days_of_one_size(
     ]
 
     def draw(title: str) -> Figure:
-        head = f"{_days_head(answer)}, on {devices_words(rows[0])}"
+        sizes = {row["device_count"] for row in rows}
+        at = f", on {devices_words(rows[0])}" if len(sizes) == 1 else ""
+        head = f"{_days_head(answer)}{at}"
         return days_to_train(bars, title=title, x_label=head)
 
     more = cut("configurations, of most days", every, MOST_BARS)

@@ -10,6 +10,7 @@ from ..decide.rows import Row
 from ..project.short import Names
 from ..schema.errors import BenchError
 from ..vocabulary.format import counted
+from .answer import devices_words, settings_apart
 from .words import label_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,30 @@ def bar_labels(names: Names, rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def of_one_origin(rows: Sequence[Row]) -> list[Row]:
+    """The rows with an MFU as printed, and those of models and systems that print none.
+
+    One table may print the rates of runs, and another their MFU: a chart would have each twice.
+    """
+    printed = {(row["size"], row["system"]) for row in rows if row["mfu_from"] == "printed"}
+    return [
+        row
+        for row in rows
+        if row["mfu_from"] == "printed" or (row["size"], row["system"]) not in printed
+    ]
+
+
+def sized_labels(names: Names, rows: Sequence[Row]) -> list[str]:
+    """A name for each bar, with its devices where these differ."""
+    labels = bar_labels(names, rows)
+    if len({row["device_count"] for row in rows}) == 1:
+        return labels
+    return [
+        f"{label}, {devices_words(row)}" if row["device_count"] else label
+        for label, row in zip(labels, rows, strict=True)
+    ]
+
+
 def told_apart(rows: Sequence[Row], labels: Sequence[str]) -> list[str]:
     """The labels, equal ones completed by what their rows differ in besides."""
     made = list(labels)
@@ -114,11 +139,18 @@ def labels_of(
 ) -> list[str]:
     """Labels that distinguish rows; common values are omitted.
 
-    Without differences, a row is `named` by its model, or has no label.
+    Without differences, a row is `named` by its model, or has no label. Flags and unknown columns
+    are named only where the rest is equal: they are long, and often follow from the machine.
     """
     differ = [name for name in dict.fromkeys(columns) if len({row[name] for row in rows}) > 1]
     if "nodes" in differ and "dp" in differ:
         differ.remove("dp")  # follows
+    if "settings" in differ:
+        apart, _ = settings_apart([row["settings"] for row in rows])
+        rows = [{**row, "settings": text or None} for row, text in zip(rows, apart, strict=True)]
+        plain = [name for name in differ if name != "settings"]
+        values = [{tuple(row[name] for name in names) for row in rows} for names in (plain, differ)]
+        differ = plain if len(values[0]) == len(values[1]) else differ
     found = []
     for row in rows:
         system = names.system(row["system"])

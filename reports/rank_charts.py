@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..project.short import Names
 from ..vocabulary.format import percent, significant
 from .answer import Answer, devices_words
-from .picture import MOST_BARS, Picture, bar_labels, cut, is_estimated, require, subject
+from .picture import (
+    MOST_BARS,
+    Picture,
+    bar_labels,
+    cut,
+    is_estimated,
+    of_one_origin,
+    require,
+    sized_labels,
+    subject,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,8 +30,11 @@ def tflops(names: Names, answer: Answer) -> Picture:
 
 
 def mfu(names: Names, answer: Answer) -> Picture:
-    """MFU, a bar per configuration: as printed, else by the known peak of the device."""
-    assumed = any(row["mfu"] and row["peak_assumed"] for row in answer.rows)
+    """MFU, a bar per configuration: as printed, for models and systems that print none by the known
+    peak of the device."""
+    rows = of_one_origin(answer.rows)
+    answer = replace(answer, rows=tuple(rows))
+    assumed = any(row["mfu"] and row["peak_assumed"] for row in rows)
     head = "Model FLOPs utilization (MFU), %" + (" assuming 16 bits" if assumed else "")
     return _ranking(names, answer, "mfu", "%", head)
 
@@ -40,13 +54,7 @@ def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) ->
     # By the drawn value: the ranking by model TFLOPs differs from that with recompute.
     rows.sort(key=lambda row: row[column] if column == "memory_gb" else -row[column])
     drawn = rows[:MOST_BARS]
-    labels, every = bar_labels(names, drawn), bar_labels(names, rows)
-    sizes = {row["device_count"] for row in drawn}
-    if len(sizes) > 1:
-        labels = [
-            f"{label}, {devices_words(row)}" if row["device_count"] else label
-            for label, row in zip(labels, drawn, strict=True)
-        ]
+    labels, every = sized_labels(names, drawn), bar_labels(names, rows)
     bars = [
         Bar(
             label,

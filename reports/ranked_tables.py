@@ -54,12 +54,12 @@ def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
     return {
         "Model": several_models(rows),
         "GBS": len({row["gbs"] for row in rows}) > 1,
+        "Seq len": len({row["seq_len"] for row in rows}) > 1,
+        "Dtype": len({row["dtype"] for row in rows} - {None}) > 1,
+        "Framework": len({row["framework"] for row in rows} - {None}) > 1,
         "ZeRO": len({row["zero_stage"] for row in rows} - {None}) > 1,
-        "Settings": any(row["settings"] for row in rows),
-        "Regime": any(row["regime"] for row in rows),
+        "Recompute": any(row["recompute"] for row in rows),
         "n": any(row["n"] != 1 for row in rows),
-        "Jobs": any(row["jobs"] != 1 for row in rows),
-        "MFU": any(row["mfu"] is not None for row in rows),
     }
 
 
@@ -74,6 +74,9 @@ def _columns(names: Names, plan: Budget | None) -> list[Column]:
         ("DP/TP/PP", "center", split_cell),
         ("MBS", "right", lambda r: with_mark(text_of(r["mbs"]), r, "mbs")),
         ("GBS", "right", lambda r: with_mark(text_of(r["gbs"]), r, "gbs")),
+        ("Seq len", "right", lambda r: with_mark(number(r["seq_len"]), r, "seq_len")),
+        ("Dtype", "left", lambda r: markdown_cell(r["dtype"])),
+        ("Framework", "left", lambda r: markdown_cell(r["framework"])),
         ("ZeRO", "right", lambda r: text_of(r["zero_stage"])),
         ("Recompute", "left", recompute_cell),
         ("Settings", "left", lambda r: markdown_cell(r["settings"])),

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..decide.lookup import benchmark_tables
 from ..schema.warehouse import Warehouse
+from ..vocabulary.cell_words import LINK
 from ..vocabulary.format import significant
 from ..vocabulary.pieces import format_pieces
 from ..vocabulary.printable import visible
@@ -20,6 +21,7 @@ _LIFTED = frozenset(
     ("size", "gbs", "layers", "hidden", "heads", "seq_len", "freq", "device", "dtype", "framework")
 )
 _LEFT = frozenset(("notes", "device", "framework", "dtype", "size"))
+_COMPUTED = frozenset(("step_time", "agg_pflops"))  # whose missing cells are
 _WARN = " ⚠"
 _STATED = {
     "device": "",
@@ -184,23 +186,17 @@ def _has_result(row: Row) -> bool:
 
 
 def _common(columns: Sequence[str], rows: Sequence[Row]) -> dict[int, str]:
-    """Columns of the model or setting with equal cells: stated once, above the table."""
+    """Columns of the model or setting with equal cells, stated once above the table, and those
+    without any, `-`."""
     found: dict[int, str] = {}
     for place, name in enumerate(columns):
         texts = {_raw(row, place) for row in rows}
-        if name in _LIFTED and len(texts) == 1 and (len(rows) > 1 or name in ("size", "gbs")):
+        if texts <= {"", "-"}:
+            if name not in _COMPUTED:
+                found[place] = "-"
+        elif name in _LIFTED and len(texts) == 1 and (len(rows) > 1 or name in ("size", "gbs")):
             found[place] = texts.pop()
-        elif name == "notes" and texts <= {"", "-"}:
-            found[place] = "-"
-    return (
-        {
-            place: text
-            for place, text in found.items()
-            if text not in ("", "-") or columns[place] == "notes"
-        }
-        if rows
-        else {}
-    )
+    return found if rows else {}
 
 
 def _raw(row: Row, place: int) -> str:
@@ -229,7 +225,9 @@ def _cell(row: Row, place: int, name: str, heading: str) -> str:
         marked = any("^" in c["raw"] for c in row["cells"] if c["name"] == "tflops")
         return italic(significant(row["seconds"], 3) + ("^" if marked else ""))
     doubted = {name or "-", f"#{place + 1}"} & set(row["doubted"] or ())
-    return verbatim_cell(cell["raw"]) + (_WARN if cell["invalid_reason"] or doubted else "")
+    # The target of a link would be most of a table, and is in the source.
+    text = LINK.sub(r"\2", cell["raw"])
+    return verbatim_cell(text) + (_WARN if cell["invalid_reason"] or doubted else "")
 
 
 @dataclass(frozen=True, slots=True)

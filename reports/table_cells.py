@@ -24,7 +24,10 @@ def table_of(
     rows: Sequence[Row],
     merged: Sequence[str] = (),
 ) -> Markdown:
-    """Rows as a table; adjacent ones that differ only in `merged` columns are one row."""
+    """Rows as a table; adjacent ones that differ only in `merged` columns are one row.
+
+    A column without any cell is left out.
+    """
     heads = [head for head, _, _ in columns]
     apart = [at for at, head in enumerate(heads) if head in merged]
     groups: list[list[list[str]]] = []
@@ -42,7 +45,10 @@ def table_of(
         ]
         for group in groups
     ]
-    return pipe_table(heads, body, [side for _, side, _ in columns])
+    sides = [side for _, side, _ in columns]
+    filled = [at for at in range(len(heads)) if not body or any(cells[at] for cells in body)]
+    header, aligned, *kept = ([line[at] for at in filled] for line in (heads, sides, *body))
+    return pipe_table(header, kept, aligned)
 
 
 def _joined(cells: Sequence[str]) -> str:

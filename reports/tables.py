@@ -89,14 +89,7 @@ def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
     ]
     if several_models(rows):
         columns.insert(1, ("Model", "left", model_cell))
-    shares = {"MFU": False, "HFU": True}
-    dropped = {
-        name
-        for name, hardware in shares.items()
-        if not any(r["share"] is not None and r["hardware"] == hardware for r in rows)
-    }
-    dropped |= {"Not restated"} if not any(row["why"] for row in rows) else set()
-    return table_of([column for column in columns if column[0] not in dropped], rows)
+    return table_of(columns, rows)
 
 
 def _restated_value(row: Row) -> str:

@@ -144,7 +144,10 @@ def topology_short(row: Row) -> str:
 def recompute_words(row: Row) -> Markdown:
     """How the run recomputes activations."""
     words = {"none": "no recompute", "selective": "selective recompute", "full": "full recompute"}
-    return Markdown(words.get(row["recompute"] or "", "recompute not stated"))
+    kind = row["recompute"]
+    return Markdown(
+        words.get(kind) or (markdown_text(f"recompute {kind}") if kind else "recompute not stated")
+    )
 
 
 def text_of(value: object) -> str:

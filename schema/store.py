@@ -10,7 +10,6 @@ from datetime import timedelta
 from types import MappingProxyType
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from .arrow import joined, to_arrow
@@ -255,10 +254,8 @@ def _as_many(con: duckdb.DuckDBPyConnection, rows: int) -> Iterator[None]:
 
 def _with_ids(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
     """The rows of several loads, each with its id."""
-    ids, tables = zip(*parts, strict=True)
-    places = np.repeat(np.arange(len(ids)), [len(table) for table in tables])
-    rows = joined(tables).combine_chunks()
-    return rows.append_column("load_id", pa.array(ids).take(pa.array(places)))
+    ids = pa.chunked_array([pa.repeat(load_id, len(rows)) for load_id, rows in parts])
+    return joined([rows for _, rows in parts]).append_column("load_id", ids).combine_chunks()
 
 
 def _insert(

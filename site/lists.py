@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -31,6 +32,7 @@ from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
 _VALUES = 4  # of a setting in the search index
+_FINDINGS = 2_000  # in the search index
 _TRENDS = 12  # maximum of configurations with a chart
 
 
@@ -259,7 +261,7 @@ def search(content: Content) -> dict[str, Any]:
 
 
 def _doubts_and_failures(content: Content) -> list[list[str | None]]:
-    """The rules of findings, and the causes of failures, with how many there are."""
+    """The rules of findings and the causes of failures, with how many there are; each finding."""
     line = content.text.line
     rules = Counter((one["rule"], one["title"]) for one in content.findings)
     found: list[list[str | None]] = [
@@ -270,6 +272,15 @@ def _doubts_and_failures(content: Content) -> list[list[str | None]]:
         ]
         for (rule, title), count in rules.items()
     ]
+    for one in alike_once(content.findings)[:_FINDINGS]:
+        place = line(content.names.at(one["uri"], next(iter(one["lines"]), None)), 120)
+        found.append(
+            [
+                line(f"{place} · {one['rule']} · {one['title']}", 160),
+                "finding",
+                f"findings.html#findings.q={quote(place)}",
+            ]
+        )
     for one in causes(content):
         words = f"{one['status']} · {one['reason']} · {number(one['count'])}"
         found.append([line(words, 160), "failure", "failures.html#causes"])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ..decide.budget import Budget
 from ..decide.rows import Decision, Row
 from ..reports.answer import configuration_words
+from ..reports.picture import of_one_origin
 from ..reports.words import label_of
 from ..vocabulary.format import counted, days, number, percent, significant
 from .apart import curves_apart
@@ -43,7 +44,7 @@ def charts(
         if all(row["nodes"] for row in rows if row["aggregate_pflops"])
         else ("device_count", "Devices")
     )
-    devices = "device_count"
+    devices, shares = "device_count", {row["run"] for row in of_one_origin(rows)}
     of_days = f"days {plan.purpose}"
     found = [
         drawer.runs(
@@ -69,7 +70,15 @@ def charts(
             fronts=True,
         ),
         drawer.runs(
-            "mfu", "Model FLOPs utilization", devices, "Devices", "mfu", "MFU", percent, log=False
+            "mfu",
+            "Model FLOPs utilization",
+            devices,
+            "Devices",
+            "mfu",
+            "MFU",
+            percent,
+            value=lambda row: row["mfu"] if row["run"] in shares else None,
+            log=False,
         ),
         effects_chart(labels, [row for decision in changed for row in decision.rows], root),
     ]

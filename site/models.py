@@ -18,6 +18,7 @@ from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
 from ..vocabulary.printable import typed
 from .effects import effects_data
+from .findings import alike_once
 from .load import NOT_STATED, Content
 from .modelcharts import SETTINGS, charts
 from .runtable import run_cell, run_table
@@ -243,7 +244,7 @@ def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:
         for finding in content.findings
         if not finding["closed"] and not runs.isdisjoint(finding["runs"])
     ]
-    return [finding_words(content, one) for one in findings]
+    return [finding_words(content, one) for one in alike_once(findings)]
 
 
 def finding_words(content: Content, one: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..decide.rows import Row
@@ -19,6 +20,7 @@ from .series import figure
 
 _OPEN = 40  # maximum of facts in an unfolded group
 _CURVES = 4  # unfolded curves
+_DIGITS = re.compile(r"\d+")
 
 
 def run_page(
@@ -44,7 +46,7 @@ def run_page(
         "curves": [curve for curve in curves if curve][:_CURVES],
         "more_curves": [curve for curve in curves if curve][_CURVES:],
         "groups": [(title, facts, len(facts) > _OPEN) for title, facts in stated.groups],
-        "events": [_event(content, row, one) for one in details.events.get(run, ())],
+        "events": list(_events(content, row, details.events.get(run, ()))),
         "findings": [finding_words(content, one) for one in content.findings_of.get(run, ())],
         "continuations": list(_segments(content, details.continuations.get(run, ()))),
         "near": [neighbour(content, row, one) for one in near],
@@ -56,12 +58,19 @@ def run_page(
     }
 
 
-def _event(content: Content, row: Row, part: Part) -> tuple[object, ...]:
-    """An event of a log: kind, step, text, line, link, time."""
-    at = part["printed_at"]
-    href = content.line_href(row["uri"], part["line"])
-    when = f"{at:%Y-%m-%d %H:%M:%S}" if at else ""
-    return part["kind"], part["iteration"], part["raw"], part["line"], href, when
+def _events(content: Content, row: Row, parts: Iterable[Part]) -> Iterator[tuple[object, ...]]:
+    """The events of a log: kind, step, text, line, link, notes. Lines that say the same after the
+    same step are one; each process says with its own numbers that it ends."""
+    same: dict[tuple[object, ...], list[Part]] = {}
+    for part in parts:
+        text = _DIGITS.sub("0", part["raw"]) if part["kind"] == "end" else part["raw"]
+        same.setdefault((part["kind"], part["iteration"], text), []).append(part)
+    for found in same.values():
+        part = found[0]
+        at, href = part["printed_at"], content.line_href(row["uri"], part["line"])
+        notes = [f"{at:%Y-%m-%d %H:%M:%S}"] if at else []
+        notes += [f"{len(found)} lines, the last is {found[-1]['line']}"] if len(found) > 1 else []
+        yield part["kind"], part["iteration"], part["raw"], part["line"], href, "; ".join(notes)
 
 
 def _segments(content: Content, parts: Sequence[Part]) -> Iterator[tuple[object, ...]]:

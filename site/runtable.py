@@ -19,9 +19,9 @@ from .table import BLANK, Cell, Column, Table
 SETTINGS = (
     "dp", "tp", "pp", "cp", "ep", "vpp", "mbs", "gbs", "grad_accum", "seq_len", "zero_stage",
     "recompute", "dtype", "sequence_parallel", "recipe", "layers", "hidden", "heads", "kv_heads",
-    "experts",
+    "experts", "moe_top_k",
 )  # fmt: skip
-_SHAPE = ("layers", "hidden", "heads", "kv_heads", "experts")
+_SHAPE = ("layers", "hidden", "heads", "kv_heads", "experts", "moe_top_k")
 _FIRST = 50  # rows in the HTML of the table of all runs
 _FEWEST = 2  # values that differ
 _ASIDE = (
@@ -34,6 +34,7 @@ _TITLES = {
     "train_iters": "Planned steps",
     "notes": "Notes",
     "kv_heads": "KV heads",
+    "moe_top_k": "Top-k",
 }
 KEEP = ("run", "status", "step_time_s", "tokens_per_s_per_device", "days")
 # The results that answer first, before the settings, which may be twenty columns.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from markupsafe import Markup, escape
 
 ROWS = 200  # maximum of HTML rows; the script shows all rows of the data
 _PLACES = ("run", "place")  # columns of FILE:LINE
-_FEW = 0.5  # maximum share of distinct values for a dictionary encoding
+_LINE = re.compile(r"[1-9][0-9]{0,8}")
+_FEW = 0.5  # maximum share of distinct values for a dictionary, and of texts listed by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +100,13 @@ class Table:
         return f"<tr{run}{look}>{''.join(_cell(one, one.cells[at], root) for one in shown)}</tr>"
 
     def data(self) -> dict[str, Any]:
-        """All rows as columns; repeated texts are dictionary-encoded."""
+        """All rows as columns: repeated texts as dictionaries, places as stem and line, texts that
+        few rows have by row, values by change."""
+        pages = [f"runs/{run}.html" if run else None for run in self.runs or ()]
         made: dict[str, Any] = {
-            "columns": [_data(one, self.looks) for one in self.columns],
+            "columns": [_with_changes(_data(one, pages)) for one in self.columns],
             "rows": self.rows,
+            "looks": _by_row(list(self.looks)),
         }
         return {**made, "runs": list(self.runs)} if self.runs else made
 
@@ -160,34 +166,74 @@ def _cell(one: Column, cell: Cell, root: str) -> str:
     return f"<td{look}{value}{' hidden' if one.hidden else ''}>{text}</td>"
 
 
-def _data(one: Column, looks: Sequence[str]) -> dict[str, Any]:
+def _data(one: Column, pages: Sequence[str | None]) -> dict[str, Any]:
+    """A column; the link of a run to its page in `pages` follows from the run's id."""
     made: dict[str, Any] = {
         "key": one.key,
         "title": one.title,
         "unit": one.unit,
         "kind": one.kind,
         "dictionary": None,
+        "classes": _by_row([cell.look for cell in one.cells]),
     }
-    cells = one.cells
     if one.kind == "number":
-        values = [cell.value for cell in cells]
-        texts = [cell.text if cell.text != str(cell.value) else None for cell in cells]
-        made |= {"values": values, "texts": texts if any(texts) else None}
-    else:
-        shown = [cell.shown or None for cell in cells]
-        distinct = list(dict.fromkeys(text for text in shown if text is not None))
-        if len(distinct) <= _FEW * len(cells):
-            place = {text: at for at, text in enumerate(distinct)}
-            made["dictionary"] = distinct
-            indices = [None if text is None else place[text] for text in shown]
-            made |= {"values": indices, "texts": None}
-        else:
-            made |= {"values": shown, "texts": None}
-    hrefs = [cell.href for cell in cells]
-    classes = [
-        " ".join(filter(None, (cell.look, looks[at] if looks else ""))) or None
-        for at, cell in enumerate(cells)
+        texts = [cell.text if cell.text != str(cell.value) else None for cell in one.cells]
+        values = [_rounded(cell.value) for cell in one.cells]
+        return made | {"values": values, "texts": _by_row(texts), "hrefs": None}
+    own = pages if one.key == "run" and pages else [None] * len(one.cells)
+    hrefs = [
+        cell.href if cell.href != page else None for cell, page in zip(one.cells, own, strict=True)
     ]
-    made["hrefs"] = hrefs if any(hrefs) else None
-    made["classes"] = classes if any(classes) else None
-    return made
+    return made | {"texts": None} | (_places(one, hrefs) or _words(one, hrefs))
+
+
+def _with_changes(made: dict[str, Any]) -> dict[str, Any]:
+    """Its values where they change, and from which row on, if they seldom do."""
+    values = made["values"]
+    from_ = [at for at, value in enumerate(values) if not at or value != values[at - 1]]
+    if 2 * len(from_) > len(values):
+        return made
+    return made | {"values": [values[at] for at in from_], "from": from_}
+
+
+def _rounded(value: Any) -> Any:
+    """A number to nine digits, enough to sort and filter by; people see the text."""
+    return float(f"{value:.9g}") if isinstance(value, float) and isfinite(value) else value
+
+
+def _by_row(texts: Sequence[str | None]) -> Sequence[str | None] | dict[int, str] | None:
+    """None without a text; by row if few rows have one."""
+    found = {at: text for at, text in enumerate(texts) if text}
+    return (found or None) if len(found) <= _FEW * len(texts) else texts
+
+
+def _places(one: Column, hrefs: Sequence[str | None]) -> dict[str, Any] | None:
+    """FILE:LINE with links to that line of the file's page, as parts; None for other columns."""
+    stems: dict[tuple[str, str], int] = {}
+    at, lines = [], []
+    for cell, href in zip(one.cells, hrefs, strict=True):
+        stem, _, line = cell.shown.rpartition(":")
+        page = (href or "").removesuffix(f"#L{line}")
+        if one.key not in _PLACES or not _LINE.fullmatch(line) or (href and page == href):
+            return None
+        at.append(stems.setdefault((stem, page), len(stems)))
+        lines.append(int(line))
+    names, files = zip(*stems, strict=True) if stems else ((), ())
+    return {"values": at, "lines": lines, "stems": names, "files": files, "hrefs": None}
+
+
+def _words(one: Column, hrefs: Sequence[str | None]) -> dict[str, Any]:
+    shown = [cell.shown or None for cell in one.cells]
+    place = {text: at for at, text in enumerate(dict.fromkeys(filter(None, shown)))}
+    if len(place) > _FEW * len(shown):
+        return {"values": shown, "hrefs": _by_row(hrefs)}
+    found: dict[str | None, set[str | None]] = {}
+    for text, href in zip(shown, hrefs, strict=True):
+        found.setdefault(text, set()).add(href)
+    each = all(len(links) == 1 for links in found.values()) and len(place) < len(shown)
+    links = [next(iter(found[text])) for text in place] if each else _by_row(hrefs)
+    return {
+        "dictionary": [*place],
+        "values": [None if text is None else place[text] for text in shown],
+        "hrefs": links if any(hrefs) else None,
+    }

@@ -64,3 +64,20 @@ def test_a_reason_names_what_is_missing(folder: Path) -> None:
         (folder / "bare.log").write_text("".join(lines))
         [row] = answer(folder, "best", "bare.log")
         assert row["left_out"] == f"no tokens/s: {reason}"
+
+
+def test_each_kind_of_recompute_is_a_level_of_its_own(folder: Path) -> None:
+    """`Offload` is no recompute that is not stated, and `No AC` is none."""
+    rows = "".join(
+        f"| 8 | 8 | {kind} | {time} |\n"
+        for kind, time in (("No AC", 4.0), ("Recompute", 5.0), ("Offload", 5.2))
+    )
+    (folder / "t.md").write_text(
+        f"# 7B on H100\n\nGBS 64, sequence length 2048.\n\n| GPUs | DP | AC | Sec/it |\n"
+        f"|---|---|---|---|\n{rows}"
+    )
+    found = answer(folder, "best", "t.md")
+    assert [row["recompute"] for row in found] == ["none", "full", "Offload"]
+    said = quick(folder, "compare", "--by", "recompute", "t.md").out
+    assert "Full recompute is 1.04x faster than Offload recompute" in said
+    assert "not stated" not in said

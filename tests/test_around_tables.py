@@ -65,7 +65,7 @@ def test_samples_of_names(field: str, text: str, value: str) -> None:
         "sequence lengths of 2048, 4096 and 8192",
         "TP 4/8",
         "up to 64 GPUs, gradient accumulation of up to 8",
-        "context length 128k",
+        "context length 100k",
         "micro-batch size 2 to 8",
     ],
 )

@@ -209,3 +209,26 @@ def test_estimates_look_estimated() -> None:
         str(one.get_markerfacecolor()) for one in lines.axes[0].lines if one.get_marker() == "o"
     ]
     assert "white" in faces and len(faces) == 2
+
+
+def test_models_of_one_size_each_are_bars_and_their_mfu_is_the_printed_one(folder: Path) -> None:
+    """A table of rates and one of MFU of the same runs: none is drawn twice, no dots on one x."""
+    head = "| Model | Network | GPU | GPUs | Tokens/s/GPU |\n|---|---|---|---|---|\n"
+    shares = "| Model | GPU | GPUs | MFU |\n|---|---|---|---|\n"
+    (folder / "two.md").write_text(
+        f"# Throughput\n\n{head}"
+        "| 7B | 800 Gbps | H100 80GB | 96 | 9600 |\n| 7B | 400 Gbps | A100 80GB | 128 | 4550 |\n"
+        "| 13B | 800 Gbps | H100 80GB | 96 | 4850 |\n"
+        f"\n## Utilization\n\n{shares}"
+        "| 7B | H100 80GB | 96 | 46% |\n| 7B | A100 80GB | 128 | 68% |\n"
+    )
+    for name, values in (
+        ("days", ("1.26 days", "1.99 days", "2.49 days")),
+        ("mfu", ("68.0%", "46.0%")),
+    ):
+        assert quick(folder, "chart", name, "two.md", "-o", f"{name}.svg").code == 0
+        text = (folder / f"{name}.svg").read_text("utf-8")
+        labels = re.findall(r"<!-- (.*?) -->", text)
+        assert [label for label in labels if label in values] == list(values)
+        assert not any("Network" in label for label in labels), "it follows from the system"
+    assert not any(label in ("61.2%", "40.8%") for label in labels), "computed of the same runs"

@@ -70,7 +70,7 @@ def test_each_phrase_sample(field: str, text: str, value: str) -> None:
         ("Results in BF16 and FP8", {}),
         ("from 1.3B to 13B", {}),
         ("trained on 300B tokens", {}),
-        ("Sequence length 2k", {"seq_len": None}),
+        ("Sequence length 2k", {"seq_len": "2048"}),
         ("With activation checkpointing disabled", {"recompute": "none"}),
         ("Not using activation checkpointing", {"recompute": "none"}),
         ("with or without activation checkpointing", {"recompute": None}),

@@ -51,19 +51,127 @@ def test_one_batch_in_steps_of_other_times_proves_them(tmp_path: Path) -> None:
     assert "tokens/s x step time is the same in every step" in message
 
 
+def test_without_an_equation_steps_and_losses_are_read_by_their_names(tmp_path: Path) -> None:
+    """Clocks contradict the time of a step, and nothing shows what a bare `time` is."""
+    found, [message] = stored(tmp_path, TENSORFLOW)
+    assert found == [(83, None, 10.2), (84, None, 10.3), (85, None, 10.1), (86, None, 10.0)]
+    assert "no equation shows it" in message
+    text = "\n".join(f"step {n} loss {3 - n / 8:.3f} time {s}" for n, s in enumerate(SECONDS))
+    found, _ = stored(tmp_path, text)
+    assert found == [(n, None, 3 - n / 8) for n in range(8)]
+
+
+# Of public repositories: mlc-ai/pith-train pull request 7, ml-explore/mlx-examples issue 210, a
+# template (nanoGPT's forks), and one line that only a training prints.
+NAMED = {
+    "| INFO | step 00000002/00000015 | step-time 28.823 sec | cross-entropy-loss 2.5949 | "
+    "load-balance-loss 0.001803 | learning-rate 1.000000e-06 | gradient-norm 20.0672 | "
+    "tokens-per-second 72,759 | peak-gpu-memory 63.84 GB": (2, 28.823, 2.5949, 72759.0),
+    "Iter 10: Train loss 3.608, Learning Rate 1e-5, It/sec 2.50, grad norm 0.5, Tokens/sec 1.425": (
+        10, 0.4, 3.608, 1.425),
+    "{'step': 12, 'train/loss': 2.25, 'lr': 0.0003, 'gnorm': 1.5, 'dt': '512ms', 'eta': '1:02'}":
+        (12, 0.512, 2.25, None),
+    '{"global_step": 40, "loss": 2.25, "learning_rate": 1e-4, "grad_norm": 0.5}':
+        (40, None, 2.25, None),
+    "2026-01-01 10:00:00,000 - trainer - INFO - Epoch 1 Step 7 of 90: loss=2.25; lr=1e-4; gnorm=1; "
+    "speed (tokens/s)=55; 93.44s/step": (7, 93.44, 2.25, 55.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NAMED)
+def test_a_line_that_only_a_training_prints(tmp_path: Path, line: str) -> None:
+    (tmp_path / "run.log").write_text(f"reading data\n{line}\n")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "run.log"], tmp_path)
+        query = "SELECT iteration, step_time_s, loss, tokens_per_s FROM iterations"
+        assert warehouse.rows(query) == [NAMED[line]]
+
+
+def test_counts_without_a_name(tmp_path: Path) -> None:
+    """The name of a number may stand behind it: tinygrad/tinygrad pull request 13803."""
+    lines = [f"{n:5} {s:.2f} s used, {3 - n / 8:.4f} loss, 0.00{n} LR, 642.43 GB used"
+             for n, s in enumerate(SECONDS)]  # fmt: skip
+    found, _ = stored(tmp_path, "\n".join(lines))
+    assert found == [(n, None, 3 - n / 8) for n in range(8)]
+    lines = [f"Epoch 1 [{n}/500] 1.2k tok/s loss={3 - n / 8} lr=1e-4" for n in range(4)]
+    found, _ = stored(tmp_path, "\n".join(lines))
+    assert found == [(n, None, 3 - n / 8) for n in range(4)]
+
+
+def test_lines_of_one_trainer_need_not_have_one_shape(tmp_path: Path) -> None:
+    """Times of other lengths, numbers that are nan, and values left out."""
+    tails = ("eta 1 day, 2:03:04", "eta 23:59:01", "eta 9:01", "")
+    lines = [f"Step {n}/90 | loss {'nan' if n == 5 else 3 - n / 8} | lr 1e-4 | {tails[n % 4]}"
+             for n in range(1, 9)]  # fmt: skip
+    found, _ = stored(tmp_path, "\n".join(lines))
+    assert [(step, loss) for step, _, loss in found] == [
+        (n, None if n == 5 else 3 - n / 8) for n in range(1, 9)
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        TENSORFLOW,
-        # Neither a clock nor a rate.
-        "\n".join(f"step {n} loss {3 - n / 9:.4f} time {s}" for n, s in enumerate(SECONDS)),
         # Times of a server, not of steps: the same batch in none.
         "\n".join(f"step {n} took {s} s, {100 + 7 * n} tokens/s" for n, s in enumerate(SECONDS)),
         # A rate that hangs on nothing, since all times are alike.
         "\n".join(f"step {n} took 2.0 s, 100 tokens/s" for n in range(9)),
         # Too few lines.
-        "\n".join(HOROVOD.splitlines()[:3]),
+        "\n".join(HOROVOD.splitlines()[:2]),
+        # Of other data, and no training.
+        "\n".join(f"Validation step {n}: loss {3 - n / 9:.4f}" for n in range(9)),
+        "\n".join(f"step {n}: val loss {3 - n / 9:.4f}" for n in range(9)),
+        "\n".join(f"[eval] step {n} loss {3 - n / 9:.4f}, 100 samples/s" for n in range(9)),
+        "\n".join(f"quantizing layer 3: iter {n} loss {3 - n / 9:.4f}" for n in range(9)),
+        # Steps that do not grow, and losses that are none.
+        "\n".join(f"step {7 * n % 5} loss {3 - n / 9:.4f}" for n in range(9)),
+        "\n".join(f"step {n} loss nan" for n in range(9)),
     ],
 )
-def test_what_proves_nothing_is_not_read(tmp_path: Path, text: str) -> None:
+def test_what_shows_nothing_is_not_read(tmp_path: Path, text: str) -> None:
     assert stored(tmp_path, text) == ([], [])
+
+
+# FranxYao/Long-Context-Data-Engineering issue 13, and huggingface/peft pull request 2740.
+BLOCKS = "".join(
+    f"step {50 * n} token {250 * n}m\ntrain/loss {3 - n / 8}\ntrain/grad_norm 1.{n}\n"
+    f"train/learning_rate 0.000{n}\n\n" for n in range(1, 4)
+)  # fmt: skip
+OBJECTS = "".join(
+    f'  {{\n    "step": {50 * n},\n    "valid accuracy": 0.5,\n    "train loss": {3 - n / 8},\n'
+    f'    "train time": 45.{n},\n    "tokens / sec": 4658.7,\n    "lr": 0.1\n  }},\n'
+    for n in range(1, 4)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [BLOCKS, OBJECTS, "    " + OBJECTS.split("{", 1)[1]])
+def test_steps_of_several_lines(tmp_path: Path, text: str) -> None:
+    found, _ = stored(tmp_path, text)
+    assert found == [(50 * n, None, 3 - n / 8) for n in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The loss of an object stands above its step: it is not that of the object before.
+        "".join(f'{{\n "loss": {3 - n / 8},\n "step": {n}\n}},\n' for n in range(1, 9)),
+        "".join(f"loss 2.{n}\nstep {n}\n" for n in range(1, 9)),
+        # Another quantity at some of the steps, and losses of other data.
+        "".join(f"saving at step {n}\n" + "loss 2.5\n" * (n % 3) for n in range(1, 9)),
+        "".join(f"step {n}\nval loss 2.{n}\nlr 0.1\n" for n in range(1, 9)),
+    ],
+)
+def test_losses_that_no_step_is_above(tmp_path: Path, text: str) -> None:
+    assert stored(tmp_path, text) == ([], [])
+
+
+def test_losses_beside_the_steps_of_an_engine(tmp_path: Path) -> None:
+    """liucongg/ChatGLM-Finetuning issue 12. If the trainer counts otherwise they are not read."""
+    engine = "[2023-04-05 11:28:0{n},877] [INFO] [logging.py:75:log_dist] [Rank 0] step={n}, skipped=0, lr=[1e-05], mom=[[0.9, 0.95]]\n"  # noqa: E501 - a log
+    for shift, losses in ((0, [3 - n / 8 for n in range(1, 7)]), (5, [None] * 6)):
+        text = "".join(f"{engine.format(n=n)}loss:{3 - n / 8}, global_step:{n + shift}\n"
+                       for n in range(1, 7))  # fmt: skip
+        found, _ = stored(tmp_path, text)
+        assert [(step, loss) for step, _, loss in found] == list(
+            zip(range(1, 7), losses, strict=True)
+        )

@@ -29,7 +29,8 @@ WORDED = [
     ("Context", "seq_len"), ("Context parallel", "cp"), ("Accum", "grad_accum"),
     ("Cards", "devices"), ("FLOPS utilization", "peak_share"), ("Model FLOPs utilization", "mfu"),
     ("Effective TFLOPs", "tflops"), ("num_key_value_heads", "kv_heads"), ("d_ff", "ffn_hidden"),
-    ("num_experts", "experts"), ("Experts", None), ("Expert parallel", "ep"),
+    ("num_experts", "experts"), ("Top-k", "moe_top_k"), ("topk", "moe_top_k"),
+    ("num_experts_per_tok", "moe_top_k"), ("Experts", None), ("Expert parallel", "ep"),
     ("iter/s", "steps_per_s"), ("Iters", None), ("Iterations", None),
     ("Time (h)", "train_time"), ("Time (s)", "step_time"),
     # no strokes, and the window of a mean

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import jinja2
@@ -10,6 +12,7 @@ import pytest
 
 from bench.ingest.logs import dialect
 from bench.reports.compiled import Compiled
+from bench.vocabulary.declared import declarations, declared
 from bench.vocabulary.kept import KEPT, cached
 
 
@@ -54,6 +57,22 @@ def test_without_a_folder_to_keep_it_in(tmp_path: Path, monkeypatch: pytest.Monk
     file = tmp_path / "one.toml"
     file.write_text("a = 1")
     assert cached("formats", [file], lambda: {"a": 1}) == {"a": 1}
+
+
+def test_declarations_from_the_cache_are_those_of_the_files(cache: Path) -> None:
+    for _ in ("made", "read"):
+        declared.cache_clear()
+        declarations.cache_clear()
+        for package, name in (("vocabulary", "fields"), ("ingest.documents", "context")):
+            text = (files(f"bench.{package}") / f"{name}.toml").read_text("utf-8")
+            assert json.dumps(declared(f"bench.{package}", f"{name}.toml")) == json.dumps(
+                tomllib.loads(text)
+            )
+        rules = declarations("bench.audit", "rules")
+        assert rules["r3_aggregate_rate"]["id"] == "R3"
+    assert {path.name.partition("-")[0] for path in cache.iterdir()} == {
+        "toml_fields", "toml_context", "tomls_rules",
+    }  # fmt: skip
 
 
 def test_formats_from_the_cache_are_those_of_the_files(cache: Path) -> None:

@@ -41,6 +41,15 @@ def test_the_precision_of_neox_is_its_dtype() -> None:
 
 
 @pytest.mark.parametrize(
+    ("experts", "chosen"), [("None", None), ("False", None), ("8", 2), ("[1]", 2)]
+)
+def test_the_experts_of_a_token_are_stated_beside_experts(experts: str, chosen: int | None) -> None:
+    arguments = f"  num_experts ............ {experts}\n  moe_router_topk ........ 2"
+    run = stated(NEOX.replace("  precision ", f"{arguments}\n  precision "))
+    assert run.get("moe_top_k") == chosen
+
+
+@pytest.mark.parametrize(
     ("printed", "kept"),
     [
         ("False.....", None),

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.documents.counts import counted
 from bench.ingest.documents.document import read_document
 from bench.ingest.documents.others import without_others
-from bench.ingest.documents.prose import counted, lead_facts
+from bench.ingest.documents.prose import lead_facts
 from bench.ingest.documents.unread import fields_of_unread
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory

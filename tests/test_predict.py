@@ -263,6 +263,10 @@ def test_a_batch_of_a_whole_pipeline_is_no_micro_batch(predictor: Predictor) -> 
         assert one is not None
         found.append(one.mbs)
     assert found == [None, 2, None, whole]
+    titan = {**row, "framework": "torchtitan", "mbs": 32}
+    assert with_sizes(titan, {"nodes": row["nodes"]})["mbs"] is None, "no other split inherits it"
+    assert with_sizes(titan, {"mbs": 2})["mbs"] == 2
+    assert {one["mbs"] for one in all_splits(titan, {})} >= {1, 2, 4}
 
 
 def test_a_device_that_sources_spell_in_many_ways_is_one_system(predictor: Predictor) -> None:

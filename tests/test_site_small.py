@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.site.findings import alike_once, spans
+from bench.site.table import Cell, Column, Table
+from tests.making import log
 from tests.program import quick
 
 TABLE = """# Training of a 7B model on 8 H100 GPUs
@@ -116,3 +118,62 @@ def test_a_job_without_a_log_leads_to_its_line_of_the_accounting(folder: Path) -
         path.read_text("utf-8") for path in (folder / "scrubbed").rglob("*.*") if path.is_file()
     ]
     assert not any("aliceb" in text for text in every)
+
+
+def test_processes_that_end_are_one_event(folder: Path) -> None:
+    ends = "".join(f"Process {7001 + at} exits successfully.\n" for at in range(9))
+    (folder / "a.log").write_text(log(20, 100.0) + ends)
+    assert quick(folder, "site", "a.log", "-o", "public").code == 0
+    [page] = [path.read_text("utf-8") for path in (folder / "public" / "runs").glob("*.html")]
+    assert page.count("exits successfully") == 1
+    assert "9 lines, the last is 29" in page
+
+
+def test_search_finds_each_finding(folder: Path) -> None:
+    (folder / "x.md").write_text(
+        "# 7B on H100\n\n| GPUs | DP | TP | GBS | Step time (s) |\n|---|---|---|---|---|\n"
+        "| 8 | 4 | 4 | 64 | 4.1 |\n| 8 | 2 | 4 | 64 | 4.1 |\n"
+    )
+    assert quick(folder, "site", "x.md", "-o", "public").code == 0
+    entries = _data(folder / "public" / "data" / "search.js")["entries"]
+    titles = {title: href for title, kind, href, *_ in entries if kind == "finding"}
+    [one] = [title for title in titles if title.startswith("x:5 · R2 · ")]
+    assert titles[one] == "findings.html#findings.q=x%3A5"
+
+
+def test_data_of_a_table_are_its_cells(folder: Path) -> None:
+    """Places are written as stem and line, values where they change, rare texts by row."""
+    runs = ["" if at % 3 else f"{at:012x}" for at in range(12)]
+    names = [
+        Cell(f"{'ab'[at % 2]}:{at + 1}", href=f"sources/{'ab'[at % 2]}.html#L{at + 1}")
+        if at % 3
+        else Cell(f"a:{at + 1}", href=f"runs/{runs[at]}.html")
+        for at in range(12)
+    ]
+    numbers = [Cell(1.5, "1.50")] * 9 + [Cell(), Cell(2), Cell(2)]
+    words = [Cell("x", href="models/x.html")] * 12
+    looks = ["", "failed"] + [""] * 10
+    columns = [Column("run", "Run", names), Column("n", "N", numbers, "number")]
+    made = Table("t", "T", [*columns, Column("m", "M", words)], runs, looks, "t", 2).data()
+    run, number, word = made["columns"]
+    shown = [
+        f"{run['stems'][s]}:{line}" for s, line in zip(run["values"], run["lines"], strict=True)
+    ]
+    assert shown == [cell.shown for cell in names]
+    files = [run["files"][at] for at in run["values"]]
+    assert files[1] == "sources/b.html" and files[0] == "", "a run's page follows from its id"
+    assert (number["from"], number["values"]) == ([0, 9, 10], [1.5, None, 2])
+    assert len(number["texts"]) == 12, "most rows have one"
+    assert (word["dictionary"], word["hrefs"]) == (["x"], ["models/x.html"])
+    assert made["looks"] == {1: "failed"} and run["classes"] is None
+
+
+def test_a_wrong_place_of_an_output_is_said(folder: Path) -> None:
+    (folder / "sweep.md").write_text(TABLE)
+    done = quick(folder, "site", "sweep.md", "-o", "sweep.md")
+    assert done.code == 2 and "why: it is a file" in done.text and "remove" not in done.text
+    done = quick(folder, "report", "sweep.md", "-o", "x.pdf")
+    assert done.code == 2 and "cannot write a table as .pdf" in done.text
+    assert not (folder / "x.pdf").exists()
+    done = quick(folder, "compare", "a", "b", "sweep.md")
+    assert done.code == 2 and "try: a word that is no file, run or condition" in done.text

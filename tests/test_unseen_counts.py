@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.context import phrases_in
+from bench.ingest.documents.counts import counted, devices_of_heading
 from bench.ingest.documents.frameworks import frameworks_heading
-from bench.ingest.documents.prose import counted
-from bench.ingest.documents.whole_counts import devices_of_heading
 from bench.vocabulary.headings import columns_of
 from tests.documents import check, read
 
@@ -114,3 +113,12 @@ def test_methods_behind_the_quantity_of_a_heading(tmp_path: Path) -> None:
     (eager, compiled), _ = read(text, tmp_path)
     check(eager, tokens_per_s=1800.0, memory=None)
     check(compiled, tokens_per_s=5000.0)
+
+
+@pytest.mark.parametrize("cell", ["300B", "~0.92B", "`300B`", "2x 300B"])
+def test_a_number_by_itself_is_no_size(cell: str, tmp_path: Path) -> None:
+    table = (
+        f"| System | Tokens trained | GPUs | TFLOPs |\n|-|-|-|-|\n| Eos | {cell} | 1024 | 700 |\n"
+    )
+    [run], _ = read(f"# GPT-3 175B training\n\n{table}", tmp_path)
+    check(run, size="175B")

@@ -22,7 +22,7 @@ from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.opening import open_read
 from tests.scoring import Golden, as_reported
-from tests.truth_stored import Stored, kept, same
+from tests.truth_stored import Stored, kept, same_field
 
 ROOT = Path(__file__).resolve().parent.parent
 CLASSES = ("cell", "near", "far")
@@ -126,7 +126,7 @@ def _compare(
     """One field of a run, which may be any of those that stand there."""
     name = what.rpartition(" ")[2]
     values = [stored.value(run, name) for run in runs] or [None]
-    if any(same(one, value) for value in values for one in wanted):
+    if any(same_field(name, one, value) for value in values for one in wanted):
         found.right[kind] += 1
     elif all(value is None for value in values):
         found.empty[kind] += 1
@@ -147,7 +147,7 @@ def _compare_wide(entries: Sequence[Mapping[str, Any]], stored: Stored, found: T
     left = {run["run_id"]: run for line in lines for run in stored.runs.get(line, [])}
     wanted = [_wanted(entry) for entry in entries]
     alike = [
-        (sum(same(value, stored.value(run, name)) for name, _, (value, *_) in fields), at, run_id)
+        (sum(same_field(n, one, stored.value(run, n)) for n, _, (one, *_) in fields), at, run_id)
         for at, (entry, fields) in enumerate(zip(entries, wanted, strict=True))
         for run_id, run in left.items()
         if run["line"] in entry["lines"] or run["last_line"] in entry["lines"]
@@ -160,22 +160,26 @@ def _compare_wide(entries: Sequence[Mapping[str, Any]], stored: Stored, found: T
     for at, (entry, fields) in enumerate(zip(entries, wanted, strict=True)):
         runs = [matched[at]] if at in matched else []
         for name, kind, values in fields:
-            optional = name not in entry and name not in entry.get("far", {})
+            optional = not any(name in entry.get(kind, {}) for kind in ("near", "far")) and (
+                name not in entry
+            )
             given = runs and stored.value(runs[0], name) is not None
             if (given or not optional) and (not runs or stored.known(name, runs[0])):
-                what = f"l.{entry['lines'][-1]} column {entry['column']} {name}"
+                what = f"l.{entry['lines'][-1]} column {entry.get('column', '?')} {name}"
                 _compare(what, kind, values, runs, stored, found)
 
 
 def _wanted(entry: Mapping[str, Any]) -> list[tuple[str, str, list[object]]]:
     """Field, class and accepted values of a run that is a cell or a column."""
-    accept, notes = entry.get("accept", {}), ("lines", "column", "accept", "far", "derivable")
-    own = {name: value for name, value in entry.items() if name not in (*notes, "extra_cells")}
-    far = {name: value for name, (_, value) in entry.get("far", {}).items()}
+    accept, notes = entry.get("accept", {}), ("lines", "column", "accept", "derivable", "src")
+    own = {name: value for name, value in entry.items()
+           if name not in (*notes, "extra_cells", "near", "far")}  # fmt: skip
     fields = [(name, "cell", value) for name, value in own.items()]
-    fields += [(name, "far", value) for name, value in far.items()]
+    for kind in ("near", "far"):  # a value alone, or behind its line
+        stated = entry.get(kind, {}).items()
+        fields += [(name, kind, one[1] if isinstance(one, list) else one) for name, one in stated]
     # What may be given and need not be.
-    fields += [(name, "far", ...) for name in accept if name not in (*own, *far)]
+    fields += [(name, "far", ...) for name in accept if name not in {field[0] for field in fields}]
     return [
         (name, kind, [one for one in (value, *accept.get(name, ())) if one is not ...])
         for name, kind, value in fields

@@ -11,9 +11,10 @@ from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
 from .settings import setting_pieces, settings_of
+from .sizes import binary_length
 
 # `tokens/s/p`, as Chinese pages write it
-DEVICE = "GPU|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
+DEVICE = "GPU|gpu|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
 _UNITS = {
     "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
     r"(?:/(?:it|iter|iteration|step)s?)?",
@@ -37,19 +38,21 @@ _VALUE = re.compile(
     re.S,
 )
 _OF_CAPACITY = re.compile(
-    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?\s*", re.I
+    r"(?P<own>Gi?B)?\s*(?:/|of|\bout of)\s*(?P<all>\d{2,3})(?:\s?(?P<unit>Gi?B))?"
+    r"\s*(?:\(\d{1,3}(?:\.\d{1,3})?\s?%\)\s*)?",
+    re.I,
 )
 # Usual device memories in GB.
-_CAPACITIES = frozenset(
-    (16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288)
-)
+CAPACITIES = frozenset((16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288))
 _SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, by the heading
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
 # `2x8`: nodes times devices
 _TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
-_RANGE = re.compile(rf"^\s*(?:-|–|—|\.\.|to)\s*({NUMBER})$")
+_RANGE = re.compile(
+    rf"^\s*(?:-|–|—|\.\.|to)\s*[~≈]?({NUMBER})[kKMBT]?\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$", re.I
+)
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )
@@ -71,7 +74,7 @@ _AMOUNT = re.compile(
 )
 _NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-_BINARY = {"k": 2.0**10, "K": 2.0**10, "M": 2.0**20}
+_MEGA = 2.0**20  # tokens of `1M`
 _TOO_MANY = 2**31
 _NEVER_ZERO = frozenset(
     re.findall(r"\w+", "nodes devices ranks dp tp pp mbs gbs seq_len layers hidden heads")
@@ -119,6 +122,7 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
     if suffix:
         scale = _scale(suffix.strip(), value, column)
         value, half = value * scale, half * scale
+        value = round(value) if column.name == "seq_len" else value
     if match["suffix"]:
         pieces.append(["word", match["suffix"]])
     if match["gap"]:
@@ -137,8 +141,10 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
 
 def _scale(suffix: str, value: float, column: Column) -> float:
     """The factor of a suffix letter: `8k` tokens of a sequence are 8192, `100k` are 100,000."""
-    binary = column.name == "seq_len" and (value % 8 == 0 or value in (1, 2, 4))
-    return _BINARY.get(suffix, _SCALE[suffix]) if binary else _SCALE[suffix]
+    length = binary_length(value) if column.name == "seq_len" else None
+    if length and suffix in "kK":
+        return length / value
+    return _MEGA if length and suffix == "M" else _SCALE[suffix]
 
 
 def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
@@ -259,5 +265,5 @@ def _used_of(cell: Cell, rest: str) -> Cell | None:
         return None
     own = cell.unit or match["own"]
     unit = match["unit"] or own
-    known = int(match["all"]) in _CAPACITIES and cell.value <= int(match["all"])
+    known = int(match["all"]) in CAPACITIES and cell.value <= int(match["all"])
     return replace(cell, unit=unit) if known and unit == (own or unit) else None

@@ -18,7 +18,7 @@ _DATE = (
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 # [842](https://example.org)
 LINK = re.compile(r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$")
-_SELECTIVE = re.compile(r"selective(?: ac| op| \d+)?$|(?:per-?op )?sac$")
+_SELECTIVE = re.compile(r"selective\b.{0,20}$|(?:per-?op )?sac$")
 _YES = {
     "recompute": 1.0,
     "yes": 1.0,

@@ -20,6 +20,15 @@ _DENIED = re.compile(
     r"(?:ooms?|oomed|out of memory|hang(?:s|ing)?|fail(?:s|ed|ures?)?|time-?outs?|nans?)\b",
     re.I,
 )
+_KINDS = {
+    "oom": "oom",
+    "out": "oom",
+    "han": "hang",
+    "hun": "hang",
+    "tim": "timeout",
+    "nan": "nan",
+    "can": "cancelled",
+}  # by the first letters of the word
 
 _REMEMBERED = 1 << 12  # texts: words for an end, configurations and labels repeat in many rows
 
@@ -29,20 +38,12 @@ def failure_of(text: str) -> str | None:
     """oom, hang, fail, timeout or nan, if the words of a cell report it; not for mere risks."""
     if _RISK.search(text):
         return None
-    match = _FAILURE.search(_DENIED.sub(" ", text))
-    if not match:
-        return None
-    word = match[0].lower()
-    kinds = {
-        "oom": "oom",
-        "out": "oom",
-        "han": "hang",
-        "hun": "hang",
-        "tim": "timeout",
-        "nan": "nan",
-        "can": "cancelled",
-    }
-    return kinds.get(word[:3], "fail")
+    found = [
+        _KINDS.get(match[0].lower()[:3], "fail")
+        for match in _FAILURE.finditer(_DENIED.sub(" ", text))
+    ]
+    # `FAIL (OOM)`: the cause tells more
+    return next((kind for kind in found if kind != "fail"), found[0] if found else None)
 
 
 @lru_cache(_REMEMBERED)

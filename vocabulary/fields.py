@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from .declared import declared
 
 LEVELS = ("brief", "listings", "answers")  # from the narrowest listing to the widest
 NUMBERS = frozenset({"INTEGER", "BIGINT", "DOUBLE"})
@@ -56,8 +56,8 @@ class Field:
 @cache
 def fields() -> Mapping[str, Field]:
     """Every field by name, in the order of listings."""
-    text = (files(__package__ or "bench.vocabulary") / "fields.toml").read_text("utf-8")
-    return {name: Field(name, **entry) for name, entry in tomllib.loads(text).items()}
+    found = declared(__package__ or "bench.vocabulary", "fields.toml")
+    return {name: Field(name, **entry) for name, entry in found.items()}
 
 
 @cache

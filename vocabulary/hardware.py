@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
+
+from .declared import declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,5 @@ def device_pattern() -> re.Pattern[str]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    text = (files(__package__ or "bench.vocabulary") / "hardware.toml").read_text("utf-8")
-    return tomllib.loads(text)
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.vocabulary", "hardware.toml")

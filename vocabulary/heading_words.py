@@ -7,13 +7,12 @@ unknown word may change the quantity, so it leaves the heading unread.
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
+from .declared import declared
 from .spelling import meant
 
 _TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")
@@ -22,6 +21,7 @@ _COUNT = "count"
 _ONE_DEVICE = frozenset({"p", "rank"})  # a process has one
 _PER_ONE = frozenset({"step", "node", "core", "batch"}) | _ONE_DEVICE
 _COUNTED = frozenset({"tokens", "samples", "sequence"})
+_SHARES = frozenset({"mfu", "hfu"})
 _TIMES = ("s", "ms", "us", "min", "h")
 _DEVICES = frozenset({"gpu", "chip"})
 # `tokens/s (8 GPUs)`: the rate of all of them
@@ -29,7 +29,7 @@ _OF_ALL = re.compile(
     r"[(\[]\s*(?:all\s+)?\d{1,6}\s*x?\s*(?:gpu|npu|tpu|chip|device|card)s?\s*[)\]]"
 )
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
-_ANY_RATE = re.compile(r"\b(?:performance|speed|throughput)\b", re.I)
+_ANY_RATE = re.compile(r"\b(?:performance|speed|throughput|achieved)\b", re.I)
 # `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`: the window has no effect.
 _WINDOW = re.compile(
     r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50)(?![a-z0-9])", re.I
@@ -98,7 +98,9 @@ def meaning_of(heading: str) -> tuple[str, HeadingWords] | None:
     words = _words_of(heading)
     found = {meaning.column for meaning in _meanings() if meaning.fits(words)}
     if len(found) == 1:
-        return found.pop(), words
+        column = found.pop()
+        # `%HBM`: a share, which only a utilization is
+        return None if "%" in heading and column not in _SHARES else (column, words)
     if _words_of(_BRACKETS.sub(" ", heading)) == _NOTHING and _ANY_RATE.search(translated(heading)):
         return "throughput", words  # `Training performance`: its cells name the quantity
     return None
@@ -210,6 +212,5 @@ def _foreign() -> re.Pattern[str]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    text = (files(__package__ or "bench.vocabulary") / "words.toml").read_text("utf-8")
-    return tomllib.loads(text)
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.vocabulary", "words.toml")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
 
+from .declared import declared
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
 from .heading_words import meaning_of, quantities_in, translated, without_window
@@ -88,20 +87,25 @@ def column_of(heading: str) -> Column | None:
 def columns_of(headings: Sequence[str]) -> list[Column | None]:
     """The columns of a table; of two headings with the same meaning the first has the name.
 
-    Of two memories the one that names the device has it: `Peak VRAM` beside `Peak Mem`.
     `HW TFLOPs` is the table's TFLOPs if no other heading says TFLOPs, `Speed` its step time if no
     other heading is one.
     """
     return list(_columns_of(tuple(headings)))
 
 
-_OF_DEVICE = re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)
 _PER_DEVICE = re.compile(r"\W{0,4}per[ -](?:GPU|device|NPU|chip|card)\W{0,4}", re.I)
+# Words by which one of several headings with the same meaning tells more than the others.
+_TELLING = (
+    ("mem", re.compile(r"peak|max|used|usage|alloc|consum|active", re.I)),
+    ("mem", re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)),
+    ("device", re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I)),
+)
 
 
 @lru_cache(maxsize=1000)
 def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
     found = [_read(heading) if len(heading) <= LONGEST else None for heading in headings]
+    _prefer_telling(found, headings)
     named = {column.name for column in found if column}
     kept: list[Column | None] = []
     for at, column in enumerate(found):
@@ -110,19 +114,19 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
         if column and column.alone and column.alone not in named:
             column = _standing_for(column)
         again = column and any(other and other.name == column.name for other in kept)
-        if again and column and _OF_DEVICE.search(headings[at]):
-            again = _leave_host_memory(kept, headings, column.name)
         kept.append(None if again else column)
     return tuple(kept)
 
 
-def _leave_host_memory(kept: list[Column | None], headings: Sequence[str], name: str) -> bool:
-    """Drop a former column of memory that names no device; whether the name is still taken."""
-    at = next(at for at, other in enumerate(kept) if other and other.name == name)
-    if name != "mem" or _OF_DEVICE.search(headings[at]):
-        return True
-    kept[at] = None
-    return False
+def _prefer_telling(found: list[Column | None], headings: Sequence[str]) -> None:
+    """Next to `Peak VRAM`, a bare `VRAM` is what the device has, and `Peak Mem` is of the host;
+    `GPU` tells more than `Platform`.
+    """
+    for name, telling in _TELLING:
+        places = [at for at, column in enumerate(found) if column and column.name == name]
+        if any(telling.search(headings[at]) for at in places):
+            for at in places:
+                found[at] = found[at] if telling.search(headings[at]) else None
 
 
 def _each_of(column: Column | None) -> Column | None:
@@ -167,7 +171,8 @@ def _by_words(heading: str) -> Column | None:
     column = _with_unit(columns()[name], heading)
     if column.type == "time" and words.time_unit:
         return replace(column, unit=words.time_unit)
-    return column
+    of_job = column.name == "throughput" and "job" in words.of
+    return replace(column, scope="job") if of_job else column
 
 
 def _scaled(heading: str, match: re.Match[str]) -> Column | None:
@@ -309,7 +314,5 @@ def _columns() -> list[tuple[str, dict[str, Any]]]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads(
-        (files(__package__ or "bench.vocabulary") / "headings.toml").read_text("utf-8")
-    )
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.vocabulary", "headings.toml")

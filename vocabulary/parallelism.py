@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from .headings import column_of
+from .sizes import binary_length
 
 # `3D`, `v5p-128` and `1.3B` have adjacent letters or digits.
 _SIZE = re.compile(
     r"(?<![A-Za-z0-9.])([A-Za-z]{1,8})( ?[=:] ?|[ _-])?(\d{1,7})"
-    r"(?![A-Za-z0-9%]|\.(?!toml|ya?ml|json|sh|py))"
+    r"(?![A-Za-z0-9%]| ?[kK]\b| ?[x×*] ?\d|\.(?!toml|ya?ml|json|sh|py))"
 )
 _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
@@ -38,6 +39,8 @@ _KNOWN_CODES = 2
 _LENGTH = re.compile(
     r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
 )
+# `HSDP 2×8`: replicas, and shards of each
+_HYBRID = re.compile(r"(?<![A-Za-z])HSDP[ =:]{0,2}(\d{1,4})\s?[x×*]\s?(\d{1,4})(?!\w)", re.I)
 # FSDP's names of ZeRO stages; a hybrid shards within nodes alone, which is no stage.
 _SHARDED = (
     (re.compile(r"(?<![A-Za-z_])(?<!hybrid[ _-])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
@@ -45,6 +48,12 @@ _SHARDED = (
 )
 # A batch next to a number: it may be of a step or a micro-batch.
 _OPEN = frozenset({"batch", "bs", "bsz"})
+_OPEN_BATCH = re.compile(
+    r"(?<![\w-])(?<!micro )(?<!local )(?:bsz?|batch(?:[ _-]size)?)(?: ?[=:] ?| )?"
+    r"(\d{1,6})(?![A-Za-z0-9%.]| ?[kK]\b)",
+    re.I,
+)
+_VERSIONED = frozenset({"FSDP1", "FSDP2"})
 _BATCH = re.compile(
     r"(?<![\w-])((?:micro|global)[ _-]?batch(?:[ _-]size)?)(?: ?[=:] ?| )"
     r"(\d{1,7})(?![A-Za-z0-9.%])",
@@ -62,6 +71,12 @@ def sizes_in(text: str) -> dict[str, int]:
     for name, value in _sizes_in(text):
         found.setdefault(name, set()).add(value)
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def open_batch_in(text: str) -> int | None:
+    """The batch that a text states once without saying of what: 16 of `bs=16, 8N`."""
+    found = set(_OPEN_BATCH.findall(text))
+    return int(found.pop()) if len(found) == 1 else None
 
 
 def glued_in(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
@@ -92,15 +107,18 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
             name
             and (value or name == "zero_stage")
             and not (name == "zero_stage" and value > _STAGES)
+            and not (name == "seq_len" and value < _LEAST_LENGTH)
         ):
             yield name, value
+    for hybrid in _HYBRID.finditer(text):
+        yield "dp_replicate", int(hybrid[1])
+        yield "dp_shard", int(hybrid[2])
     for pattern, stage in _SHARDED:
         if pattern.search(text):
             yield "zero_stage", stage
     for match in _LENGTH.finditer(text):
-        thousands = int(match[1])
-        if thousands % 8 == 0 or thousands in (1, 2, 4):
-            yield "seq_len", thousands * 1024
+        if length := binary_length(int(match[1])):
+            yield "seq_len", length
 
 
 def _coded(text: str) -> Iterator[tuple[str, str]]:
@@ -137,7 +155,7 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _sized(text: str) -> list[re.Match[str]]:
     """The words with a number; one alone with a hyphen may be the name of a variant: `DP-1`."""
-    found = list(_SIZE.finditer(text))
+    found = [one for one in _SIZE.finditer(text) if one[0].upper() not in _VERSIONED]
     known = [one for one in found if _field_of(one[1])]
     if len(known) > 1:
         return found

@@ -16,6 +16,8 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from .declared import declared
+
 _FILE = "secret_rules.toml"
 # Excluded: rules that need a name in front of the token, or anything in between, since our own
 # names cover that; rules that take a hash or an id for a token; and rules that ours surpass.
@@ -45,11 +47,7 @@ class Rule:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Every rule in use."""
-    import tomllib
-    from importlib.resources import files
-
-    text = (files(__package__ or "bench.vocabulary") / _FILE).read_text("utf-8")
-    return tuple(_rules(tomllib.loads(text)))
+    return tuple(_rules(declared(__package__ or "bench.vocabulary", _FILE)))
 
 
 @cache

@@ -69,6 +69,18 @@ def parse_whole(text: str) -> int | None:
     return int(value) if value > 0 and value == int(value) else None
 
 
+_POWERS = tuple(2**n for n in range(10, 21))
+
+
+def binary_length(thousands: float) -> int | None:
+    """The tokens of a sequence of so many k: 8192 of 8, 262144 of 262; None for one that may be
+    decimal.
+    """
+    if thousands % 8 == 0:
+        return round(thousands * 1024)
+    return next((n for n in _POWERS if thousands in (round(n / 1000), round(n / 1000, 1))), None)
+
+
 def giga_of(text: str) -> float | None:
     """Parameters in 1e9 of a whole label in G; among other words that is memory."""
     match = _GIGA.fullmatch(text)

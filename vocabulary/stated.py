@@ -47,6 +47,7 @@ class Stated:
     vocab_label: str | None
     swiglu: bool | None
     experts: int | None
+    moe_top_k: int | None
     train_iters: int | None
     name: str | None
     date: str | None

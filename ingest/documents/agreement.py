@@ -25,6 +25,7 @@ _BARE_BATCH = re.compile(
     re.I,
 )
 
+_TOTAL_BATCH = re.compile(r"total[_-]batch[_-]size", re.I)
 # Among the numbers of a row: the devices that its rates of job and device imply, and how far off.
 DEVICES_OF_RATES, ERROR_OF_RATES = "devices by rates", "error of devices by rates"
 
@@ -62,7 +63,7 @@ def agreeing(
     refused = [
         refused for refused in _of_other_models(facts, reach, own) if refused.fact not in trusted
     ]
-    refused += _of_a_device(facts, own)
+    refused += [*_of_a_device(facts, own), *_of_tokens(facts, own)]
     kept = _without(facts, [one.fact for one in refused])
     values = _values(kept, own)
     for relation in _RELATIONS:
@@ -111,6 +112,17 @@ def _of_a_device(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
     split = math.prod(values.get(name, 1) for name in _SPLIT)
     few = values["gbs"] * split < values["world"]
     return [Refused(fact, f"devices {values['world']:g}")] if few else []
+
+
+def _of_tokens(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
+    """nanoGPT's `total_batch_size`, a multiple of the tokens of a micro-batch: it counts tokens."""
+    fact, values = facts.get("gbs"), _values(facts, own)
+    if fact is None or "gbs" in own or not {"mbs", "seq_len"} <= values.keys():
+        return []
+    mbs, length = values["mbs"], values["seq_len"]
+    if not _TOTAL_BATCH.search(fact.raw) or values["gbs"] % (mbs * length):
+        return []
+    return [Refused(fact, f"mbs {mbs:g}, seq_len {length:g}")]
 
 
 def _of_its_model(fact: Fact, kept: Mapping[str, Fact]) -> list[Fact]:

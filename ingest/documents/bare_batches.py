@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass
 
 from .markdown import TextLine
-from .undecided import accumulations_in
 
+_ACCUMULATES = re.compile(
+    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
+    r"|(?<![\w.,])(?P<before>\d{1,6})\s(?:steps? of\s)?grad(?:ient)?[ _-]acc[a-z]{0,10}",
+    re.I,
+)
 _LISTED = re.compile(r"\W*grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{0,4}[:：]\W*", re.I)
 _LISTED_ITEM = re.compile(r"\s*[-*+•]\s+[^:：\d]{1,40}[:：]\s*(\d{1,6})\W*")
 _BARE_BATCH = re.compile(
@@ -15,6 +19,15 @@ _BARE_BATCH = re.compile(
     r"\s?[:=：]\s?[*_`]{0,3}(\d{1,5})[*_`.]{0,3}",
     re.I,
 )
+
+
+def accumulations_in(text: str) -> set[int]:
+    """The numbers of micro-batches per step, above one, in a line."""
+    return {
+        count
+        for match in _ACCUMULATES.finditer(text)
+        if (count := int(match["behind"] or match["before"])) > 1
+    }
 
 
 @dataclass(slots=True)

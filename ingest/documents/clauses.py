@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.headings import column_of
-from ...vocabulary.sizes import find_size
-from .context import setting_field
 from .fact import Fact
 from .families import families_in
 from .frameworks import frameworks_in
 from .prose import lead_facts
+from .subjects import is_of_all, words_of_name
 
 _APART = re.compile(r"[,;]\s(?:and\s|but\s|while\s|whereas\s)?|\s(?:and|but|while|whereas)\s")
 _WORDS = (
@@ -24,13 +22,12 @@ _AFTER = re.compile(
     r"[`*]{0,2}[.:]?$"
 )
 _BEFORE = re.compile(
-    rf"^\W{{0,6}}(?P<name>{_WORDS})\s(?:uses?|used|runs?|ran|has|had|is|are|was|were)\s", re.I
+    rf"^\W{{0,6}}(?P<name>{_WORDS})\s(?:uses?|used|runs?|ran|has|had|is|are|was|were)\s(?!\()", re.I
 )
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*")
 _SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
 _LONGEST = 300  # characters of a sentence
 _FEWEST = 2
-_ARTICLES = frozenset(("the", "a", "an"))
 # The devices of a site are not those of a run.
 _INSTALLED = re.compile(
     r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
@@ -40,25 +37,6 @@ _INSTALLED = re.compile(
 )
 # Such a sentence may state another value for other rows.
 _OTHERS = re.compile(r"\b(?:others?|rest|remaining)\b", re.I)
-# A subject with one of these words is no single row.
-_ALL = frozenset(
-    re.findall(
-        r"\w+",
-        "we i you they it this that these those there which who what our ours all each every both"
-        " most everything everyone training trainings run runs experiment experiments model models"
-        " job jobs benchmark benchmarks test tests result results number numbers setup set config"
-        " configuration configurations environment node nodes host hosts server servers machine"
-        " machines instance instances cluster clusters system systems hardware gpu gpus device"
-        " devices accelerator accelerators card cards batch batches size sizes length sequence"
-        " sequences precision framework software code script scripts table tables row rows column"
-        " columns section data dataset corpus optimizer memory world value values paper author"
-        " authors step steps iteration iterations measurement measurements performance throughput"
-        " timings checkpointing recomputation recompute parallelism sharding accumulation attention"
-        " weights gradients activations parameters params layers heads vocabulary default defaults"
-        " total average practice principle general addition particular parallel order contrast"
-        " following above below network interconnect library version repository project team",
-    )
-)
 
 
 def facts_by_subject(text: str, line: int) -> list[Fact]:
@@ -110,9 +88,11 @@ def _of_one(sentence: str, line: int) -> Iterator[Fact]:
     front, others = "", bool(_OTHERS.search(sentence))
     for clause in _APART.split(sentence):
         before, after = _BEFORE.match(clause), _AFTER.search(clause)
-        front = _plain(before["name"]) if before else front
+        front = words_of_name(before["name"]) if before else front
         leads = not is_of_all(front)
-        subject = front if leads else _plain(after["name"] or after["inner"]) if after else ""
+        subject = (
+            front if leads else words_of_name(after["name"] or after["inner"]) if after else ""
+        )
         if is_of_all(subject):
             continue
         # A device, a model or a trainer may be named though there is only one.
@@ -126,24 +106,6 @@ def _facts(clause: str, line: int) -> Iterator[Fact]:
     for fact in lead_facts(clause, line):
         if fact.field not in ("device", "device_memory", "model_name", "size"):
             yield fact
-
-
-def is_of_all(subject: str) -> bool:
-    """Whether a subject covers all rows, or is a setting: `we`, `the batch size`."""
-    words = _words(subject)
-    return (
-        not words
-        or not _ALL.isdisjoint(words)
-        or bool(setting_field(subject) or column_of(subject) or find_size(subject))
-    )
-
-
-def _plain(name: str) -> str:
-    return " ".join(_words(name))
-
-
-def _words(text: str) -> list[str]:
-    return [one for one in re.findall(r"[^\W_]+", text.lower()) if one not in _ARTICLES]
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
@@ -160,4 +122,4 @@ def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
         else:
             continue
         bare = at > 0 and _NUMBER.match(value.strip())
-        yield (f"{lead}{value.strip()}" if bare else value), _plain(subject)
+        yield (f"{lead}{value.strip()}" if bare else value), words_of_name(subject)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 from typing import Any
 
+from ...vocabulary.declared import declared
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
-from ...vocabulary.hardware import device_of, device_pattern
+from ...vocabulary.hardware import device_of, device_pattern, one_spelling
 from ...vocabulary.parallelism import glued_in
-from ...vocabulary.sizes import find_size
+from ...vocabulary.sizes import binary_length, find_size
 from ...vocabulary.spelling import meant
 from ..cast import integer
 from .fact import Fact
@@ -111,7 +110,7 @@ def recipe_of(text: str) -> str | None:
 
 def devices_named(text: str, line: int) -> list[Fact]:
     """One fact for each device that a text names: several apply to no table."""
-    names = sorted({_device_name(match) for match in device_pattern().finditer(text)})
+    names = sorted(_devices_in(text))
     return [Fact("device", name, text.strip(), line, "line") for name in names]
 
 
@@ -120,14 +119,24 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
     return [Fact(*one, text.strip(), line, scope) for one in _machine_in(text)]
 
 
+def _devices_in(text: str) -> set[str]:
+    """The devices that a text names; `DGX A100 (8x A100 80GB)` names one."""
+    every = {_device_name(match) for match in device_pattern().finditer(text)}
+    names = {one_spelling(name): name for name in sorted(every, key=len)}
+    return {
+        name
+        for spelled, name in names.items()
+        if not any(other.startswith(f"{spelled}-") for other in names)
+    }
+
+
 @cached
 def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
-    names = {_device_name(match) for match in device_pattern().finditer(text)}
     counts = {
         match["n"] or match["of"] or match["gres"] or match["each"]
         for match in _PER_NODE.finditer(text)
     }
-    found = {"device": names, "devices_per_node": counts}
+    found = {"device": _devices_in(text), "devices_per_node": counts}
     return tuple((field, values.pop()) for field, values in found.items() if len(values) == 1)
 
 
@@ -279,7 +288,10 @@ def typed_facts(field: str, value: str, text: str, line: int) -> list[Fact] | No
         return [Fact(field, switched, text.strip(), line, "line")] if switched else None
     if field in INTEGERS and integer(plain) is None:
         # `VOCAB_LENGTH=250k` is a rounded label, not a size.
-        rounded = re.fullmatch(r"\d+(?:\.\d+)?[kKmM]", plain)
+        rounded = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmM])", plain)
+        thousands = rounded if rounded and field == "seq_len" and rounded[2] in "kK" else None
+        if thousands and (length := binary_length(float(thousands[1]))):
+            return [Fact(field, str(length), text.strip(), line, "line")]
         return [Fact(f"{field}_label", value, text.strip(), line, "line")] if rounded else None
     return [Fact(field, plain if field in INTEGERS else value, text.strip(), line, "line")]
 
@@ -304,5 +316,5 @@ def _phrases() -> tuple[dict[str, Any], ...]:
 
 
 @cache
-def _file() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "context.toml").read_text("utf-8"))
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.ingest.documents", "context.toml")

@@ -20,7 +20,7 @@ _KEY_VALUE = re.compile(
     r"(?P<value>[^\s=:]+)$"
 )
 _ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?P<sign>\s+|=)(?P<value>\S+)$")
-_GLUED = re.compile(r"^(?P<key>[A-Z]{2,4})(?P<sign>)(?P<value>\d{1,5})$")  # PP8
+_GLUED = re.compile(r"^(?!FSDP[12]$)(?P<key>[A-Z]{2,4})(?P<sign>)(?P<value>\d{1,5})$")  # PP8
 # Parts of a line that state a number without a name in front.
 _COUNT_OF = re.compile(r"^(?P<number>\d{1,6})\s+(?P<what>node|replica|gpu)s?$", re.I)
 _COUNTED = {"node": "nodes", "replica": "dp", "gpu": "devices"}

@@ -11,11 +11,12 @@ from .clauses import facts_by_subject, without_subjects
 from .configurations import Configurations
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reaches_back
+from .counts import counted, devices_of_heading
 from .fact import Fact
 from .families import without_other_families
 from .frameworks import framework_named, framework_of
 from .grid import Table
-from .leads import facts_above, facts_of_corner, lead_lines
+from .leads import facts_above, facts_of_corner, lead_lines, names_rows
 from .legends import Legends
 from .lone_size import lone_size
 from .markdown import Heading, TextLine, blocks, is_quotation
@@ -30,7 +31,6 @@ from .paragraphs import (
     without_fields_of,
 )
 from .prose import (
-    counted,
     device_of_all,
     model_named,
     of_all_runs,
@@ -45,7 +45,6 @@ from .shaped import Surroundings, shaped
 from .stated_units import as_stated
 from .subjects import of_subject
 from .training_tables import subject_of
-from .whole_counts import devices_of_heading
 from .withdrawal import is_struck, withdraws
 
 _OPENING = 2  # the document itself and its title
@@ -291,7 +290,7 @@ class _Reader:
             self.sections[-1].facts += settings
             self.sections[-1].listed += settings
         near = [*facts_above(self.paragraph.lines), *self.caption]
-        if read.corner:
+        if read.corner or names_rows(table.header.cells[0]):
             near += facts_of_corner(original)
         continues = None if near else self._continued(table)
         near = continues.near if continues else near

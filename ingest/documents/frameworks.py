@@ -15,8 +15,10 @@ _NAMES = (
     r"|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
     r"|llama-factory|mindspeed(?:-llm)?|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl|ms-swift|primus"
     r"|olmo-core|openrlhf|nanogpt|nanochat|picotron|vescale|flagscale|neuronx-distributed|easylm|t5x|bmtrain"
-    r"|axonn|nemo-rl|llm\.c|oneflow"
+    r"|axonn|nemo-rl|llm\.c|oneflow|paxml|trl|mlx(?:-lm)?|fairseq|metaseq|lit-gpt|megablocks|mindspore|veomni"
+    r"|nemo[ -]automodel|automodel"
 )
+_END = r"(?![A-Za-z_-]|\d(?!\d\.\d))"  # of a name: `NeMo24.03` has its version behind it
 # A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
 _FRAMEWORK = re.compile(
     rf"(?:{_NAMES})(?![\w-])(?:\s+[\w.]{{1,20}}){{0,3}}(?:\s+\([^()]{{1,40}}\))?", re.I
@@ -39,7 +41,7 @@ _AROUND = re.compile(
     r"|\s(?:training|benchmarks?|results?|performance|runs?)\s\([^()]{0,40},[^()]{0,200}\)$",
     re.I,
 )
-_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?![\w-])", re.I)
+_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES}){_END}", re.I)
 _RESULTS_OF = re.compile(
     r"\b(?:results?|benchmarks?|performance|numbers)\b[^.]{0,80}?\b(?:for|of|by|using|with)\s+(?:the\s+)?[`*]{0,2}"
     rf"(?P<name>{_NAMES})(?![\w-])|(?<![\w-])(?P<owner>{_NAMES})'s\s+(?:\w+\s+){{0,3}}?"
@@ -58,7 +60,7 @@ _BELOW_IT = re.compile(
 _MADE_WITH = re.compile(
     rf"(?:^\W{{0,6}}|\b(?:using|with|in|on|via|by|inside|of|frameworks?|software|container|image|stack|librar(?:y|ies)"
     rf"|trainer|codebase|backend)\b[\s:=*`\[]{{0,6}}(?:the\s|our\s|nvidia(?:'s)?\s){{0,2}}[`*\[]{{0,3}})"
-    rf"(?P<name>{_NAMES})(?![\w-])(?:[`*\s]{{0,3}}v?(?P<version>\d+(?:\.\w+)+))?",
+    rf"(?P<name>{_NAMES}){_END}(?:[`*\s]{{1,3}}v?(?P<version>\d+(?:\.\w+)+))?",
     re.I,
 )
 
@@ -88,6 +90,13 @@ def is_of_stack(name: str, text: str) -> bool:
 def trainers_in(text: str) -> set[str]:
     """The frameworks that a text names, without parts that many of them use, in small letters."""
     return {name.lower() for name in frameworks_in(text)} - _NO_TRAINERS
+
+
+def trainer_alone(text: str) -> str | None:
+    """The trainer that a cell names and nothing else: `**torchtitan**`, `Megatron-LM`."""
+    name = text.strip("*`_ ")
+    known = _FRAMEWORK.fullmatch(name) and trainers_in(name)
+    return name if known else None
 
 
 def heading_of(names: Iterable[str]) -> str:
@@ -135,6 +144,9 @@ def framework_named(text: str, line: int) -> list[Fact]:
     if not every and (own := tool_used(text)):
         return [Fact("framework", own, text.strip(), line, "document")]
     match = next((one for one in _MADE_WITH.finditer(text) if one["name"].lower() in every), None)
+    alone = {name for part in text.split(",") if (name := trainer_alone(part.rstrip(". ")))}
+    if len(every) == 1 and not match and len(alone) == 1:  # `bf16, Megatron-LM, GBS 1024`
+        return [Fact("framework", alone.pop(), text.strip(), line, "document")]
     if len(every) != 1 or match is None:
         return []
     value = f"{match['name']} {match['version']}" if match["version"] else match["name"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...vocabulary.headings import column_of
 from .clauses import facts_by_subject, without_clauses, without_subjects
 from .context_lines import configuration, is_caption
 from .fact import Fact
@@ -17,12 +18,19 @@ from .techniques import recompute_named
 
 _LEAD = 12  # lines of the paragraph above a table, from the end
 _ASIDE = re.compile(r"\([^()]{0,300}\)")
+_MORE_THAN_A_NAME = re.compile(r"[A-Za-z]\s?\([^()]{3,80}\)$|\d")
 _SETTINGS_OF_LIST = 2  # from which a technique among them is one
 
 
 def lead_lines(lead: Sequence[TextLine]) -> list[TextLine]:
     """The last lines of the paragraph above a table, without code."""
     return [line for line in lead[-_LEAD:] if not line.code]
+
+
+def names_rows(heading: str) -> bool:
+    """Whether a first heading only names the rows, and says more: `run (8 GPUs)`,
+    `4-GPU run`."""
+    return bool(_MORE_THAN_A_NAME.search(heading)) and column_of(heading) is None
 
 
 def facts_of_corner(table: Table) -> list[Fact]:

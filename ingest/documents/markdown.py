@@ -17,6 +17,7 @@ from markdown_it.rules_block import StateBlock, table
 
 from .drawn import drawn_table
 from .grid import Table, TableRow
+from .tabbed import printed_table
 
 _NUMBER = re.compile(r"[~≈]?\d[\d.,]*\s?[\w%/]{0,8}")  # of a cell: a value with its unit
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
@@ -101,8 +102,9 @@ def blocks(text: str) -> Iterator[Block]:
             yield headings[number]
             at += 1
             continue
-        table = None
-        if number not in code:
+        if number in code:
+            table = printed_table(lines, at)
+        else:
             table = _table_at(lines, at, code, headings) or drawn_table(lines, at)
         if table:
             yield table

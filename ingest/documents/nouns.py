@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from ...vocabulary.declared import declared
 from ...vocabulary.heading_words import translated
+from ...vocabulary.sizes import binary_length
 
 _IS = r"(?:\s?[=:]\s?|\s(?:of|is|was|at|to|set\sto|fixed\sat)\s|\s)"
 # Several values are not those of one run: `length 2048, 4096 and 8192`, `TP 4/8`, `2 to 8`.
@@ -52,8 +52,15 @@ def named_numbers(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     # One alone with a hyphen may be the name of a variant: `DP-1`.
     alone = len({field for field, _ in every}) == 1
     for field, found in every:
-        if not (alone and _NAME.fullmatch(found[0])):
-            yield field, found.span(), found["value"].replace(",", "")
+        value = _whole(found["value"])
+        if value and not (alone and _NAME.fullmatch(found[0])):
+            yield field, found.span(), value
+
+
+def _whole(number: str) -> str | None:
+    """The digits of a number; `8k` tokens are 8192, `100k` may be either."""
+    plain = re.sub(r"[, ]", "", number)
+    return str(binary_length(int(plain[:-1])) or "") if plain[-1] in "kK" else plain
 
 
 def in_series(text: str, end: int) -> bool:
@@ -78,12 +85,18 @@ def noun_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _forms(noun: dict[str, Any]) -> Iterator[re.Pattern[str]]:
-    number = rf"(?P<value>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{{noun['digits']}}})"
+    grouped, thousands = ("[, ]", r"|\d{1,4} ?[kK](?![\w/])") if noun.get("tokens") else (",", "")
+    digits = rf"\d{{1,3}}(?:{grouped}\d{{3}}){{1,2}}(?!\d)|\d{{{noun['digits']}}}(?! ?[kK]\b)"
+    number = rf"(?P<value>{digits}{thousands})"
     words = rf"(?:{_spaced(noun['words'])})"
     yield re.compile(rf"(?<![\w-]){words}{_IS}{number}{_NO_SERIES}", re.I)
     # in `64 layers: 12`, 12 is the number of layers, and 64 belongs to the word before.
     others = r"(?!\w|\s?[=:]|\s(?:of|is)\s\d|\s\d)"
     yield re.compile(rf"(?<![\w.,/=:-]){number}[ -]{words}{others}", re.I)
+    if "before" in noun:
+        yield re.compile(
+            rf"(?<![\w-])(?:{_spaced(noun['before'])})(?:{_IS}|-?){number}{_NO_SERIES}", re.I
+        )
     if noun.get("ways"):
         yield re.compile(rf"(?<![\w./-]){number}[ -]?way[ -]{words}", re.I)
     if "short" in noun:
@@ -98,5 +111,4 @@ def _spaced(words: str) -> str:
 
 @cache
 def _nouns() -> tuple[dict[str, Any], ...]:
-    text = (files(__package__ or "bench.ingest.documents") / "nouns.toml").read_text("utf-8")
-    return tuple(tomllib.loads(text)["noun"])
+    return tuple(declared(__package__ or "bench.ingest.documents", "nouns.toml")["noun"])

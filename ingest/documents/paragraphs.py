@@ -297,7 +297,7 @@ def _of_sentence(text: str, line: int) -> Iterator[Fact]:
     if len(families_in(text)) > 1:
         found = [fact for fact in found if fact.field not in _OF_A_MODEL]
     if not any(fact.field == "framework" for fact in found) and (
-        _is_fragment(text) or _MADE.search(text) or begins_with_trainer(text)
+        _is_fragment(text) or _MADE.search(text) or _WE.search(text) or begins_with_trainer(text)
     ):
         found += framework_named(text, line)
     labels = set(_sizes(text))

@@ -181,7 +181,10 @@ def _throughput(unit: str, bare_seconds: bool, scope: str | None) -> tuple[str, 
         return "step_time_s", "s", scale
     device = "_per_device" if scope == "device" or _A_DEVICE.search(unit) else ""
     if "flop" in unit.lower():
-        return "tflops", "TFLOP/s", _FLOPS[unit[0].upper()]
+        factor = _FLOPS[unit[0].upper()]
+        if scope == "job" and not device:
+            return "aggregate_pflops", "PFLOP/s", factor / _FLOPS["P"]
+        return "tflops", "TFLOP/s", factor
     for stem, metric, per_s in _RATES:
         if unit.lower().startswith(stem):
             return f"{metric}{device}", per_s, 1.0

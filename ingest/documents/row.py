@@ -11,16 +11,17 @@ from ...vocabulary.cell import Cell
 from ...vocabulary.cell_words import is_link
 from ...vocabulary.fields import stated_by
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.parallelism import sizes_in
+from ...vocabulary.parallelism import open_batch_in
 from ...vocabulary.settings import Setting, clock_ghz, env_kind
 from ...vocabulary.sizes import active_size, parse_size
 from ...vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from ..cast import LIMITS, integer
 from .context import INTEGERS, dtype_of, formats_in, recipe_of
+from .counts import counted
 from .fact import Fact
-from .frameworks import model_apart
-from .prose import counted
+from .frameworks import model_apart, trainer_alone
 from .rivals import is_of_authors
+from .row_words import label_in, numbers_in_words
 from .techniques import recompute_named
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
@@ -28,18 +29,10 @@ MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
 TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Fields that text around a table may state; nodes, devices and DP are columns of the table.
 FROM_TEXT = frozenset(field.name for field in stated_by("text"))
-# A bare number of parameters may be a number of tokens, so words have to follow it.
-_LABEL = re.compile(
-    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
-    r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z])(?!\s*(?:tok|sample|step|param|word))"
-    r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
-    r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
-    # a longer text is the name of a configuration
-    r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
-)
-_LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
+_FEW_LETTERS = 40
+_BATCHES = frozenset(("gbs", "mbs", "device_batch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +78,9 @@ class PublishedRow:
         """A whole number from its cell, else from the text; None if damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            size = sizes_in(self._with_label()).get(name)
+            size = numbers_in_words(self._with_label()).get(name)
+            if size is None and name == "gbs" and not _BATCHES & self.by_name.keys():
+                size = self._batch_of_all()
             return self.context.numbers.get(name) if size is None else size
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
             return None
@@ -97,6 +92,12 @@ class PublishedRow:
         """The words of the row, and those of the model's label: `345m with zero3`."""
         label = self.by_name.get("size")
         return f"{label.raw}; {self.words}" if label else self.words
+
+    def _batch_of_all(self) -> int | None:
+        """A batch in the row's words, unless its replicas have less than one sequence each."""
+        batch, devices = open_batch_in(self._with_label()), self.devices() or 1
+        split = prod(self.integer(name) or 1 for name in ("tp", "pp", "cp"))
+        return batch if batch and batch * split >= devices else None
 
     def devices(self) -> int | None:
         """Devices as stated, else those of a slice by the name of the device: 64 for `v5p-128`."""
@@ -124,7 +125,9 @@ class PublishedRow:
     def device(self) -> str | None:
         """The device as written, without the count before it; words of the row go before the
         text."""
-        named = {match[0].strip("() ") for match in device_pattern().finditer(self.words)}
+        counts = self.by_name.get("devices")  # `8× H100`
+        words = "; ".join((self.words, self._remark(), counts.raw if counts else ""))
+        named = {match[0].strip("() ") for match in device_pattern().finditer(words)}
         if "device" not in self.by_name and len(named) == 1:
             return named.pop()
         word = (self.word("device") or "").strip("*_` ") or None
@@ -175,13 +178,15 @@ class PublishedRow:
         """The size or model label as written."""
         cell = self.by_name.get("size")
         if cell is None:
-            return self._own_label() or self.word("size")
+            return label_in(self.words) or self.word("size")
         return model_apart(cell.text)[0] if cell.text else cell.text
 
     def framework(self) -> str | None:
         """From its column, else from the label of the model, else from the text."""
         label = None if "framework" in self.by_name else self.by_name.get("size")
         own = model_apart(label.text or "")[1] if label else None
+        alone = {name for part in self.words.split("; ") if (name := trainer_alone(part))}
+        own = own or (alone.pop() if len(alone) == 1 else None)
         named = own or self.word("framework")
         return None if named is None or is_of_authors(named) else named
 
@@ -190,7 +195,7 @@ class PublishedRow:
         cell = self.by_name.get("size")
         if cell is not None:
             return cell.value or self._params_labelled()
-        if label := self._own_label():
+        if label := label_in(self.words):
             return parse_size(label)
         stated = self._from_text("params_b")
         return None if stated is None else float(stated)
@@ -199,13 +204,6 @@ class PublishedRow:
         """Parameters in 1e9 as a column besides a name states them: `pilot | 11.5M`."""
         cell = self.by_name.get("params")
         return parse_size(cell.text or "") if cell else None
-
-    def _own_label(self) -> str | None:
-        """The model at the beginning of a cell of the row's words: `13B, TP=4`, `llama3-8b`."""
-        words = _LINKED.sub(r"\1", self.words)  # `[llama3-8b](./llama3.yaml)`
-        read = filter(None, map(_LABEL.match, words.split("; ")))
-        found = {label["label"] or label["name"] for label in read}
-        return found.pop() if len(found) == 1 else None
 
     def params_stated(self) -> int | None:
         """Parameters as stated in a column besides the label of the model."""
@@ -220,7 +218,7 @@ class PublishedRow:
         if cell is None:
             return recompute_named(self.words) or self.word("recompute")
         if cell.kind != "flag":
-            return None
+            return recompute_named(cell.raw, of_column=True)
         return "selective" if cell.value is None else "full" if cell.value else "none"
 
     def flag(self, name: str) -> bool | None:
@@ -277,11 +275,17 @@ class PublishedRow:
     def _counted(self, name: str) -> int | None:
         """The count of devices or nodes in the row's words: `64× A100`, `5 nodes`."""
         adjacent = [self.by_name[at].raw for at in ("size", "devices") if at in self.by_name]
-        words = " | ".join([self.words, *adjacent])
+        words = " | ".join([self.words, *adjacent, self._remark()])
         found = {fact.value for fact in counted(words, self.line) if fact.field == name}
         if square := self._square(words):
             return square[0] if name == "nodes" else square[0] * square[1]
         return int(found.pop() or 0) if len(found) == 1 else None
+
+    def _remark(self) -> str:
+        """The beginning of the notes, which may say where the row ran: `Single node (8×H800)`."""
+        notes = self.by_name.get("notes")
+        first = re.split(r"[;,.]\s", notes.raw)[0] if notes else ""
+        return first if len(first) <= _FEW_LETTERS and "multi" not in first.lower() else ""
 
     def _square(self, words: str) -> tuple[int, int] | None:
         """Nodes and devices per node in brackets, if the row confirms them: `H100 (4x8)`."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...vocabulary.headings import columns_of
 from .averaged import with_mean_alone
 from .crossed import with_axis_named
 from .grid import Table
@@ -17,6 +18,8 @@ from .rivals import with_both_a_row
 from .spanned import one_run_a_row
 from .training_tables import is_training
 from .unfolded import UNNAMED
+
+_LONGEST = 200  # characters of a cell that names a configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,15 @@ class Shaped:
     corner: bool
 
 
+def _words_of(table: Table) -> Iterator[str]:
+    """The first cell of each row, and those below headings that are not known."""
+    columns = columns_of(table.header.cells)
+    for row in table.rows:
+        for at, (cell, column) in enumerate(zip(row.cells, columns, strict=False)):
+            if (at == 0 or column is None) and len(cell) <= _LONGEST:
+                yield cell
+
+
 def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
@@ -51,8 +63,8 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     of_phases = has_both_phases(turned.header.cells)
     turned = with_method_a_row(with_training_alone(turned), [lead, *reversed(above)])
     table = one_run_a_row(with_both_a_row(turned), quantity)
-    # If nothing else names training, the names of rows may: `Gradient Accumulation`.
-    names = " | ".join(row.cells[0] for row in table.rows if row.cells)
+    # If nothing else names training, the words of rows may: `Gradient Accumulation`.
+    names = " | ".join(_words_of(table))
     # What generates next to what trains is part of a training.
     subject = "training" if of_phases else around.subject
     heads = without_generation(table.header.cells) if of_phases else table.header.cells

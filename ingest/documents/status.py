@@ -18,6 +18,7 @@ _MEANS = (
     ("oom", re.compile(r"\boom\b|out of memory", re.I)),
     ("fail", re.compile(r"\b(?:fail\w*|crash\w*)\b", re.I)),
 )
+_NOT_RUN = re.compile(r"\W*(?:skip\w*|not[ _-]?run|pending|queued|planned|to ?do|tbd|n/a)\b", re.I)
 _SHORT = 60  # characters of a cell that states a failure
 _DASHES = frozenset("-–—")
 _ESTIMATED = re.compile(r"\bestimat", re.I)
@@ -85,6 +86,9 @@ def status_of(
     if cells or (failures and not speed):
         _, cell, kind = (cells or failures)[0]
         return Status(kind, cell.raw)
+    stated = by_name.get("status")
+    if stated and _NOT_RUN.match(stated.raw.replace("_", " ")):
+        return Status("not_run", stated.raw)
     if results or any(cell.invalid for cell in by_name.values()):
         return Status("ok")
     for mark in (mark for cell in by_name.values() for mark in cell.marks):

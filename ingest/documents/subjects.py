@@ -23,6 +23,27 @@ _WORD = re.compile(r"[^\W_]+")
 # `Eager, no graph mode` does not name graph mode; `Without CP` is a name itself.
 _DENIED = re.compile(r"\b(?:no|not|non|without|w/o)\b[^,;:()/+|]*", re.I)
 _MOST = 64  # subjects of a table
+_ARTICLES = frozenset(("the", "a", "an"))
+# A subject with one of these words is no single row.
+_ALL = frozenset(
+    re.findall(
+        r"\w+",
+        "we i you they it this that these those there which who what our ours all each every both"
+        " most everything everyone training trainings run runs experiment experiments model models"
+        " job jobs benchmark benchmarks test tests result results number numbers setup set config"
+        " configuration configurations environment node nodes host hosts server servers machine"
+        " machines instance instances cluster clusters system systems hardware gpu gpus device"
+        " devices accelerator accelerators card cards batch batches size sizes length sequence"
+        " sequences precision framework software code script scripts table tables row rows column"
+        " columns section data dataset corpus optimizer memory world value values paper author"
+        " authors step steps iteration iterations measurement measurements performance throughput"
+        " timings checkpointing recomputation recompute parallelism sharding accumulation attention"
+        " weights gradients activations parameters params layers heads vocabulary default defaults"
+        " total average practice principle general addition particular parallel order contrast"
+        " following above below network interconnect library version repository project team"
+        " single one fixed common stack",
+    )
+)
 _NONE: frozenset[str] = frozenset()
 _LEAST = 3  # letters of a cell that may abbreviate a name
 
@@ -33,8 +54,22 @@ def subject_named(text: str) -> str | None:
     if not found:
         return None
     name = found["name"].strip()
-    known = setting_field(name) or column_of(name) or find_size(name)
-    return None if known else " ".join(_words(name))
+    return None if is_of_all(name) else " ".join(_words(name))
+
+
+def is_of_all(subject: str) -> bool:
+    """Whether a subject covers all rows, or is a setting: `we`, `Config`, `the batch size`."""
+    words = words_of_name(subject).split()
+    return (
+        not words
+        or not _ALL.isdisjoint(words)
+        or bool(setting_field(subject) or column_of(subject) or find_size(subject))
+    )
+
+
+def words_of_name(name: str) -> str:
+    """The words of a subject in small letters, without articles."""
+    return " ".join(word for word in _words(name) if word not in _ARTICLES)
 
 
 def without_subject(text: str) -> str:

@@ -1,15 +1,22 @@
-"""Tables pasted from a sheet: lines of cells with tabs between, the first of them the headings."""
+"""Tables pasted from a sheet or a terminal: lines of cells, the first of them the headings.
+
+Between the cells are tabs; within a block of code also several blanks, or strokes.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from ...vocabulary.headings import is_benchmark
+from ...vocabulary.headings import columns_of, is_benchmark
 from .grid import Table, TableRow
 
 _FEWEST = 3  # cells of a row
 _LEAST = 2  # cells of a row, and rows, of names and values
+_BETWEEN = re.compile(r"\s*[|│┃]\s*|\t+| {2,}")
+_RULE = re.compile(r"[\s|│┃+=_─━┼:-]+")
+_LONGEST = 400  # characters of a line of a table
 _SEEN = 100  # lines that decide whether a block is of these, however long it is
 
 
@@ -26,6 +33,38 @@ def tabbed_table(lines: Sequence[str], at: int) -> Table | None:
         rows.append(TableRow(place + 1, cells))
     alignment = ("none",) * len(headings)
     return Table(TableRow(at + 1, headings), None, alignment, tuple(rows)) if rows else None
+
+
+def printed_table(lines: Sequence[str], at: int) -> Table | None:
+    """The table that a program printed, whose headings are on a line of a block of code.
+
+    A heading has to name a result, and the rows below have as many cells, with numbers in them.
+    """
+    line = lines[at].rstrip()
+    if len(line) > _LONGEST or not _BETWEEN.search(line.strip(" |│┃")):
+        return None
+    headings = _printed(line)
+    if len(headings) < _LEAST or not all(headings):
+        return None
+    rows: list[TableRow] = []
+    for place in range(at + 1, len(lines)):
+        below = lines[place]
+        if _RULE.fullmatch(below) and below.strip() and not rows:
+            continue
+        cells = _printed(below) if len(below) <= _LONGEST else ()
+        if len(cells) != len(headings) or not any(map(str.isdigit, below)):
+            break
+        rows.append(TableRow(place + 1, cells))
+    if len(rows) < _LEAST or any(map(str.isdigit, re.sub(r"[(\[][^()\[\]]{0,80}[)\]]", "", line))):
+        return None
+    known = [column for column in columns_of(headings) if column]
+    if len(known) < _LEAST or not any(column.role == "result" for column in known):
+        return None
+    return Table(TableRow(at + 1, headings), None, ("none",) * len(headings), tuple(rows))
+
+
+def _printed(line: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in _BETWEEN.split(line.strip(" \t|│┃")))
 
 
 def _rectangle(lines: Sequence[str], at: int, headings: tuple[str, ...]) -> Table | None:

@@ -22,22 +22,31 @@ _NAMED = re.compile(
 )
 # Two letters are the word only within a list of techniques, or as `full AC`.
 _SHORT = re.compile(
-    r"(?P<no>no\s+|w/o\s+|without\s+)?(?P<kind>full\s+|selective\s+)?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
+    r"(?P<no>(?i:no|w/o|without)\s+)?(?P<kind>(?i:full[\s-]+|selective[\s-]+|sel[\s-]))?(?:AC|SAC)(?:\s*[=:]\s*(?P<state>on|full|off|none|selective))?"
 )
+# Without a word for what is saved, `checkpointing` may save the model.
+_SWITCHED = re.compile(
+    r"(?P<no>no|without)\s+(?:check-?pointing|ckpt)"
+    r"|(?:check-?pointing|ckpt)\s?[:=]?\s?(?P<state>on|enabled|off|disabled)",
+    re.I,
+)
+_CODE = re.compile(r"\b[A-Za-z]{2,4}[ =]?\d{1,5}\b|\bopt? ?= ?\d\b")  # `MP4 recompute`
 _OFF = frozenset(("off", "disabled", "false", "none", "no"))
 
 
-def recompute_named(words: str) -> str | None:
-    """none, selective or full if the words of a row name one of them; else None.
+def recompute_named(words: str, of_column: bool = False) -> str | None:
+    """none, selective or full if the words of a row, or of a cell of a column of recompute, name
+    one of them; else None.
 
     A part has to be the name alone: `checkpointing every 2nd layer` is another technique.
     """
-    listed = "+" in words
+    listed = of_column or "+" in words
     words = " ".join(
         _LINK.sub(r"\1", words).split()
     )  # one space each: the length of a row has no limit
     parts = _APART.split(words)
-    kinds = {kind for part in parts if (kind := _kind_of(part.strip(" *_`"), listed))}
+    plain = (_CODE.sub("", part).strip(" *_`") for part in parts)
+    kinds = {kind for part in plain if (kind := _kind_of(part, listed))}
     return kinds.pop() if len(kinds) == 1 else None
 
 
@@ -58,10 +67,12 @@ def _kind_of(part: str, listed: bool) -> str | None:
     short = _SHORT.fullmatch(part)
     found = _NAMED.fullmatch(part) or (short if short and (listed or short["kind"]) else None)
     if found is None:
-        return None
-    state = (found["state"] or found["kind"] or "").strip().lower()
+        switched = _SWITCHED.fullmatch(part)
+        off = switched and (switched["no"] or switched["state"].lower() in _OFF)
+        return None if switched is None else "none" if off else "full"
+    state = (found["state"] or found["kind"] or "").strip(" -").lower()
     if found["no"]:
         return None if state else "none"
     if state in _OFF:
         return "none"
-    return "selective" if state in ("selective", "选择性") or "SAC" in part else "full"
+    return "selective" if state in ("selective", "sel", "选择性") or "SAC" in part else "full"

@@ -13,7 +13,10 @@ from ...vocabulary.parallelism import sizes_in
 _TRAINING = re.compile(
     r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
-    r"|\bgradient (?:accumulation|checkpoint\w*)|训练|微调",
+    r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
+    r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
+    r"|\b(?:final|best|last|val(?:idation)?) loss\b"
+    r"|\bSFT\b|\bDDP\b|\bMegatron\b|训练|微调",
     re.I,
 )
 _INFERENCE = re.compile(
@@ -71,6 +74,12 @@ _IN_PARTS = re.compile(
 _SIZED = ("topology", "batch")
 _SEVERAL = 2  # sizes in a cell
 _CODE = 200  # characters of a cell that names sizes
+_KINDS = (
+    frozenset({"step_time"}),
+    frozenset({"tflops", "hw_tflops"}),
+    frozenset({"mfu", "hfu"}),
+    frozenset({"tokens_per_s", "tokens_per_s_per_device"}),
+)
 # No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
 
@@ -81,6 +90,9 @@ _MOMENT = re.compile(
     r"|步数|轮次|统计量?)\W*",
     re.I,
 )
+
+
+_RANK = re.compile(r"\W*ranks?\W*", re.I)
 
 
 def subject_of(texts: Iterable[str]) -> str | None:
@@ -111,7 +123,10 @@ def is_training(
     served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
     if served or about == "inference":
         return False
-    moments = [bool(_MOMENT.fullmatch(heading)) for heading in headings]
+    moments = [
+        bool(_MOMENT.fullmatch(heading)) and not (_RANK.fullmatch(heading) and _orders(rows, at))
+        for at, heading in enumerate(headings)
+    ]
     losses = any(_QUALITY.search(heading) for heading in headings)
     at = moments.index(True) if any(moments) else -1
     if at == 0 or (at > 0 and losses and not sized and _counts_up(rows, at)):
@@ -148,6 +163,12 @@ def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
     return 2 * up >= len(cells) - 1
 
 
+def _orders(rows: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a column ranks the rows from the first: of processes, the first rank is 0."""
+    cells = [row[at].strip(" *`") for row in rows if at < len(row)]
+    return len(cells) > 1 and cells == [str(place) for place in range(1, len(cells) + 1)]
+
+
 def _is_reinforced(texts: Sequence[str]) -> bool:
     """Whether the texts are about training that generates: its tables have prompts, too."""
     return any(map(_REINFORCED.search, texts))
@@ -159,7 +180,7 @@ def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
     for at in range(width):
         cells = [row[at] for row in rows if at < len(row) and len(row[at]) <= _CODE]
         named = sum(len(sizes_in(cell)) >= _SEVERAL for cell in cells)
-        if named and 2 * named > len(rows):
+        if named and 2 * named >= len(rows):
             return True
     return False
 
@@ -193,7 +214,6 @@ def _is_measured(
     ]
     shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
     known = bool(adjacent or len(rates) > 1) and about == "training"
-    # A server prints neither of these for its steps.
-    steps = {"step_time", "tflops"} <= rates or {"step_time", "mfu"} <= rates
-    stepped = steps and about is None
+    # A server prints no two of these.
+    stepped = about is None and sum(bool(rates & kind) for kind in _KINDS) > 1
     return bool(rates) and (shares or known or stepped or (width > 1 and named == "training"))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
+from ...vocabulary.cell_numbers import CAPACITIES
 from ...vocabulary.cell_words import switched
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, column_of
@@ -27,19 +28,19 @@ _MARKS = re.compile(
     r"<[^<>]{1,40}>|\[\^[\w-]{1,20}\]|[_*`†‡]|\((?:measured|our|ours|used|avg)\)", re.I
 )
 _CKPT = re.compile(r"\W*(?:ckpt|ckpting|checkpointing|grad[ _-]?ckpt|gc)\W*", re.I)
+_MEMORY = re.compile(r"\W*(?:gpu )?(?:v?ram|mem(?:ory)?)\W*(?:\((?:in )?Gi?B\)\W*)?", re.I)
 _BLOCK = re.compile(r"\W*block[ _-]?size\W*", re.I)
 _LATENCY = re.compile(
     r"\W*+(?:(?:avg\.?|average|mean|median|平均)\s*+)?(?:lan?tency|延迟|时延)"
     r"(?:\s*+(?P<unit>[(\[]\s*+m?s\s*+[)\]]))?+\W*+",
     re.I,
 )
-_STEP = re.compile(r"\W*(?:steps?|iter(?:ation)?s?\.?)\W*", re.I)
-_TIME = re.compile(r"\W{0,4}\d{1,9}(?:\.\d{1,9})?\s?(?:m?s|secs?|seconds?|msecs?|min)\W{0,4}", re.I)
-_ACCUMULATES = re.compile(
-    r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
-    r"|(?<![\w.,])(?P<before>\d{1,6})\s(?:steps? of\s)?grad(?:ient)?[ _-]acc[a-z]{0,10}",
+_STEP = re.compile(
+    r"\W*(?:(?:avg|mean|median|med)\W{1,2})?(?:steps?|iter(?:ation)?s?\.?)"
+    r"(?:\W{1,2}(?:avg|mean|median|med))?\W*",
     re.I,
 )
+_TIME = re.compile(r"\W{0,4}\d{1,9}(?:\.\d{1,9})?\s?(?:m?s|secs?|seconds?|msecs?|min)\W{0,4}", re.I)
 _REPLICAS = re.compile(r"(?<!\w)(?:H?FSDP|HSDP|DDP|ZeRO)(?!\w)", re.I)
 _SPLIT = frozenset(("tp", "pp", "cp"))
 _SHORTEST = 512  # tokens of a sequence; blocks of kernels and of scaled formats are smaller
@@ -49,15 +50,6 @@ _LARGEST = (
     60  # sequences per step, up to which a product of rounded numbers shows whether it is whole
 )
 _FEWEST = 3  # rows needed as evidence
-
-
-def accumulations_in(text: str) -> set[int]:
-    """The numbers of micro-batches per step, above one, in a line."""
-    return {
-        count
-        for match in _ACCUMULATES.finditer(text)
-        if (count := int(match["behind"] or match["before"])) > 1
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +76,7 @@ def decided(
     found, doubts = list(columns), []
     rows = _Rows(table, columns, accumulations, {} if batches is None else batches, stated)
     for at, heading in enumerate(map(_plain, table.header.cells)):
-        for settle in (_batch, _batch_time, _block, _step, _latency, _checkpointing):
+        for settle in (_batch, _batch_time, _block, _step, _latency, _checkpointing, _capacity):
             settled = settle(rows, at, heading)
             if settled is not None:
                 found[at] = settled.column
@@ -258,7 +250,10 @@ def _step(rows: _Rows, at: int, heading: str) -> _Settled | None:
     if rows.columns[at] or "step_time" in rows.named or not _STEP.fullmatch(heading):
         return None
     cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells) and row.cells[at]]
-    timed = bool(cells) and all(map(_TIME.fullmatch, cells))
+    # a row that failed has no time
+    timed = any(map(_TIME.fullmatch, cells)) and all(
+        _TIME.fullmatch(cell) or not re.search(r"\d", cell) for cell in cells
+    )
     return _Settled(known_columns()["step_time"]) if timed else None
 
 
@@ -290,6 +285,24 @@ def _checkpointing(rows: _Rows, at: int, heading: str) -> _Settled | None:
     cells = [cell for cell in cells if cell.strip() not in ("", "-", "–", "—")]
     switches = bool(cells) and all(switched(cell) is not None for cell in cells)
     return _Settled(known_columns()["recompute"]) if switches else None
+
+
+def _capacity(rows: _Rows, at: int, heading: str) -> _Settled | None:
+    """`VRAM` next to the devices, of nothing but sizes that are sold, is what these have; bare
+    numbers below one are shares of it.
+    """
+    column = rows.columns[at]
+    if not (column and column.name == "mem" and _MEMORY.fullmatch(heading)):
+        return None
+    sizes = [size for size in rows.numbers(at, column) if size is not None]
+    sold = bool(sizes) and all(size in CAPACITIES for size in sizes)
+    cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
+    shares = (
+        len(sizes) > 1
+        and all(size < 1 for size in sizes)
+        and not re.search("[kmg]i?b", f"{heading} {cells}", re.I)
+    )
+    return _Settled(None) if shares or (sold and "device" in rows.named) else None
 
 
 def column_unit(heading: str) -> str | None:

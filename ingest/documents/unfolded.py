@@ -43,6 +43,8 @@ _LIBRARY = re.compile(
     re.I,
 )
 _COUNT_BEFORE = re.compile(r"(?<![\w.])(\d{1,5})\s*[x×*]?\s*$", re.I)  # 8 of `8xH100`, `8 A100s`
+_TIMES = re.compile(r"[(\[]\s?(\d{1,4})\s?[x×]\s?[)\]]")  # `Model 8B (2×) tokens/s`
+_OF_MODEL = re.compile(r"^\s*Model\b(?=.)", re.I)
 _UNIT = re.compile(r"^\s*(?:GPU|NPU|TPU|HPU|accelerator|card|device|chip)s?\b", re.I)  # `H100 GPUs`
 _NETWORK = re.compile(r"(?<!\w)\d{1,5}\s?[GT]bps(?!\w)", re.I)
 _NOT_MEASURED = frozenset(("", "-", "–", "—", "n/a", "na"))
@@ -159,6 +161,11 @@ def settings_of(heading: str) -> tuple[Settings, str]:
                 found.append(("GPUs", count[1]))
                 before = before[: count.start()]
             rest = f"{before} {after}"
+    if (times := _TIMES.search(rest)) and "GPUs" not in {kind for kind, _ in found}:
+        found.append(("GPUs", times[1]))
+        rest = f"{rest[: times.start()]} {rest[times.end() :]}"
+    if found and column_of(rest) is None:
+        rest = _OF_MODEL.sub(" ", rest)
     for text, name, value in settings_in(rest):
         found.append((name, value))
         rest = rest.replace(text, " ", 1)

@@ -18,7 +18,7 @@ _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
 # Times, rates and shares: results, not settings.
 _RESULT = re.compile(
     r"\b(?:targets?|goals?|hours?|times?|seconds?|secs?|ms|days?|speed|throughput|rate|change|gain|memory|mem|loss"
-    r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth|[kmgt]i?b|bytes?|k?w|k?wh|[mg]hz)\b|%|/\s?s\b",
+    r"|latency|cost|price|efficiency|util\w*|flops?|bandwidth|tokens?|[kmgt]i?b|bytes?|k?w|k?wh|[mg]hz)\b|%|/\s?s\b",
     re.I,
 )
 _STATED = re.compile(r"(?=.*\d)(?!.*\d\.\d).{1,30}")  # whole numbers, among few words
@@ -86,8 +86,10 @@ def fields_of_unread(
         if at < len(columns) and columns[at]:
             continue
         filled = [cell for row in rows if at < len(row) and (cell := row[at].strip())]
-        if filled and all(map(_STATED.fullmatch, filled)) and not _RESULT.search(heading):
-            found |= set(_fields_in(heading))
+        again = column_of(heading)  # `Median TPS/GPU` next to the mean
+        results = _RESULT.search(heading) or (again and again.role == "result")
+        if filled and all(map(_STATED.fullmatch, filled)) and not results:
+            found |= {again.name} if again else set(_fields_in(heading))
         of_models = (
             filled and all(map(_LABEL.fullmatch, filled)) and not _OTHER_COUNT.search(heading)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -30,6 +30,7 @@ from .tensorboard import is_event_file
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
 _UNNAMED = frozenset(("", ".txt"))
+_LINES = frozenset((".jsonl", ".json"))
 _SAMPLE = 1 << 20  # bytes of a log searched for steps of an unknown format
 _SHOWN = 120  # characters of a shape
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
@@ -197,32 +198,60 @@ def _read_log(
     if task.may_grow and sink and recode is None and not content.packing():
         return _growing(task, sink)
     reader, digest = LogReader(task.source_id, dialects(task.formats)), content.digest()
+    waiting = _Waiting(reader, sink) if sink else None
     with content.stream(0, content.size, digest) as stream:
-        feed(reader, recode(stream) if recode else stream, sink)
+        feed(reader, recode(stream) if recode else stream, waiting)
         cut = ended_early(stream)
     content.check_read(digest)
     read = _finished(task, reader)
-    if read.kind is None and recode is None and content.path.suffix.lower() in _UNNAMED | _LOGS:
-        read = _of_unknown_trainer(task, sink) or read
+    unknown = None
+    may_be_unknown = content.path.suffix.lower() in _UNNAMED | _LOGS | _LINES
+    if recode is None and may_be_unknown and not reader.has_steps:
+        unknown = _of_unknown_trainer(task, sink, reader.step_formats)
+    if waiting is not None and unknown is None:
+        waiting.flush()
+    read = unknown or read
     if cut:
         message = "the packed file breaks off: it is read up to there"
         read.rows.warn("cut_file", message, read.coverage.lines if read.coverage else None)
     return read
 
 
-def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
-    """A log of no known format whose lines are proved to be steps; None for any other."""
+@dataclass(slots=True)
+class _Waiting:
+    """The sink of a log, which gets no rows before a step: such a log may be read once more."""
+
+    reader: LogReader
+    sink: Sink
+    kept: list[Rows] = field(default_factory=list)
+
+    def __call__(self, rows: Rows) -> None:
+        self.kept.append(rows)
+        if self.reader.has_steps:
+            self.flush()
+
+    def flush(self) -> None:
+        """The rows are final."""
+        for rows in self.kept:
+            self.sink(rows)
+        self.kept.clear()
+
+
+def _of_unknown_trainer(
+    task: Task, sink: Sink | None, engine: Sequence[Dialect]
+) -> ReadFile | None:
+    """A log without steps of a known format whose lines show that they are; None for any other."""
     from ..logs.bulk import feed
-    from ..logs.drafted import drafted
+    from ..logs.drafted_log import drafted_beside
 
     content = task.content
     if content.size > _DOCUMENT_LIMIT:
         return None
     with content.stream(0, content.size) as stream:
-        draft = drafted(read_lines(BytesIO(stream.read(_SAMPLE))))
+        draft = drafted_beside(read_lines(BytesIO(stream.read(_SAMPLE))), engine)
     if draft is None:
         return None
-    reader = LogReader(task.source_id, (*dialects(task.formats), draft.dialect))
+    reader = LogReader(task.source_id, (*dialects(task.formats), *draft.dialects))
     with content.stream(0, content.size) as stream:
         feed(reader, stream, sink)
     read = _finished(task, reader)

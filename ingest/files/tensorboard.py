@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ...schema.rows import Rows, content_id
+from ...vocabulary.declared import declared
 from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage
 from ..logs.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
@@ -62,8 +61,8 @@ class _Events:
 @functools.cache
 def writers() -> tuple[Writer, ...]:
     """The trainers of tensorboard.toml."""
-    text = resources.files(__package__).joinpath("tensorboard.toml").read_text(encoding="utf-8")
-    return tuple(Writer(**entry) for entry in tomllib.loads(text)["writer"])
+    found = declared(__package__ or "bench.ingest.files", "tensorboard.toml")
+    return tuple(Writer(**entry) for entry in found["writer"])
 
 
 @functools.cache

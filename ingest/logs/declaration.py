@@ -13,11 +13,13 @@ from ...vocabulary.regular import read_text
 from ...vocabulary.toml import TOMLDecodeError
 from ...vocabulary.toml import loads as decoded
 from ..cast import CASTS
+from .named import Named
 from .readers import Mapped, Pairs, Pattern
 from .record import Field
 from .segments import Losses, Segments
+from .settings import Settings
 
-Reader = Segments | Pattern | Pairs | Mapped
+Reader = Segments | Pattern | Pairs | Mapped | Named | Settings
 
 # The kinds of records; `log.py` has one handler for each.
 KINDS = frozenset({
@@ -30,7 +32,7 @@ KEYS = frozenset({
     "assign", "separator", "unterminated", "unmarked", "nested_key", "ends", "groups", "keys",
     "requires", "losses", "set", "opens", "closes", "within", "scope", "quiet", "starts_run",
     "secondary", "buffered", "every_rank", "progress_bar", "exclusive", "precedes_step",
-    "refines", "sample",
+    "refines", "sample", "settings_of",
 })  # fmt: skip
 # Earlier names of keys, which users' own formats may have; accepted for one version.
 FORMER_KEYS = {
@@ -134,8 +136,13 @@ def reader(file: Traversable, toml: Toml) -> Reader:
     keys = _fields(file, "keys", toml)
     requires = tuple(frozenset(group) for group in texts_of_texts(file, toml))
     if "form" in toml:
+        if toml["form"] == "named":
+            return Named(pattern, keys, requires)
+        if toml["form"] == "settings":
+            of = texts(file, "settings_of", toml.get("settings_of", []))
+            return Settings(pattern, keys, frozenset(of))
         if toml["form"] not in ("json", "python"):
-            raise broken(file, "`form` is neither json nor python")
+            raise broken(file, "`form` is none of json, python, named and settings")
         return Mapped(pattern, groups, keys, requires, str(toml["form"]))
     return Segments(
         pattern,

@@ -275,7 +275,8 @@ def _ours(package: Traversable, folder: Traversable) -> tuple[Dialect, ...]:
         return {one.file.name: _without_samples(one.declaration) for one in ordered}
 
     kept = cached("formats", [*files, *code], made)
-    return tuple(_of_declaration(folder.joinpath(name), toml) for name, toml in kept.items())
+    by_name = {file.name: file for file in files}  # `joinpath` lists the folder each time
+    return tuple(_of_declaration(by_name[name], toml) for name, toml in kept.items())
 
 
 def _without_samples(toml: Toml) -> Toml:

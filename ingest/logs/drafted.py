@@ -1,7 +1,9 @@
-"""Formats drafted for unknown lines of steps, each proved by an equation between its numbers.
+"""Formats drafted for unknown lines of steps, as far as their own names and numbers show them.
 
-Names alone are guesses. A line is read only if its numbers prove to be a step and its time: clocks
-grow by it, or rates times it are the same batch in every step.
+Names alone are guesses. An equation proves a line: clocks grow by its time, or rates times it are
+the same batch in every step. Without one, a line counts as a step if its count grows and it has a
+finite loss, in several lines or next to what only a training prints; of its times those with an
+unmistakable name are read.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -17,19 +19,25 @@ from pathlib import Path
 from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
 from .closing import proof, quantities
 from .dialect import Dialect
+from .drafted_blocks import NAME, drafted_blocks, named_format
 from .equations import COLUMNS, FirstSteps, Sizes
 from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
-from .number_names import Number, kept, name_before, numbers_of
+from .number_names import Number, columns, kept, name_before, numbers_of, numbers_on
 
 RANKED_DIGITS = re.compile(
     r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
 )
-NAME = "drafted"
 LEAST_LINES = 4
 MOST_LINES = 20_000
 MOST_EXAMPLES = 200
-MOST_SHAPES = 8  # of those with most lines
+BRACES = frozenset(("{", "}", "}, {", "},{"))  # a line of an object's begin or end
+MOST_FAMILIES = 8  # those with most lines
+LEAST_EVIDENCE = 3  # steps, and columns that only a training has
+OF_TRAINING = frozenset((
+    "lr", "grad_norm", "loss_scale", "mfu", "consumed_tokens", "consumed_samples",
+))  # fmt: skip
+BY_NAMES = "no equation shows it: a count that grows, and losses, by their names"
 _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0)?|inf))(?![.,]?\d)"
 
 
@@ -47,23 +55,46 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A format for lines of one shape, and the equation that proves it."""
+    """Formats for lines of some shapes, one of them, and what shows that they are steps."""
 
-    dialect: Dialect
+    dialects: tuple[Dialect, ...]
     shape: str
     proof: str
 
 
+@dataclass(slots=True)
+class _Family:
+    """The lines with one name of the step and one of the loss, in the order of the log."""
+
+    lines: list[Line] = field(default_factory=list)
+    shapes: dict[str, list[Line]] = field(default_factory=lambda: defaultdict(list))
+
+
 def drafted(lines: Iterable[Line]) -> Draft | None:
-    """The format of the steps among these lines; None if none is proved."""
-    shapes: dict[str, list[Line]] = defaultdict(list)
+    """The format of the steps among these lines; None if nothing shows that there are any."""
+    families: dict[tuple[str, ...], _Family] = defaultdict(_Family)
+    names: dict[str, tuple[str, ...]] = {}
+    braces: list[int] = []
     for _, line in zip(range(MOST_LINES), lines, strict=False):
-        if len(line.text) <= LONGEST and METRIC.search(line.text) and NUMBER.search(line.text):
-            shape = shapes[_shape(line.text)]
-            if len(shape) < MOST_EXAMPLES:
-                shape.append(line)
-    often = sorted(shapes, key=lambda name: (-len(shapes[name]), name))[:MOST_SHAPES]
-    return next(filter(None, (_proved(name, shapes[name]) for name in often)), None)
+        if line.text.strip(" ,[]") in BRACES:
+            braces.append(line.number)
+        if len(line.text) > LONGEST or not (METRIC.search(line.text) and NUMBER.search(line.text)):
+            continue
+        shape = _shape(line.text)
+        if shape not in names:
+            numbers = numbers_on(line.text)
+            names[shape] = tuple(n.name for n in numbers if n.column in ("iteration", "loss"))
+        family = families[names[shape]]
+        if len(family.lines) < MOST_EXAMPLES:
+            family.lines.append(line)
+            family.shapes[shape].append(line)
+    often = sorted(families.values(), key=lambda family: -len(family.lines))[:MOST_FAMILIES]
+    found = next(filter(None, map(_proved, often)), None)
+    if found is None:
+        every = {s: own for family in families.values() for s, own in family.shapes.items()}
+        blocks = drafted_blocks(every, braces)
+        found = Draft(tuple(blocks[0]), blocks[1], BY_NAMES) if blocks else None
+    return found
 
 
 def checked(
@@ -126,16 +157,50 @@ def hint_of(line: str, numbers: Sequence[Number]) -> str:
     return max(words, key=len, default="") or line[numbers[0].start - 1]
 
 
-def _proved(shape: str, lines: Sequence[Line]) -> Draft | None:
+def _proved(family: _Family) -> Draft | None:
+    """The format of a family's lines, checked on those of its commonest shape."""
+    shape, lines = max(family.shapes.items(), key=lambda item: len(item[1]))
     texts = [line.text for line in lines]
-    numbers = numbers_of(texts) if len(texts) >= LEAST_LINES else []
-    if not {number.column for number in numbers} & {*COLUMNS}:
+    numbers = numbers_of(texts)
+    if not {number.column for number in numbers} & {*COLUMNS, "loss"}:
         return None
     dates = [printed_at(line.prefixes).get("printed_at") for line in lines]
     found = checked(texts, [at if isinstance(at, datetime) else None for at in dates], numbers)
-    if found.proof is None or not {number.column for number in found.numbers} & {*COLUMNS}:
+    known = {number.column for number in found.numbers}
+    if len(lines) >= LEAST_LINES and found.proof and known & {*COLUMNS}:
+        return Draft((_format(found, texts[0]),), shape, found.proof)
+    if not {"iteration", "loss"} <= known:
         return None
-    return Draft(made(texts, found.numbers), shape, found.proof)
+    made = _format(found, texts[0])
+    return Draft((made,), shape, BY_NAMES) if _is_training(made, family.lines) else None
+
+
+def _format(found: Checked, line: str) -> Dialect:
+    """The format of the lines with these names; of vague times those that an equation shows."""
+    timed = found.proof is not None and "step time" in found.proof
+    own = [n for n in found.numbers if n.column in columns() and (timed or not n.is_vague)]
+    return named_format(own, line)
+
+
+def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
+    """Whether lines are those of a training without an equation that shows it.
+
+    Steps grow, but for a new epoch, losses are finite, and there are enough of them, or columns
+    that only a training has.
+    """
+    rows = [record.fields for line in lines if (record := made.read(line.text))]
+    steps = [step for row in rows if isinstance(step := row.get("iteration"), int)]
+    losses = [loss for row in rows if isinstance(loss := row.get("loss"), float)]
+    falls = sum(before > after for before, after in pairwise(steps))
+    own = OF_TRAINING.intersection(*(row.keys() for row in rows)) if rows else frozenset()
+    unnamed = made.hints == ("",)
+    least = LEAST_EVIDENCE + unnamed
+    return (
+        len(set(steps)) + len(own) >= least
+        and (not unnamed or bool(own))
+        and 10 * falls <= len(steps)
+        and 2 * len(losses) > len(rows)
+    )
 
 
 def _steps(dialect: Dialect, lines: Sequence[str], dates: Sequence[datetime | None]) -> FirstSteps:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from itertools import pairwise
 
+from ...vocabulary.declared import declared
 from ...vocabulary.secrets import redact
 from .record import Fields
 
@@ -49,8 +48,8 @@ class Flags:
 
 @functools.cache
 def _declared() -> Mapping[str, tuple[str, ...]]:
-    text = resources.files(__package__).joinpath("environment.toml").read_text(encoding="utf-8")
-    return {kind: tuple(names) for kind, names in tomllib.loads(text).items()}
+    found = declared(__package__ or "bench.ingest.logs", "environment.toml")
+    return {kind: tuple(names) for kind, names in found.items()}
 
 
 def is_recorded(name: str) -> bool:

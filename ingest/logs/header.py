@@ -45,6 +45,11 @@ class Argument:
         """The typed value; None for a text without one."""
         return CASTS[self.type](text) if self.values is None else self.values.get(text)
 
+    def applies(self, other: str | None) -> bool:
+        """Whether it holds beside the printed value of the argument `when`: stated, and not off."""
+        on = other is not None and not is_absent(other) and other.lower() != "false"
+        return self.when is None or on
+
 
 @functools.cache
 def declared_arguments() -> tuple[Argument, ...]:
@@ -68,6 +73,8 @@ class Header:
     arguments: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)  # of arguments and of header columns
     stated: Fields = field(default_factory=dict)
+    # By column: the values that settings print whose name alone is known, each with its line.
+    named: dict[str, dict[object, int]] = field(default_factory=dict)
 
     def argument(self, own: str, value: str, line: int, scope: str = "arguments") -> None:
         """One line of the arguments block; a block printed twice is one.
@@ -102,6 +109,12 @@ class Header:
                 self.stated[column] = value
                 self.lines[column] = line
                 self._fact(column, redact(column, str(value)), line, "header")
+
+    def name(self, record: Record, line: int) -> None:
+        """Settings of which only the name is known: they fill what nothing else states."""
+        for column, value in record.fields.items():
+            if column not in NO_FACTS:
+                self.named.setdefault(column, {}).setdefault(value, line)
 
     def place(self, variables: Mapping[str, tuple[str, int]]) -> None:
         """Hosts and nodes that only a scheduler's variables state: value and line of each."""
@@ -188,12 +201,21 @@ class Header:
         for axis in axes():
             if group := self.stated.get(f"{axis}_group"):
                 columns.setdefault(axis, str(group).count(",") + 1)
+        self._fill_in(columns)
         self._whole_model(columns)
         return columns
 
+    def _fill_in(self, columns: Fields) -> None:
+        """Settings known by name, of columns that nothing else states; several values are none."""
+        for column, values in self.named.items():
+            if columns.get(column) is None and len(values) == 1:
+                [(value, line)] = values.items()
+                columns[column] = value
+                self._fact(column, str(value), line, "header")
+
     def _value(self, argument: Argument) -> object:
         text = self.arguments.get(argument.name)
-        if text is None or (argument.when and self.arguments.get(argument.when) != "True"):
+        if text is None or not argument.applies(self.arguments.get(argument.when or "")):
             return None
         value = argument.value(text)
         if value is None and argument.values is None and not is_absent(text):

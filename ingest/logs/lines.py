@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from typing import BinaryIO
 
+from ...vocabulary.declared import declared
 from ..cast import timestamp
 
 # A piece between line ends or carriage returns longer than this is cut; no log line comes near.
@@ -18,6 +17,11 @@ BOM = b"\xef\xbb\xbf"
 # Escape sequences: control (colours, clear screen), operating system (titles), two-character ones.
 ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 MOST_PREFIXES = 8
+# How Python prints scalars of numpy and of torch.
+SCALAR = re.compile(
+    r"\b(?:np\.(?:float|int|bool)\d{0,3}_?|numpy\.\w{3,9}|tensor|array)\("
+    r"([-+]?[\w.]{1,30}(?:[-+]\d{1,3})?)(?:, \w{1,20}=[^(),]{1,40}){0,3}\)"
+)
 RULE = frozenset("-=*_#~+ \t")  # a line of nothing else carries nothing
 TIME = re.compile(
     r"""(?x) (?: (?P<year>20\d\d)-?(?P<month>\d\d)-?(?P<day>\d\d)
@@ -102,6 +106,8 @@ def peel(text: str) -> tuple[tuple[str, ...], str]:
         text = ANSI.sub("", text)
     if "\0" in text:
         text = text.replace("\0", "")
+    if "np." in text or "tensor(" in text:
+        text = SCALAR.sub(r"\1", text)
     prefixes: tuple[str, ...] = ()
     match = _prefix()
     while len(prefixes) < MOST_PREFIXES and (found := match(text)):
@@ -126,8 +132,8 @@ def printed_at(prefixes: tuple[str, ...]) -> dict[str, object]:
 @functools.cache
 def declared_prefixes() -> list[dict[str, object]]:
     """The prefixes of `prefixes.toml`, with their sample lines."""
-    text = resources.files(__package__).joinpath("prefixes.toml").read_text(encoding="utf-8")
-    prefixes: list[dict[str, object]] = tomllib.loads(text)["prefix"]
+    found = declared(__package__ or "bench.ingest.logs", "prefixes.toml")
+    prefixes: list[dict[str, object]] = found["prefix"]
     return prefixes
 
 

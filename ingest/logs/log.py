@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .line_shapes import LineShape
 
 
+SETTINGS = "settings"  # the format of settings by their names
+
+
 class Argument(NamedTuple):
     """An argument as its line prints it."""
 
@@ -47,6 +50,7 @@ class LogReader:
         self._dialects = formats
         self._tally = Tally(self._read, unread)
         self._finder = Finder(formats)
+        self._settings = next((one for one in formats if one.name == SETTINGS), None)
         self._runs = Runs(source_id, self._rows, self._read)
         self._number = 0
         self._front: Fields = {}  # the time in front of the line
@@ -197,6 +201,17 @@ class LogReader:
         """Whether there is a run."""
         return self._runs.run is not None or self._read.runs > 0
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether lines of steps have been read, other than those of an engine or a bar."""
+        return not all(one.secondary for one in self.step_formats)
+
+    @property
+    def step_formats(self) -> list[Dialect]:
+        """The formats of lines of steps that have been read."""
+        own = (one for one in self._dialects if one.reads in ("iteration", "part"))
+        return [one for one in own if self._read.formats[one.name]]
+
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""
         self._tally.count()
@@ -213,11 +228,19 @@ class LogReader:
             if self._take(dialect, record):
                 self._tally.read_by.add(dialect.name)
                 self._check_tail(dialect, record)
+            if dialect.reads == "command":
+                self._take_settings(record.raw)
         if self._finder.left_over:
             count = self._finder.left_over
             message = f"the line has too many records: {count} are read"
             self._rows.warn("crowded_line", message, self._number)
         return bool(self._tally.read_by)
+
+    def _take_settings(self, command: str) -> None:
+        """What a command line states."""
+        record = self._settings.read(command) if self._settings else None
+        if self._settings and record:
+            self._take(self._settings, record)
 
     def _opened(self) -> str | None:
         return self._runs.block.opens if self._runs.block else None

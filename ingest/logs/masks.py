@@ -12,6 +12,7 @@ import re
 from .dialect import Dialect
 from .readers import Pairs, Pattern
 from .segments import Segments
+from .settings import Settings
 
 ZERO, NINE = ord("0"), ord("9")
 ZEROS = bytes(ZERO if ZERO <= byte <= NINE else byte for byte in range(256))
@@ -79,4 +80,4 @@ def is_digit_blind(dialect: Dialect) -> bool:
             *(key for group in reader.requires for key in group),
         ]
         return not (is_digit_sensitive(reader.anchor.pattern) or DIGIT.search(" ".join(keys)))
-    return False  # in JSON and Python `00` is no number
+    return isinstance(reader, Settings)  # in JSON and Python `00` is no number

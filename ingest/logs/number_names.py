@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
+from typing import Any, NamedTuple
 
+from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
 
 _NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
 _NEAR = 200  # characters before a number: the longest name
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
-_UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])")
-_SUFFIX = re.compile(r"[KMGBT](?![A-Za-z])")
+_UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])(?!\s?[=:])")
+_SUFFIX = re.compile(r"[kKMGBT](?![A-Za-z/])")
+_TOTAL = re.compile(r"\s?/\s?\d++(?!/| \d\d?:\d)")
+_WORD = re.compile(r"(?i)nan (?:iterations|steps|gradients|values)\b")  # and no number
+_IN_UNIT = re.compile(r"[ _(]{1,3}(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
+_END = re.compile(r"\s*(?:[|,;)\]]|$)")
+_RATE = re.compile(r"/ ?s(?:ec|econds?)?\b", re.I)
 _SHIFTS = {"ms": -3, "msec": -3, "us": -6, "µs": -6}
 _SECONDS = frozenset(("", "s", "sec", "secs", "second", "seconds"))
 _LONG = {
@@ -26,12 +31,29 @@ _LONG = {
 }  # fmt: skip
 _PLAIN_UNITS = frozenset((*_SHIFTS, *_SECONDS, *_LONG, "gb", "gib", "mb", "mib", "%"))
 _SHORTENED = {"bigint": "count", "integer": "count", "double": "human"}
+OF_TOTAL, LEADING = "#/", "#"  # counts without a name
+UNNAMED = frozenset((OF_TOTAL, LEADING))
+_OF_TRAINING = frozenset(("train", "training"))
+_MOST_WORDS = 12  # of a name
 _RISING = 4  # lines needed to distinguish a clock from a duration
+
+
+class Word(NamedTuple):
+    """What a word says of a number."""
+
+    column: str
+    type: str
+    has_unit: bool  # it is a time
+    is_vague: bool  # it has other meanings as well
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number on a line: its place, its group in the pattern, and its column."""
+    """One number on a line: its place, its group in the pattern, and its column.
+
+    `name` is the word that identifies it, in small letters; empty for a number without one.
+    `is_vague`: the word has other meanings as well.
+    """
 
     place: int  # among the numbers of the line
     start: int
@@ -40,6 +62,22 @@ class Number:
     column: str
     type: str = "varchar"
     shift: int = 0
+    name: str = ""
+    is_vague: bool = False
+
+
+def numbers_on(line: str) -> list[Number]:
+    """The numbers of a line that have a name, or a unit that is one."""
+    found: list[Number] = []
+    end = 0
+    for place, match in enumerate(NUMBER.finditer(line)):
+        number = (
+            None if _WORD.match(line, match.start()) else _number(line, end, place, match, found)
+        )
+        end = max(match.end(), number.end) if number else match.end()
+        if number:
+            found.append(number)
+    return found
 
 
 def numbers_of(lines: Sequence[str]) -> list[Number]:
@@ -48,38 +86,35 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
     A time that only grows is a clock; of several counts the step is one that never restarts.
     """
     line = lines[0]
-    found: list[Number] = []
-    end = 0
-    for place, match in enumerate(NUMBER.finditer(line)):
-        number = _number(line, end, place, match, found)
-        end = match.end()
-        if number:
-            found.append(number)
-    values = _columns(lines)
+    found, values = numbers_on(line), _columns(lines)
+    found = [replace(n, type=_of_share(line, values, n)) if n.column == "mfu" else n for n in found]
     found = [kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
     found = [n if n.column != "iteration" or _is_whole(values, n) else kept(n) for n in found]
     steps = [n for n in found if n.column == "iteration"]
-    rising = [n for n in steps if _rises(values, n)] or steps
+    if len({values[n.place][-1] - values[n.place][0] for n in steps if _grows(values, n)}) > 1:
+        # Counts of two kinds: which of them a time is of, its name need not tell.
+        found = [replace(n, is_vague=True) if n.column == "step_time_s" else n for n in found]
+    rising = [n for n in steps if _grows(values, n)] or [n for n in steps if n.name not in UNNAMED]
     step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
     found = [kept(n) if n.column == "iteration" and n is not step else n for n in found]
     losses = [n for n in found if n.column == "loss"]
-    loss = min(losses, key=lambda n: _is_plain_loss(line, n), default=None)
+    loss = min(losses, key=lambda n: _is_other_than_loss(n.name), default=None)
     found = [kept(n) if n.column == "loss" and n is not loss else n for n in found]
     return list({n.group: n for n in reversed(found)}.values())[::-1]
 
 
-def _is_other_than_step(line: str, number: Number) -> tuple[bool, int]:
+def _is_other_than_step(line: str, number: Number) -> tuple[bool, bool, int]:
     """Whether a count has another name than `step`: next to a step, it may count micro-batches.
 
     Of other names the longest is preferred: `num_updates` is a count, `update` may be within one.
     """
     name = plain(name_before(line[: number.start], False))
-    return not name.endswith("step"), -len(name)
+    return not name.endswith("step"), name.endswith("s") and name[:3] != "num", -len(name)
 
 
-def _is_plain_loss(line: str, number: Number) -> bool:
-    """Whether a loss is just named `loss`: another name may be that of a running mean."""
-    return plain(name_before(line[: number.start], False)) == "loss"
+def _is_other_than_loss(name: str) -> int:
+    """How far a name is from that of the training's loss; a bare `loss` may be a running mean."""
+    return 0 if "train" in name else 1 if name in ("loss", "totalloss") else 2
 
 
 def _number(
@@ -87,23 +122,25 @@ def _number(
 ) -> Number | None:
     before, start, stop = line[end : match.start()], match.start(), match.end()
     if before.strip() == "/" and earlier and earlier[-1].column == "iteration":
-        return Number(place, start, stop, "train_iters", "train_iters", "bigint")
-    if re.match(r"[:,]\d", line[stop:]) or re.search(r"\d:$", line[:start]):
-        return None  # a clock, or a decimal comma
+        return Number(place, start, stop, "train_iters", "train_iters", "bigint", name="/")
+    if re.match(r"[:,]\d|%\|", line[stop:]) or re.search(r"\d:$", line[:start]):
+        return None  # a clock, a decimal comma, or how full a bar is
     suffix = _SUFFIX.match(line, stop)
     stop = suffix.end() if suffix else stop
     behind = _UNIT.match(line, stop)
-    unit = behind[1].casefold() if behind and not suffix else ""
-    own = _units().get(unit)
+    unit = behind[1].casefold() if behind else ""
     name = name_before(before, bool(end))
-    word = own or _words().get("step" if _is_batch(name, line[stop:]) else plain(name))
+    word, known = _word_of(name, unit, is_first=not end, is_batch=_is_batch(name, line[stop:]))
+    if word is None and not name and behind and _END.match(line, behind.end()):
+        word, known = _words().get(plain(unit)), plain(unit)  # the name comes behind: `2.31 loss`
+    if word is None and not name and not before.strip(" \t-|:[]("):
+        word, known = _unnamed(line, start, stop)
     if word is None:
         group = re.sub(r"\W+", "_", name.casefold()).strip("_")[:40]
-        return Number(place, start, stop, group, f"more.{group}") if group else None
-    column, kind, assumed = word
-    kind = _SHORTENED.get(kind, kind) if suffix else kind
-    number = Number(place, start, stop, column, column, kind)
-    if not assumed:
+        return Number(place, start, stop, group, f"more.{group}", name=known) if group else None
+    kind = _SHORTENED.get(word.type, word.type) if suffix else word.type
+    number = Number(place, start, stop, word.column, word.column, kind, 0, known, word.is_vague)
+    if not word.has_unit:
         return number
     unit_alone = unit.partition("/")[0]
     if long := _LONG.get(unit_alone) or _long_in(name):
@@ -111,15 +148,52 @@ def _number(
     return replace(number, shift=_shift(name, unit_alone))
 
 
+def _unnamed(line: str, start: int, stop: int) -> tuple[Word | None, str]:
+    """A count without a name: `[10/500] loss 2.31`, or the first of a line that begins with it."""
+    if not line[start:stop].isdecimal():
+        return None, ""
+    if _TOTAL.match(line, stop):
+        return _words()["step"], OF_TOTAL
+    alone = not line[:start].strip() and line[stop : stop + 1].isspace()
+    return (_words()["step"], LEADING) if alone else (None, "")
+
+
+def _word_of(name: str, unit: str, *, is_first: bool, is_batch: bool) -> tuple[Word | None, str]:
+    """What a name or a unit says, and the word that says it."""
+    if own := _units().get(_canonical(unit)):
+        return own, _canonical(unit)
+    if is_batch:
+        return _words()["step"], "step"
+    for own_name in (name, _IN_UNIT.sub("", name)):
+        if word := _words().get(plain(own_name)):
+            return word, plain(name)
+    in_brackets = re.search(r"\(([^()]{1,30})\)?\s*$", name)
+    if in_brackets and (own := _units().get(_canonical(in_brackets[1].casefold().strip()))):
+        return own, plain(name)
+    # Of `INFO trainer: Step` or `train/loss` the last words count, if those in front allow it.
+    parts = re.findall(r"[A-Za-z]+", _RATE.sub(" persec", name))
+    while len(parts) > 1 and parts[-1].casefold() in _OF_TRAINING:
+        parts.pop()  # `loss (train)`
+    if _listed("others").isdisjoint(map(str.casefold, parts)):
+        for start in range(min(len(parts), _MOST_WORDS)):
+            front, known = parts[:start], "".join(parts[start:]).casefold()
+            if known in _words() and (
+                is_first or _listed("same").issuperset(map(str.casefold, front))
+            ):
+                return _words()[known], known
+    return None, plain(name)
+
+
 def _is_batch(name: str, behind: str) -> bool:
     """Whether a number is the current batch of a total: `batch 3/500`."""
-    return plain(name) == "batch" and re.match(r"\s?/\s?\d", behind) is not None
+    return plain(name) == "batch" and _TOTAL.match(behind) is not None
 
 
 def name_before(before: str, after_number: bool) -> str:
     """The words right in front of a number, without the unit of the number before them."""
     unit = _UNIT.match(before) if after_number else None
-    known = unit and (unit[1].casefold() in _PLAIN_UNITS or unit[1].casefold() in _units())
+    word = unit[1].casefold() if unit else ""
+    known = word in _PLAIN_UNITS or _canonical(word) in _units()
     text = before[unit.end() :] if unit and known else before
     if text.rstrip().endswith("/"):
         return ""  # `11it/18it`: a total
@@ -127,9 +201,15 @@ def name_before(before: str, after_number: bool) -> str:
     return _RANK.sub("", _FILLERS.sub("", named[1].strip())) if named else ""
 
 
+def _canonical(unit: str) -> str:
+    """A unit in the words of the declaration: toks/sec/device is tokens/s/gpu."""
+    words = _file()["same_units"]
+    return "/".join(words.get(part, part) for part in unit.split("/"))
+
+
 def plain(name: str) -> str:
-    """The letters of a name, in lower case."""
-    return re.sub(r"[^a-z]", "", name.casefold())
+    """The letters of a name, in lower case; `/s` at its end in words."""
+    return re.sub(r"[^a-z]", "", _RATE.sub("persec", name).casefold())
 
 
 def _shift(name: str, unit: str) -> int:
@@ -173,6 +253,19 @@ def _is_whole(values: Sequence[Sequence[float]], number: Number) -> bool:
     return all(value.is_integer() for value in own if value == value)
 
 
+def _of_share(line: str, values: Sequence[Sequence[float]], number: Number) -> str:
+    """The type of a share of the peak: 41.2 and 41.2% are percent, 0.412 is a fraction."""
+    own = values[number.place] if number.place < len(values) else []
+    in_percent = line[number.end :].lstrip().startswith("%") or any(value > 1 for value in own)
+    return "percent" if in_percent else "double"
+
+
+def _grows(values: Sequence[Sequence[float]], number: Number) -> bool:
+    """Whether a number grows from the first line to the last, and never falls."""
+    own = values[number.place] if number.place < len(values) else []
+    return len(own) > 1 and own[-1] > own[0] and all(a <= b for a, b in pairwise(own))
+
+
 def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) -> bool:
     """Whether a number always grows, to at least `times` its first value."""
     own = values[number.place] if number.place < len(values) else []
@@ -181,22 +274,21 @@ def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) 
 
 
 @cache
-def _file() -> Sequence[Mapping[str, object]]:
-    text = (files(__package__ or "bench.ingest.logs") / "number_words.toml").read_text("utf-8")
-    words: list[dict[str, object]] = tomllib.loads(text)["word"]
-    return words
+def _file() -> Mapping[str, Any]:
+    return declared(__package__ or "bench.ingest.logs", "number_words.toml")
 
 
-Word = tuple[str, str, bool]  # column, type, whether it is a time
+@cache
+def _listed(key: str) -> frozenset[str]:
+    return frozenset(_file()[key])
 
 
+@cache
 def _by(key: str) -> dict[str, Word]:
     words: dict[str, Word] = {}
-    for word in _file():
-        listed = word.get(key, [])
-        assert isinstance(listed, list)
-        for name in listed:
-            words[name] = str(word["column"]), str(word["type"]), "unit" in word
+    for word in _file()["word"]:
+        one = Word(word["column"], word["type"], "unit" in word, word.get("vague") is True)
+        words |= dict.fromkeys(word.get(key, ()), one)
     return words
 
 
@@ -208,3 +300,9 @@ def _words() -> dict[str, Word]:
 @cache
 def _units() -> dict[str, Word]:
     return _by("units")
+
+
+@cache
+def columns() -> frozenset[str]:
+    """The columns that a word may name."""
+    return frozenset(word.column for word in (*_words().values(), *_units().values()))

@@ -20,6 +20,7 @@ from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
 from .steps import Steps, Stretch
 from .termination import HangDetection, TerminationTracker
+from .unnumbered import Unnumbered
 
 LOAD = "load"  # the kind of the event
 LAUNCHED = "launch_begins"  # the format of the first line that `bench launch` writes
@@ -52,6 +53,7 @@ class Run:
     events_seen: set[tuple[str, str]] = field(default_factory=set)
     has_begun: bool = False  # its first step is stored, a fact that stays when the file grows
     late: LateLosses = field(default_factory=LateLosses)
+    unnumbered: Unnumbered = field(default_factory=Unnumbered)
     timed_from: datetime | None = None  # start of the interval timed by the clock
     figures: Figures = field(init=False)
 
@@ -89,6 +91,10 @@ class Run:
             self.add_event(record, line, "before the first step")
             return
         self._learn_interval()
+        if record.reads == "iteration":
+            self.unnumbered.kept.clear()
+        elif not (self.steps.count or dialect.secondary or "iteration" in fields):
+            self.unnumbered.keep(dialect, record, line)
         take = self.steps.part if record.reads == "part" else self.steps.add
         kind = take(dialect, record, line, rank_prefix_of(prefixes))
         if kind == "rank":
@@ -242,11 +248,17 @@ class Run:
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Stores the run, its topology, its environment and its warnings."""
         self.late.settle(self.steps, self._plan)
+        if not self.steps.count and not self.late.has_any:
+            self.steps.forget_parts()
+            for one in list(self.unnumbered.steps()):
+                self.add_step(*one)
         self.steps.finish()
         first = self.late.place(self.steps, self._plan())
         if first is not None and not self.has_begun:
             self._begin(first.record, first.line)
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
+        if self.train_iters:
+            self.header.named.pop("train_iters", None)  # lines of steps know better
         columns = self.header.columns()
         self._close(columns)
         self._store_warnings()

@@ -43,7 +43,8 @@ class Preamble:
         if not kinds & {"failure", "timers", "measurement"}:
             return None
         begins = {"header"} | kinds & {"timers", "measurement"}
-        return next((kept for kept in self.kept if kept[0].reads in begins), None)
+        own = (kept for kept in self.kept if not kept[0].secondary)
+        return next((kept for kept in own if kept[0].reads in begins), None)
 
 
 class Runs:
@@ -135,6 +136,8 @@ class Runs:
             self.block = dialect
             if dialect.starts_run:
                 run.steps.restarted(line)
+        elif dialect.reads == "header" and dialect.secondary:
+            run.header.name(record, line)
         elif dialect.reads == "header":
             run.header.state(record, line)
         elif dialect.reads == "parameters":

@@ -17,7 +17,7 @@ from ...vocabulary.secrets import redact, redact_text
 from .dialect import Dialect
 from .equations import FirstSteps
 from .record import Fields, Record
-from .step import Ranks, Step, readings
+from .step import Ranks, Step, is_of, members_of, readings
 
 if TYPE_CHECKING:
     from .blocks import Whole
@@ -101,8 +101,11 @@ class Steps:
             self._ranks.add(key, rank_prefix, record.fields, line)
             self._merge(step, dialect, record)
             return "new"
+        # Before the first step: the end of one that the log does not show.
+        waits = step is not None or dialect.secondary or "iteration" in record.fields
         self._begin_waiting()
-        self._waiting = (dialect, record, line)
+        self._waiting = (dialect, record, line) if waits else None
+        self.lost += not waits and "loss" in record.fields
         return "new"
 
     def _kind_of(
@@ -201,6 +204,11 @@ class Steps:
             self._recent.clear()
             self._restarted = 0
 
+    def forget_parts(self) -> None:
+        """Lines without a number become steps in another way."""
+        self._waiting, self.lost, self.copies = None, 0, 0
+        self._recent.clear()
+
     def finish(self) -> None:
         """The log ends."""
         self._begin_waiting()
@@ -221,10 +229,8 @@ class Steps:
         self._merge(self._begin(dialect, iteration, line), dialect, record)
 
     def _open_step(self, dialect: Dialect, iteration: int) -> Step | None:
-        for step in reversed(self._open):
-            if step.iteration == iteration and dialect.name not in step.by:
-                return step
-        return None
+        same = (step for step in reversed(self._open) if step.iteration == iteration)
+        return next((step for step in same if dialect.name not in step.by), None)
 
     def _begin(self, dialect: Dialect, iteration: int, line: int) -> Step:
         last = self._last.get(dialect.secondary)
@@ -244,9 +250,10 @@ class Steps:
         if len(self._open) > OPEN_STEPS:
             self._store(self._open.popleft())
         if self._waiting is not None and line - self._waiting[2] <= PARTS_WITHIN:
-            part, record, _ = self._waiting
-            self._waiting = None
-            self._merge(step, part, record)
+            (part, record, _), self._waiting = self._waiting, None
+            # An engine's line is below its step: with another number it is of the one before.
+            if not (part.secondary and dialect.secondary) or is_of(record, iteration):
+                self._merge(step, part, record)
         return step
 
     def _length(self, iteration: int, secondary: bool) -> int | None:
@@ -289,18 +296,15 @@ class Steps:
                 self.count += 1
                 continue
             new = stored.pop()
-            more = _members(new.pop("more", None)) | _members(row.get("more"))
+            more = members_of(new.pop("more", None)) | members_of(row.get("more"))
             row |= {name: value for name, value in new.items() if row.get(name) is None}
             row |= {"more": more} if more else {}
 
     def _store(self, step: Step) -> None:
         row: Fields = {
-            "run_id": self.run_id,
-            "segment": step.segment,
-            "interval_length": step.length,
-            "iteration": step.iteration,
-            "line": step.line,
-        }
+            "run_id": self.run_id, "segment": step.segment, "interval_length": step.length,
+            "iteration": step.iteration, "line": step.line,
+        }  # fmt: skip
         row |= step.fields
         more = step.spread.members()
         if isinstance(printed := row.get("more"), dict):
@@ -321,7 +325,3 @@ class Steps:
             [row["loss_name"]] = named
         elif named:
             row["losses"] = named
-
-
-def _members(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 
 from ...schema.annotatable import parse_value
 from ...schema.errors import BenchError
+from ...vocabulary.declared import declared
 from ...vocabulary.fields import named
 from ...vocabulary.secrets import redact, redact_text
 from ..cast import is_absent
@@ -32,8 +31,9 @@ class Statement:
 @functools.cache
 def names(section: str) -> Mapping[str, str]:
     """A section of sidecars.toml."""
-    text = resources.files(__package__).joinpath("sidecars.toml").read_text(encoding="utf-8")
-    found: Mapping[str, str] = tomllib.loads(text)[section]
+    found: Mapping[str, str] = declared(__package__ or "bench.ingest.sidecars", "sidecars.toml")[
+        section
+    ]
     return found
 
 
@@ -68,8 +68,8 @@ class Statements:
             if own not in given or scope not in ("", block) or (scope and scope != block):
                 continue
             text, line = given[own]
-            when = argument.when and given.get(argument.when, ("", 0))[0].lower() != "true"
-            if when or argument.column in seen or is_absent(text):
+            other, _ = given.get(argument.when or "", (None, 0))
+            if not argument.applies(other) or argument.column in seen or is_absent(text):
                 continue
             value = argument.value({"true": "True", "false": "False"}.get(text.lower(), text))
             if value is not None:

@@ -26,7 +26,8 @@ SHOWN = (
     ("settings", "Settings"), ("memory_gb", "GB"),
     ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
     ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
-    ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"), ("hfu", "HFU"),
+    ("samples_per_s", "Samples/s"), ("tokens_per_s_per_device", "Tokens/s/device"),
+    ("mfu", "MFU"), ("hfu", "HFU"),
     ("tflops", "TFLOPs"), ("days", "Days"),
     ("device_hours", "Device-hours"), *COSTS, ("pareto", "Pareto"),
     ("date", "Date"), ("where", "Where"),
@@ -44,7 +45,9 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns for people, days headed by their budget if that is a unit."""
-    return days_headed(costs_headed(SHOWN, facts), facts["plan"])
+    by_samples = "order" in facts and facts["order"].column == "samples_per_s"
+    wanted = [one for one in SHOWN if by_samples or one[0] != "samples_per_s"]
+    return days_headed(costs_headed(wanted, facts), facts["plan"])
 
 
 def keep(facts: Mapping[str, Any]) -> tuple[str, ...]:

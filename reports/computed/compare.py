@@ -39,7 +39,11 @@ SHOWN = (
     ("where", "Where"),
 )  # fmt: skip
 _HEADS = {"step_time_s": "Sec/it", "tokens_per_s": "Tokens/s", "memory_gb": "GB"}
-_RATES = {"tokens_per_s": "tokens/s", "tokens_per_s_per_device": "tokens/s/device"}
+_RATES = {
+    "tokens_per_s": "tokens/s",
+    "samples_per_s": "samples/s",
+    "tokens_per_s_per_device": "tokens/s/device",
+}
 _UNKNOWN = "not known"
 
 

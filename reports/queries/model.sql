@@ -9,9 +9,9 @@ SELECT count(*) AS rows,
     count(DISTINCT table_id) AS tables,
     count(*) FILTER (origin = 'log') AS logs,
     count(*) FILTER (origin = 'quote') AS quotes,
-    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NOT NULL AND left_out IS NULL AND usable) AS timed,
-    count(*) FILTER (coalesce(step_time_s, tokens_per_s, tokens_per_s_per_device) IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
-    count(*) FILTER (coalesce(step_time_s, tokens_per_s) IS NULL AND tokens_per_s_per_device IS NOT NULL AND left_out IS NULL AND usable) AS per_device,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, samples_per_s) IS NOT NULL AND left_out IS NULL AND usable) AS timed,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, samples_per_s, tokens_per_s_per_device) IS NULL AND tflops IS NOT NULL AND left_out IS NULL AND usable) AS tflops_only,
+    count(*) FILTER (coalesce(step_time_s, tokens_per_s, samples_per_s) IS NULL AND tokens_per_s_per_device IS NOT NULL AND left_out IS NULL AND usable) AS per_device,
     count(*) FILTER (left_out = 'copy') AS copies,
     count(*) FILTER (left_out IS NOT NULL AND left_out <> 'copy' AND status IN ('ok', 'not_run')) AS damaged,
     count(*) FILTER (status NOT IN ('ok', 'not_run', 'ended', 'running')) AS failed,
@@ -73,15 +73,15 @@ WHERE rate > CASE WHEN alone THEN 0 ELSE (SELECT most FROM ranked b WHERE b.size
 ORDER BY rate DESC, uri, line;
 
 -- name: rates_alone
--- The fastest of each model and system that has no tokens/s of the job, by those of a device, else MFU, else TFLOP/s.
-SELECT uri, line, size, system, tokens_per_s_per_device, mfu, mfu_from, tflops, settings, dp, tp, pp, mbs, recompute
+-- Where no run has the tokens/s of its job: the fastest of each model and system, by samples/s, else tokens/s of a device, MFU, TFLOP/s.
+SELECT uri, line, size, system, samples_per_s, tokens_per_s_per_device, mfu, mfu_from, tflops, settings, dp, tp, pp, mbs, recompute
 FROM selected s
 WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote'
-    AND coalesce(tokens_per_s_per_device, mfu, tflops) IS NOT NULL
+    AND coalesce(samples_per_s, tokens_per_s_per_device, mfu, tflops) IS NOT NULL
     AND NOT EXISTS (FROM selected r WHERE r.tokens_per_s IS NOT NULL AND r.left_out IS NULL AND r.usable)
 QUALIFY row_number() OVER (PARTITION BY size, system
-    ORDER BY tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line) = 1
-ORDER BY tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line
+    ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line) = 1
+ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line
 LIMIT CASE WHEN $most = 0 THEN NULL ELSE 6 END;
 
 -- name: recompute

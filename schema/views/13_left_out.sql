@@ -4,7 +4,7 @@
 CREATE OR REPLACE VIEW left_out AS
 WITH rows_of_tables AS (
     SELECT run_id, uri, line, table_id, row_number, layers, hidden, nodes_stated, devices_stated, date, job_ids, flags,
-        status_line, status_reason, product, world_size, {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
+        status_line, status_reason, product, world_size, {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts, moe_top_k}}
     FROM configurations WHERE origin = 'row'
 ), copies AS (
     -- The same configuration with the same digits is one measurement; the best described row stays. But a table that
@@ -17,7 +17,7 @@ WITH rows_of_tables AS (
                     ORDER BY layers IS NULL, uri, line, c.run_id) AS same
         FROM (SELECT *, count(*) OVER (
                 PARTITION BY table_id, layers, hidden, nodes_stated, devices_stated, date, env,
-                    {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
+                    {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts, moe_top_k}}
               ) AS times
               FROM rows_of_tables LEFT JOIN (
                 SELECT run_id, list(name || '=' || coalesce(value, '') ORDER BY name, value) AS env
@@ -29,7 +29,7 @@ WITH rows_of_tables AS (
                    WHERE c.name IS NULL AND c.kind <> 'missing' OR c.kind = 'words' GROUP BY ALL) o
             ON o.table_id = c.table_id AND o.row_number = c.row_number
         GROUP BY nodes_stated, devices_stated, date, job_ids, env, digits, others,
-            {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts}}
+            {{configuration, but model, nodes, devices, procs_per_node, layers, hidden, heads, kv_heads, ffn_hidden, swiglu, experts, moe_top_k}}
         HAVING count(*) > 1)
 )
 SELECT run_id, 'withdrawn' AS reason, 'its author takes it back, line ' || status_line || ': ' || status_reason AS detail

@@ -92,8 +92,32 @@ function compared(place, runs) {
       .map((run) => run.title);
     if (without.length)
       figure.before(make("p", { class: "muted" }, `Without values over steps: ${without.join(", ")}`));
-    if (sources.length) new Plots("curves", figure, sources);
+    if (sources.length) new Plots("curves", figure, inOneUnit(sources));
   });
+}
+
+/** @type {Record<string, number>} */
+const BYTES = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+
+/** The curves with memory in GB where logs print it in several units: one axis cannot have two.
+ * @param {Source[]} sources
+ * @returns {Source[]}
+ */
+function inOneUnit(sources) {
+  /** @type {Map<string, Set<string>>} */
+  const units = new Map();
+  for (const { curves } of sources)
+    for (const one of curves.series) units.set(one.key, (units.get(one.key) || new Set()).add(one.unit || ""));
+  /** @param {Series} one @returns {Series} */
+  const converted = (one) => {
+    const named = Array.from(units.get(one.key) || []);
+    if (named.length < 2 || !named.every((unit) => BYTES[unit])) return one;
+    const factor = BYTES[one.unit || ""] / BYTES.GB;
+    /** @param {(number | null)[]} values */
+    const scaled = (values) => values.map((value) => value && value * factor);
+    return { ...one, unit: "GB", lo: scaled(one.lo), hi: scaled(one.hi), mean: scaled(one.mean) };
+  };
+  return sources.map((one) => ({ ...one, curves: { ...one.curves, series: one.curves.series.map(converted) } }));
 }
 
 /** @typedef {{base: string[], with: string[], change: string, of: string, text: string, range: string,
@@ -237,7 +261,7 @@ function sideTable(runs, wanted, text) {
       "th",
       { scope: "col" },
       make("span", { class: `swatch s${at + 1}` }),
-      make("a", { href: linked(run.href) }, run.title),
+      make("a", { href: linked(run.href) }, ...placeParts(run.title)),
       make(
         "button",
         {

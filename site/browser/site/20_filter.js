@@ -2,14 +2,28 @@
 /** Rows as columns, and the filter and order of them. */
 
 /** @typedef {{key: string, title: string, unit?: string, kind: string, dictionary?: any[] | null,
- *   values: any[], texts?: (string | null)[] | null, hrefs?: (string | null)[] | null,
- *   classes?: (string | null)[] | null, lower?: string[], ranks?: Float64Array}} Column */
-/** @typedef {{columns: Column[], rows: number, runs?: (string | number | null)[] | null}} Rows */
+ *   values: any[], texts?: Texts, hrefs?: Texts, classes?: Texts,
+ *   from?: number[] | null, stems?: string[], files?: string[], lines?: number[], lower?: string[], ranks?: Float64Array}} Column */
+/** @typedef {(string | null)[] | Record<number, string> | null} Texts by row, of all or of those that have one */
+/** @typedef {{columns: Column[], rows: number, looks?: Texts, runs?: (string | number | null)[] | null}} Rows */
+
+/** Values that are written as the row of each change and the value from there on.
+ * @param {Column} column
+ * @param {number} rows
+ */
+function unpack(column, rows) {
+  const { from, values } = column;
+  if (!from) return;
+  column.from = null;
+  column.values = Array(rows);
+  from.forEach((row, at) => column.values.fill(values[at], row, from[at + 1] ?? rows));
+}
 
 /** @param {Column} column @param {number} row */
 function valueAt(column, row) {
   const value = column.values[row];
   if (value === null || value === undefined) return null;
+  if (column.stems && column.lines) return `${column.stems[value]}:${column.lines[row]}`;
   return column.dictionary ? column.dictionary[value] : value;
 }
 
@@ -30,9 +44,14 @@ function textAt(column, row) {
  * @param {number} row
  */
 function hrefAt(column, row) {
+  if (column.files && column.lines) {
+    const file = column.files[column.values[row]];
+    return file ? `${file}#L${column.lines[row]}` : null;
+  }
   if (!column.hrefs) return null;
   const per_entry =
     column.dictionary &&
+    Array.isArray(column.hrefs) &&
     column.hrefs.length === column.dictionary.length &&
     column.hrefs.length !== column.values.length;
   return column.hrefs[per_entry ? column.values[row] : row] || null;
@@ -138,7 +157,7 @@ function ranksOf(column) {
     });
     return column.ranks;
   }
-  const entries = dictionary || values;
+  const entries = dictionary || column.stems || values;
   // "2 nodes" before "10 nodes": digits are padded, which is far quicker than a collator.
   const names = entries.map((entry) =>
     String(entry ?? "")
@@ -152,7 +171,9 @@ function ranksOf(column) {
     if (place && names[at] !== names[order[place - 1]]) rank += 1;
     ranks[at] = blank(entries[at]) ? NaN : rank;
   });
-  column.ranks = dictionary ? Float64Array.from(values, (value) => (value === null ? NaN : ranks[value])) : ranks;
+  const { lines } = column;
+  if (lines) column.ranks = Float64Array.from(values, (stem, row) => 1e9 * ranks[stem] + lines[row]);
+  else column.ranks = dictionary ? Float64Array.from(values, (value) => (value === null ? NaN : ranks[value])) : ranks;
   return column.ranks;
 }
 
@@ -181,7 +202,7 @@ function orderOf(rows, sort) {
 function differing(rows, shown) {
   const found = rows.columns.filter((column) => {
     const { values } = column;
-    if (!column.texts) return shown.some((row) => values[row] !== values[shown[0]]);
+    if (!column.texts && !column.lines) return shown.some((row) => values[row] !== values[shown[0]]);
     const first = textAt(column, shown[0]);
     return shown.some((row) => textAt(column, row) !== first);
   });

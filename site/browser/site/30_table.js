@@ -222,20 +222,16 @@ class Grid {
   /** @param {number} row */
   line(row) {
     const run = this.rows.runs?.[row];
-    const [name] = this.columns;
-    const line = make("tr", { "data-run": run || null, class: name.classes?.[row] || null });
+    const line = make("tr", { "data-run": run || null, class: this.rows.looks?.[row] || null });
     for (const column of this.columns) {
       const text = textAt(column, row);
-      const href = hrefAt(column, row);
+      const href = hrefAt(column, row) || (column.key === "run" && run ? `runs/${run}.html` : null);
       const look = [column.kind === "number" ? "number" : "", column.classes?.[row]].filter(Boolean).join(" ");
       const badge =
         column.kind === "status" && text
           ? make("span", { class: `badge ${text.replaceAll(" ", "_")}` }, text)
           : text;
-      const parts = ["run", "place"].includes(column.key) ? text.match(/^(.*?)(:\d+(?: \+\d+)?)( \(.*)?$/) : null;
-      const named = parts
-        ? [make("span", { class: "stem" }, parts[1]), make("span", {}, parts[2]), make("span", { class: "stem" }, parts[3] || "")]
-        : [text];
+      const named = ["run", "place"].includes(column.key) ? placeParts(text) : [text];
       line.append(
         make(
           "td",
@@ -248,6 +244,16 @@ class Grid {
     this.drawn.set(row, line);
     return line;
   }
+}
+
+/** FILE:LINE as parts: a long name may be cut or broken, the line that tells runs apart may not.
+ * @param {string} text
+ * @returns {(HTMLElement | string)[]}
+ */
+function placeParts(text) {
+  const parts = text.match(/^(.*?)(:\d+(?: \+\d+)?)( \(.*)?$/);
+  if (!parts) return [text];
+  return [make("span", { class: "stem" }, parts[1]), make("span", {}, parts[2]), make("span", { class: "stem" }, parts[3] || "")];
 }
 
 /** A table becomes a grid at once, or where its rows are data when it comes near the window.
@@ -265,7 +271,10 @@ function startGrid(table) {
     if (begun) return;
     begun = true;
     load(key).then(
-      (rows) => new Grid(table, rows, true),
+      (/** @type {Rows} */ rows) => {
+        for (const column of rows.columns) unpack(column, rows.rows);
+        new Grid(table, rows, true);
+      },
       (error) => complain(table, error),
     );
   };

@@ -43,7 +43,8 @@ const basket = {
     }
     for (const link of every("a.to-compare")) link.setAttribute("href", this.address);
     // Only where runs can be ticked: elsewhere it serves nothing, and Compare lists them itself.
-    basketBar.hidden = this.away || this.ids.length === 0 || !document.querySelector("input.pick");
+    const serves = document.querySelector("input.pick") && !document.getElementById("compare");
+    basketBar.hidden = this.away || this.ids.length === 0 || !serves;
     document.documentElement.classList.toggle("with-basket", !basketBar.hidden);
     basketCount.textContent = `${counted(this.ids.length, "run")} ticked`;
   },

@@ -1,4 +1,4 @@
-"""Tables that state the tokens/s of a device, and not how many devices a job had."""
+"""Tables without the tokens/s of a job: samples/s alone, or those of a device."""
 
 import json
 from pathlib import Path
@@ -54,3 +54,29 @@ def test_a_page_leads_with_them(folder: Path, document: str) -> None:
 
 def test_explain_names_the_cell(folder: Path, document: str) -> None:
     assert "mixers:5" in quick(folder, "explain", "406.5", document).out
+
+
+SAMPLES = """\
+# 1.6B on 4x A100-40GB
+
+| Strategy | Global batch size | Global throughput (samples/sec) |
+|---|---:|---:|
+| ddp | 160 | 11.76 |
+| zero3 | 160 | 18.18 |
+"""
+
+
+def test_samples_rank_and_compare_where_no_sequence_length_is_stated(folder: Path) -> None:
+    (folder / "strategies.md").write_text(SAMPLES)
+    answer = quick(folder, "best", "strategies.md").out
+    assert answer.startswith("Fastest: 4 devices, GBS 160, Strategy=zero3 on A100-40GB: 18.18 ")
+    assert "Ranked by samples/s, since" in answer
+    page = quick(folder, "report", "strategies.md").out
+    assert "- Fastest, A100-40GB: **18.18 samples/s**: Strategy=zero3 (strategies:6)." in page
+
+
+def test_samples_follow_from_a_batch_and_a_step_time(folder: Path) -> None:
+    text = SAMPLES.replace("Global throughput (samples/sec)", "Step time (s)")
+    (folder / "strategies.md").write_text(text)
+    ranked = json.loads(quick(folder, "best", "strategies.md", "--format", "json").out)
+    assert [row["where"] for row in ranked] == ["strategies.md:5", "strategies.md:6"]

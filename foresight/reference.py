@@ -1,0 +1,58 @@
+"""docs/cost_model.md from terms.toml: `python -m bench.foresight.reference`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from .numbers import Number, numbers, priors
+
+_HEAD = """# The numbers of the cost model
+
+What `bench predict` computes with: the terms of a token's time and of a device's memory, the prior
+of each term's parameter, and every constant with its source. [predict.md](predict.md) says how they
+are fitted. This page is made from the declarations of the model:
+`python -m bench.foresight.reference > docs/cost_model.md`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join((_HEAD, *_terms(), *_numbers())) + "\n"
+
+
+def _terms() -> Iterator[str]:
+    yield "A parameter multiplies its amount. Of a parameter `2 x 1.4^±1`, two thirds are expected"
+    yield "within a factor of 1.4 of 2.\n"
+    for law, title in (
+        ("pace", "Time: device-seconds a token"),
+        ("memory", "Memory: GB of a device"),
+    ):
+        yield f"## {title}\n\n| term | amount | parameter | why |\n| :-- | :-- | :-- | :-- |"
+        waiting = priors("waiting").values() if law == "pace" else ()
+        for one in (*priors(law).values(), *waiting):
+            prior = f"{one.usual:g} x {math.exp(one.spread):.2g}^±1"
+            yield f"| {one.title} | {one.amount} | {prior} | {one.prior} |"
+        yield ""
+    yield "## Factors\n"
+    yield "Matrix products are slower by exp(parameter x share), with a parameter about 0.\n"
+    yield "| factor | share | deviation |\n| :-- | :-- | --: |"
+    for one in priors("shape").values():
+        yield f"| {one.title} | {one.amount} | {one.spread:g} |"
+    yield ""
+
+
+def _numbers() -> Iterator[str]:
+    yield "## Constants\n"
+    yield "| name | value | meaning | basis | source |\n| :-- | --: | :-- | :-- | :-- |"
+    for name, one in numbers().items():
+        value = f"{one.value:g} {one.unit}"
+        yield f"| `{name}` | {value} | {one.meaning} | {one.basis} | {_source(one)} |"
+
+
+def _source(one: Number) -> str:
+    return f"[{one.source}]({one.url})" if one.url else one.source
+
+
+if __name__ == "__main__":
+    print(page(), end="")

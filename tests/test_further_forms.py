@@ -1,0 +1,164 @@
+"""Counts, headings, labels and tables in the further forms in which documents write them."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.ingest.documents.counts import counted
+from bench.ingest.documents.nouns import named_numbers
+from bench.vocabulary.cells import parse_cell
+from bench.vocabulary.headings import columns, columns_of
+from bench.vocabulary.parallelism import open_batch_in, sizes_in
+from tests.documents import check, read
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("Hardware: 2x H100-SXM5-80GB nodes, 16 GPUs", {"nodes": "2", "devices": "16"}),
+        ("on a single A100 40GB, bf16", {"devices": "1"}),
+        ("isolated single GPU, no data path", {"devices": "1"}),
+        ("on an RTX PRO 4500", {"devices": "1"}),
+        ("trained on an A100 cluster", {}),
+        ("`7b_12gpu_tp4.toml`", {"devices": "12"}),
+        ("GPU: NVIDIA RTX 4090 (24GB) x 2", {"devices": "2"}),
+        (
+            "on an 8xA100-80GB machine with FSDP",
+            {"nodes": "1", "devices_per_node": "8", "devices": "8"},
+        ),
+        ("4 nodes, 8 GPUs per node", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+        ("TPU v5p-256 with MaxText", {"devices": "128"}),
+        ("a v5litepod-16 slice", {"devices": "16"}),
+        ("4 台各配置了 8 张 V100", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+    ],
+)
+def test_counts(text: str, counts: dict[str, str]) -> None:
+    assert {one.field: one.value for one in counted(text, 1)} == counts
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("seq4096, MB16, GA8", {"seq_len": 4096, "mbs": 16, "grad_accum": 8}),
+        ("sequence length of 8k", {"seq_len": 8192}),
+        ("sequence length 12 000", {"seq_len": 12000}),
+        ("sequence length 100k", {}),  # may be 100,000 or 102,400
+    ],
+)
+def test_numbers_with_names(text: str, numbers: dict[str, int]) -> None:
+    assert {name: int(value) for name, _, value in named_numbers(text)} == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("FSDP2, bf16", {}),
+        ("FSDP=4", {"dp_shard": 4}),
+        ("HSDP 2×8", {"dp_replicate": 2, "dp_shard": 8}),
+        ("seq 8 k", {}),
+    ],
+)
+def test_sizes(text: str, sizes: dict[str, int]) -> None:
+    assert sizes_in(text) == sizes
+    assert open_batch_in("bs=16, cf=1.25, 8N") == 16
+
+
+@pytest.mark.parametrize(
+    ("headings", "names"),
+    [
+        (["VRAM", "Peak VRAM used"], [None, "mem"]),
+        (["Platform", "GPU"], [None, "device"]),
+        (["alloc", "resv", "%HBM"], ["mem", "mem_reserved", None]),
+        (["Seconds per step (lower is better)", "achieved"], ["step_time", "throughput"]),
+        (["mbsz", "cutoff_len", "AC"], ["mbs", "seq_len", "recompute"]),
+    ],
+)
+def test_headings(headings: list[str], names: list[str | None]) -> None:
+    assert [column and column.name for column in columns_of(headings)] == names
+
+
+def test_a_first_heading_says_more_of_the_rows(tmp_path: Path) -> None:
+    text = """\
+# Training
+
+| 4-GPU run, micro-batch 4 | Step med | MFU |
+|---|---|---|
+| DDP | 0.21 s | 41.2% |
+| OOM case | OOM | - |
+"""
+    first, second = read(text, tmp_path)[0]
+    check(first, devices=4, mbs=4, status="ok")
+    check(second, devices=4, status="oom")
+
+
+def test_a_table_printed_in_code(tmp_path: Path) -> None:
+    text = """\
+# Training throughput of Llama-3 8B, bf16
+
+```
+GPUs   MBS   tokens/s   MFU
+----   ---   --------   -----
+8      2     61,200     41.2%
+16     2     121,400    40.9%
+```
+"""
+    runs = read(text, tmp_path)[0]
+    assert [run["mbs"] for run in runs] == [2, 2]
+
+
+def test_what_devices_have_is_no_memory_used(tmp_path: Path) -> None:
+    text = """\
+# Fine-tuning
+
+| GPU | VRAM | MBS | tok/s |
+|---|---|---|---|
+| A100 | 80 GB | 4 | 4,120 |
+| RTX 4090 | 24 GB | 1 | 1,980 |
+"""
+    runs = read(text, tmp_path)[0]
+    assert [run.get("memory") for run in runs] == [None, None]
+
+
+def test_bare_shares_are_no_memory(tmp_path: Path) -> None:
+    rows = "| PP=4/VPP=4 | 346.6 | 2459.8 | {} |\n| PP=4/VPP=2 | 342.6 | 2488.9 | {} |\n"
+    head = "# Training\n\n| shape | TFLOP/s/GPU | ms/iter | mem |\n|---|---|---|---|\n"
+    shares = read(head + rows.format("0.6063", "0.6248"), tmp_path)[0]
+    assert [run.get("memory") for run in shares] == [None, None]
+    sizes = read(head + rows.format("0.6 GiB", "0.7 GiB"), tmp_path)[0]
+    assert [run.get("memory") for run in sizes] == [0.6, 0.7]
+
+
+def test_flops_of_the_job_are_no_rate_of_a_device(tmp_path: Path) -> None:
+    text = """\
+# Training
+
+| Metric | Value |
+|---|---|
+| Per-GPU throughput (median) | 1,905 TFLOPS/GPU |
+| Aggregate throughput | 487,680 TFLOPS |
+| Step time | 1.535s |
+"""
+    [run] = read(text, tmp_path)[0]
+    check(run, tflops=1905.0, aggregate_pflops=487.68, step_time_s=1.535)
+
+
+def test_a_ranking_is_no_list_of_processes(tmp_path: Path) -> None:
+    text = """\
+# Training sweep
+
+| Rank | TP | PP | TFLOPs/GPU |
+|---|---|---|---|
+| 1 | 2 | 4 | 210 |
+| 2 | 4 | 2 | 190 |
+"""
+    assert len(read(text, tmp_path)[0]) == 2
+    assert not read(text.replace("| 1 |", "| 0 |").replace("| 2 | 4 | 2", "| 1 | 4 | 2"), tmp_path)[
+        0
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "length"), [("8K", 8192), ("262K", 262_144), ("65.5k", 65_536), ("100k", 100_000)]
+)
+def test_thousands_of_a_length_may_be_a_power_of_two(cell: str, length: int) -> None:
+    assert parse_cell(cell, columns()["seq_len"]).value == length
