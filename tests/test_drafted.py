@@ -163,3 +163,15 @@ def test_steps_of_several_lines(tmp_path: Path, text: str) -> None:
 )
 def test_losses_that_no_step_is_above(tmp_path: Path, text: str) -> None:
     assert stored(tmp_path, text) == ([], [])
+
+
+def test_losses_beside_the_steps_of_an_engine(tmp_path: Path) -> None:
+    """liucongg/ChatGLM-Finetuning issue 12. If the trainer counts otherwise they are not read."""
+    engine = "[2023-04-05 11:28:0{n},877] [INFO] [logging.py:75:log_dist] [Rank 0] step={n}, skipped=0, lr=[1e-05], mom=[[0.9, 0.95]]\n"  # noqa: E501 - a log
+    for shift, losses in ((0, [3 - n / 8 for n in range(1, 7)]), (5, [None] * 6)):
+        text = "".join(f"{engine.format(n=n)}loss:{3 - n / 8}, global_step:{n + shift}\n"
+                       for n in range(1, 7))  # fmt: skip
+        found, _ = stored(tmp_path, text)
+        assert [(step, loss) for step, _, loss in found] == list(
+            zip(range(1, 7), losses, strict=True)
+        )

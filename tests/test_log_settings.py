@@ -27,6 +27,7 @@ def columns_of(folder: Path, text: str, *names: str) -> list[object]:
         "{'world_size': 8, 'max_seq_len': 4096, 'per_device_train_batch_size': 2, 'bf16': True}",
         "world_size .... 8\nseq_length .... 4096\nmicro_batch_size .... 2\nbf16 .... True",
         "world_size: 8\ndata:\n  block_size: 4096\n  device_batch_size: 2\nmixed_precision: bf16",
+        "Number of GPUs: 8\n  Sequence length: 4096, Batch size per GPU: 2 - Mixed precision: bf16",
         "│ num_gpus │ 8 │\n│ seq_len │ 4096 │\n│ micro_batch_size │ 2 │\nmixed_precision: bf16",
         '{"args.num_gpus": "8", "data.seq_len": "4096", "train.micro_batch_size": 2, "bf16": true}',
         "$ python a.py --num-gpus 8 --seq-length 4096 --micro-batch-size=2 --mixed-precision bf16",
@@ -77,3 +78,21 @@ def test_scalars_as_python_prints_them(tmp_path: Path, value: str) -> None:
     with in_memory() as warehouse:
         ingest_into(warehouse, [tmp_path / "run.log"], tmp_path)
         assert warehouse.rows("SELECT iteration, loss, lr FROM iterations") == [(3, 2.25, 1e-5)]
+
+
+def test_a_rate_of_an_engine_is_not_that_of_the_next_step(tmp_path: Path) -> None:
+    """An excerpt that begins below the line with the number (a document on DeepSpeed-Chat)."""
+    rate = (
+        "[2023-06-21 03:45:55,424] [INFO] [timer.py:199:stop] epoch=1/micro_step=9/global_step={}, "
+        "RunningAvgSamplesPerSec=6.6, CurrSamplesPerSec={}, MemAllocated=7.79GB, "
+        "MaxMemAllocated=10.55GB\n"
+    )
+    step = "[2023-06-21 03:46:19,251] [INFO] [logging.py:96:log_dist] [Rank 0] step={}, skipped=19, lr=[9e-08], mom=[(0.9, 0.95)]\n"  # noqa: E501 - a log
+    text = rate.format(1880, 6.25) + "".join(
+        step.format(n) + rate.format(n, n / 100) for n in (1890, 1900)
+    )
+    (tmp_path / "run.log").write_text(text)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "run.log"], tmp_path)
+        query = "SELECT iteration, samples_per_s FROM iterations"
+        assert warehouse.rows(query) == [(1890, 18.9), (1900, 19.0)]

@@ -207,7 +207,7 @@ def _read_log(
     unknown = None
     may_be_unknown = content.path.suffix.lower() in _UNNAMED | _LOGS | _LINES
     if recode is None and may_be_unknown and not reader.has_steps:
-        unknown = _of_unknown_trainer(task, sink)
+        unknown = _of_unknown_trainer(task, sink, reader.step_formats)
     if waiting is not None and unknown is None:
         waiting.flush()
     read = unknown or read
@@ -237,16 +237,18 @@ class _Waiting:
         self.kept.clear()
 
 
-def _of_unknown_trainer(task: Task, sink: Sink | None) -> ReadFile | None:
+def _of_unknown_trainer(
+    task: Task, sink: Sink | None, engine: Sequence[Dialect]
+) -> ReadFile | None:
     """A log without steps of a known format whose lines show that they are; None for any other."""
     from ..logs.bulk import feed
-    from ..logs.drafted import drafted
+    from ..logs.drafted_log import drafted_beside
 
     content = task.content
     if content.size > _DOCUMENT_LIMIT:
         return None
     with content.stream(0, content.size) as stream:
-        draft = drafted(read_lines(BytesIO(stream.read(_SAMPLE))))
+        draft = drafted_beside(read_lines(BytesIO(stream.read(_SAMPLE))), engine)
     if draft is None:
         return None
     reader = LogReader(task.source_id, (*dialects(task.formats), *draft.dialects))

@@ -30,6 +30,7 @@ from .runs import Preamble
 from .step import Ranks, Spread, Step, StepLines
 from .steps import Steps
 from .termination import HangDetection, Outcome, TerminationTracker
+from .unnumbered import Unnumbered
 from .wrapped import Wrapped
 
 MOST_BYTES = 16 << 20  # of packed state; a log that needs more is read as a whole
@@ -39,7 +40,7 @@ _KINDS: Mapping[str, type] = {
     for kind in (
         Environment, Figures, FirstSteps, Flags, HangDetection, Header, LateLosses, Line, LogRead,
         Outcome, PendingRecord, Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps,
-        TerminationTracker, Wrapped,
+        TerminationTracker, Unnumbered, Wrapped,
     )
 }  # fmt: skip
 # The state that outlives a line; the rest is built again, or belongs to one line.

@@ -37,7 +37,7 @@ LEAST_EVIDENCE = 3  # steps, and columns that only a training has
 OF_TRAINING = frozenset((
     "lr", "grad_norm", "loss_scale", "mfu", "consumed_tokens", "consumed_samples",
 ))  # fmt: skip
-BY_NAMES = "no equation shows it: steps and losses grow and are named as those of a training"
+BY_NAMES = "no equation shows it: a count that grows, and losses, by their names"
 _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0)?|inf))(?![.,]?\d)"
 
 

@@ -203,9 +203,14 @@ class LogReader:
 
     @property
     def has_steps(self) -> bool:
-        """Whether lines of steps have been read, other than those of progress bars."""
-        by = (one for one in self._dialects if one.reads in ("iteration", "part"))
-        return any(self._read.formats[one.name] for one in by if not one.progress_bar)
+        """Whether lines of steps have been read, other than those of an engine or a bar."""
+        return not all(one.secondary for one in self.step_formats)
+
+    @property
+    def step_formats(self) -> list[Dialect]:
+        """The formats of lines of steps that have been read."""
+        own = (one for one in self._dialects if one.reads in ("iteration", "part"))
+        return [one for one in own if self._read.formats[one.name]]
 
     def finish(self) -> LogRead:
         """The end of the file: the last run is stored."""

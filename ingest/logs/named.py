@@ -18,7 +18,7 @@ MOST_NUMBERS = 200
 OTHER_WORK = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev"
     r"|infer\w{0,9}|prefill\w{0,9}|decod\w{1,9}|generat\w{1,9}|download\w{0,9}|best|quantiz\w{1,9}"
-    r"|calibrat\w{1,9})(?![a-z])"
+    r"|calibrat\w{1,9}|perplexity)(?![a-z])"
 )
 
 

@@ -160,15 +160,15 @@ def _unnamed(line: str, start: int, stop: int) -> tuple[Word | None, str]:
 
 def _word_of(name: str, unit: str, *, is_first: bool, is_batch: bool) -> tuple[Word | None, str]:
     """What a name or a unit says, and the word that says it."""
-    if own := _units().get(unit):
-        return own, unit
+    if own := _units().get(_canonical(unit)):
+        return own, _canonical(unit)
     if is_batch:
         return _words()["step"], "step"
     for own_name in (name, _IN_UNIT.sub("", name)):
         if word := _words().get(plain(own_name)):
             return word, plain(name)
     in_brackets = re.search(r"\(([^()]{1,30})\)?\s*$", name)
-    if in_brackets and (own := _units().get(in_brackets[1].casefold().strip())):
+    if in_brackets and (own := _units().get(_canonical(in_brackets[1].casefold().strip()))):
         return own, plain(name)
     # Of `INFO trainer: Step` or `train/loss` the last words count, if those in front allow it.
     parts = re.findall(r"[A-Za-z]+", _RATE.sub(" persec", name))
@@ -192,12 +192,19 @@ def _is_batch(name: str, behind: str) -> bool:
 def name_before(before: str, after_number: bool) -> str:
     """The words right in front of a number, without the unit of the number before them."""
     unit = _UNIT.match(before) if after_number else None
-    known = unit and (unit[1].casefold() in _PLAIN_UNITS or unit[1].casefold() in _units())
+    word = unit[1].casefold() if unit else ""
+    known = word in _PLAIN_UNITS or _canonical(word) in _units()
     text = before[unit.end() :] if unit and known else before
     if text.rstrip().endswith("/"):
         return ""  # `11it/18it`: a total
     named = _NAME.search(re.split(r"[|;,]", text[-_NEAR:])[-1])
     return _RANK.sub("", _FILLERS.sub("", named[1].strip())) if named else ""
+
+
+def _canonical(unit: str) -> str:
+    """A unit in the words of the declaration: toks/sec/device is tokens/s/gpu."""
+    words = _file()["same_units"]
+    return "/".join(words.get(part, part) for part in unit.split("/"))
 
 
 def plain(name: str) -> str:

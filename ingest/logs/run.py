@@ -91,7 +91,9 @@ class Run:
             self.add_event(record, line, "before the first step")
             return
         self._learn_interval()
-        if record.reads == "part" and not dialect.secondary and "iteration" not in fields:
+        if record.reads == "iteration":
+            self.unnumbered.kept.clear()
+        elif not (self.steps.count or dialect.secondary or "iteration" in fields):
             self.unnumbered.keep(dialect, record, line)
         take = self.steps.part if record.reads == "part" else self.steps.add
         kind = take(dialect, record, line, rank_prefix_of(prefixes))
@@ -248,7 +250,7 @@ class Run:
         self.late.settle(self.steps, self._plan)
         if not self.steps.count and not self.late.has_any:
             self.steps.forget_parts()
-            for one in self.unnumbered.steps():
+            for one in list(self.unnumbered.steps()):
                 self.add_step(*one)
         self.steps.finish()
         first = self.late.place(self.steps, self._plan())

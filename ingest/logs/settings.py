@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from .record import Field, Fields, Record
 
@@ -17,6 +18,11 @@ DIGIT = re.compile(r"\d")
 PAIR = re.compile(
     r"(?<![\w./-])(?:--)?(?P<name>[A-Za-z_][\w./-]{1,79}?)\.{0,80}(?P<mark>['\"]?\s{0,40}"
     r"(?:[:=|│]|\.{3,80}|(?<=\s))\s{0,40})['\"]?(?P<value>[\w.]{1,40})(?=['\"]?(?:[\s,;)\]}|│]|$))"
+)
+# `Sequence length: 4096`: words with blanks between them, and a mark behind.
+PHRASE = re.compile(
+    r"(?:^|(?<=[|,;({\[│])|(?<= - )|(?<=  ))\s{0,12}(?P<name>[A-Za-z]\w{0,30}(?: \w{1,30}){1,4})"
+    r"(?P<mark>\s{0,40}(?:[:=|│]|\.{3,80})\s{0,40})(?P<value>[\w.]{1,40})(?=[\s,;)\]}|│]|$)"
 )
 
 
@@ -38,8 +44,9 @@ class Settings:
             return None
         fields: Fields = {}
         spans: list[tuple[int, int]] = []
-        for _, pair in zip(range(MOST_PAIRS), PAIR.finditer(text), strict=False):
-            name = DIGIT.sub("0", pair["name"].casefold().replace("-", "_"))
+        pairs = chain(PHRASE.finditer(text), PAIR.finditer(text))
+        for _, pair in zip(range(MOST_PAIRS), pairs, strict=False):
+            name = DIGIT.sub("0", re.sub("[- ]", "_", pair["name"].casefold()))
             *groups, last = re.split(r"[./]", name)
             spec = self.keys.get(name)
             if spec is None and self.groups.issuperset(groups):
@@ -57,7 +64,7 @@ class Settings:
         stated = {column: value for column, value in fields.items() if value is not None}
         if not spans:
             return None
-        start, end = spans[0][0], spans[-1][1]
+        start, end = min(spans)[0], max(end for _, end in spans)
         return Record(dialect, reads, stated, text[start:end], text[:start], text[end:])
 
     def cut_off(self, text: str) -> bool:

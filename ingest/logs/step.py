@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from .record import NO_COLUMNS, Fields
+from .record import NO_COLUMNS, Fields, Record
 
 if TYPE_CHECKING:
     from .blocks import Whole
@@ -219,3 +219,13 @@ def readings(fields: Fields) -> set[str]:
     """Names for the memory readings on a line."""
     memory = fields.get("memory")
     return {f"memory: {kind}" for kind in memory} if isinstance(memory, dict) else set()
+
+
+def members_of(value: object) -> Fields:
+    """A map, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def is_of(record: Record, iteration: int) -> bool:
+    """Whether a record has this step, or none."""
+    return record.fields.get("iteration", iteration) == iteration

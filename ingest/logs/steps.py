@@ -17,7 +17,7 @@ from ...vocabulary.secrets import redact, redact_text
 from .dialect import Dialect
 from .equations import FirstSteps
 from .record import Fields, Record
-from .step import Ranks, Step, readings
+from .step import Ranks, Step, is_of, members_of, readings
 
 if TYPE_CHECKING:
     from .blocks import Whole
@@ -250,9 +250,10 @@ class Steps:
         if len(self._open) > OPEN_STEPS:
             self._store(self._open.popleft())
         if self._waiting is not None and line - self._waiting[2] <= PARTS_WITHIN:
-            part, record, _ = self._waiting
-            self._waiting = None
-            self._merge(step, part, record)
+            (part, record, _), self._waiting = self._waiting, None
+            # An engine's line is below its step: with another number it is of the one before.
+            if not (part.secondary and dialect.secondary) or is_of(record, iteration):
+                self._merge(step, part, record)
         return step
 
     def _length(self, iteration: int, secondary: bool) -> int | None:
@@ -295,7 +296,7 @@ class Steps:
                 self.count += 1
                 continue
             new = stored.pop()
-            more = _members(new.pop("more", None)) | _members(row.get("more"))
+            more = members_of(new.pop("more", None)) | members_of(row.get("more"))
             row |= {name: value for name, value in new.items() if row.get(name) is None}
             row |= {"more": more} if more else {}
 
@@ -324,7 +325,3 @@ class Steps:
             [row["loss_name"]] = named
         elif named:
             row["losses"] = named
-
-
-def _members(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}
