@@ -175,3 +175,14 @@ def test_losses_beside_the_steps_of_an_engine(tmp_path: Path) -> None:
         assert [(step, loss) for step, _, loss in found] == list(
             zip(range(1, 7), losses, strict=True)
         )
+
+
+def test_a_summary_of_a_run_is_no_log(tmp_path: Path) -> None:
+    text = (
+        '{"train/loss": 2.25, "train/global_step": 40, "train/lr": 1e-4, "train/grad_norm": 0.5}\n'
+    )
+    for name, runs in (("summary.json", 0), ("run.log", 1), ("run.jsonl", 0)):
+        (tmp_path / name).write_text(text)
+        with in_memory() as warehouse:
+            ingest_into(warehouse, [tmp_path / name], tmp_path)
+            assert warehouse.rows("SELECT count(*) FROM runs") == [(runs,)]

@@ -205,7 +205,9 @@ def _read_log(
     content.check_read(digest)
     read = _finished(task, reader)
     unknown = None
-    may_be_unknown = content.path.suffix.lower() in _UNNAMED | _LOGS | _LINES
+    suffix, lines = content.path.suffix.lower(), read.coverage.lines if read.coverage else 0
+    # One line of JSON is the summary of a run, not its log.
+    may_be_unknown = suffix in _UNNAMED | _LOGS or (suffix in _LINES and lines > 1)
     if recode is None and may_be_unknown and not reader.has_steps:
         unknown = _of_unknown_trainer(task, sink, reader.step_formats)
     if waiting is not None and unknown is None:

@@ -52,6 +52,8 @@ def drafted_blocks(
     `braces` are the lines where objects begin and end.
     """
     own = {shape: _values(lines[0].text) for shape, lines in shapes.items()}
+    if not any(n.column == "loss" for numbers in own.values() for n in numbers):
+        return None
     steps = [shape for shape in shapes if [n.column for n in own[shape]] == ["iteration"]]
     for shape in sorted(steps, key=lambda shape: -len(shapes[shape])):
         heads = shapes[shape]
