@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.hardware import device_of
 from .detect import detect, fits
 from .formulas import (
@@ -23,7 +22,6 @@ from .formulas import (
 from .input import Reading
 from .load import load
 
-Row = Mapping[str, Any]
 MODEL, HARDWARE = "model", "hardware"
 _OF_RUNS = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F12", "F13")
 _ON_HARDWARE = frozenset(("F1", "F2", "F3", "F4", "F6", "F9", "F12"))

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from predict import ROOT, nearest, rows_of
 
-from bench.decide.rows import Row
 from bench.foresight.predictor import trained
 from bench.foresight.setting import Setting, setting
 from bench.foresight.sizes import changed
+from bench.schema.warehouse import Row
 
 START, NEAR, FEWEST = 3, 0.02, 15  # initial rows; tolerance to the best; minimum rows of a sweep
 REPLAYS = 200

@@ -25,7 +25,6 @@ import numpy as np
 from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
 from bench.decide.query import Query
-from bench.decide.rows import Row
 from bench.foresight.folds import Beyond, Fold, folds, reach
 from bench.foresight.intervals import Widths
 from bench.foresight.likeness import places
@@ -36,6 +35,7 @@ from bench.foresight.terms import PACE
 from bench.foresight.unstated import unstated
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
+from bench.schema.warehouse import Row
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = 20

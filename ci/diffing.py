@@ -15,6 +15,7 @@ from ..project.settings import read_file, read_settings
 from ..project.settled import open_settled
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
+from ..schema.warehouse import Row
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.printable import json_text
@@ -118,7 +119,7 @@ def _drop_wrong(settings: Path) -> None:
         settings.unlink()
 
 
-def _compared(old: list[rowdiff.Row], new: list[rowdiff.Row]) -> rowdiff.Diff:
+def _compared(old: list[Row], new: list[Row]) -> rowdiff.Diff:
     if not old and not new:
         error = BenchError("nothing to compare", why="neither side has a measured run",
                            hint="check the paths")  # fmt: skip
@@ -127,7 +128,7 @@ def _compared(old: list[rowdiff.Row], new: list[rowdiff.Row]) -> rowdiff.Diff:
     return rowdiff.compare(old, new)
 
 
-def _rows(paths: Sequence[Path], root: Path, where: str | None) -> list[rowdiff.Row]:
+def _rows(paths: Sequence[Path], root: Path, where: str | None) -> list[Row]:
     if not paths:
         return []
     if len(paths) == 1 and paths[0].suffix in DATABASES:

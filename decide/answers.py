@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
 from .best import best
 from .budget import Budget, by_model, planned
@@ -26,7 +26,7 @@ from .matching import differing, failures, matched, nearest_words, sides
 from .pairing import DEPENDS_ON
 from .query import Query
 from .rampup import parse_ramp_up
-from .rows import CONFIGURATION, Decision, Row, load
+from .rows import CONFIGURATION, Decision, load
 from .scaling import curve, scaling
 from .scaling_curves import Candidate, curves_among
 from .selection import condition, select

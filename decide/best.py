@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..schema.warehouse import Row
 from ..vocabulary.prices import NO_PRICES, Prices
 from .budget import Budget
 from .comparable import (
@@ -23,7 +24,7 @@ from .cost import ORDERED, add_costs, facts_of, split
 from .eligible import Rows
 from .jobs import alike_but_stated, by_configuration, of_other_dates, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, input_number
-from .rows import NOT_STATED, Decision, Row, assumed_devices, lacks_device_count
+from .rows import NOT_STATED, Decision, assumed_devices, lacks_device_count
 from .spreads import Spread, spread_of
 from .statistics import ENOUGH, critical_number
 from .work import Work, labelled_flops, model_of, normalised, shapes_differ, work

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from ..schema.warehouse import Row
 from .eligible import Rows
 from .jobs import per_job
-from .rows import Row
 from .spreads import Spread, rounding, spread_of
 from .statistics import ENOUGH, critical_difference, separates
 

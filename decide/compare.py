@@ -8,11 +8,12 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from ..schema.warehouse import Row
 from .effect_numbers import OF_BASE, derivations_of, numbers_of
 from .factors import order
 from .jobs import jobs, per_job, runs_of, unstated
 from .pairing import Pair, also_words, stated_apart
-from .rows import THREADS, Decision, Row
+from .rows import THREADS, Decision
 from .spreads import Spread, clusters, clusters_text, rounding
 from .statistics import (
     Effect,

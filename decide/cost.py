@@ -14,10 +14,10 @@ from statistics import median
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.hardware import device_of
 from ..vocabulary.prices import Price, Prices
-from .provenance import Derivation, Row, devices_of, input_number
+from .provenance import Derivation, devices_of, input_number
 
 COLUMNS = (
     "cost", "currency", "price_per_device_hour", "cost_per_100b_tokens", "energy_kwh",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
 from ..vocabulary.prices import NO_PRICES, Prices
@@ -24,7 +25,7 @@ from .jobs import by_configuration, unstated
 from .provenance import Derivation, Number, device_hours_of, input_number
 from .rampup import RampUp, Stage, forbids, schedule, spent
 from .rate_ranges import rates
-from .rows import Decision, Row, assumed_devices
+from .rows import Decision, assumed_devices
 from .spreads import Spread, spread_of
 from .statistics import critical_number
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..schema.warehouse import Row
 from .provenance import Column, Derivation, Derivations, Number, input_number
-from .rows import Row
 from .spreads import Spread
 from .statistics import ENOUGH, LEVEL, Effect
 

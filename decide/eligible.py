@@ -10,10 +10,10 @@ from typing import cast
 from ..audit.finding import Finding
 from ..audit.store import open_errors
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
 from .query import Query
-from .rows import OwnSettings, Row, load, read_own, statements, system_of, worked_out
+from .rows import OwnSettings, load, read_own, statements, system_of, worked_out
 from .selection import select_of_every
 from .spreads import Spread, spreads
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .eligible import Rows
 from .pairing import agree
-from .rows import Row, configuration
+from .rows import configuration
 from .scaling_curves import Group, groups
 
 # Measurements of other sizes.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.headings import column_of
-from .rows import CONFIGURATION, Row, configuration, follows_ranks
+from .rows import CONFIGURATION, configuration, follows_ranks
 
 NOT_STATED = "not stated"
 _DP = {"dp", "dp_replicate", "dp_shard"}

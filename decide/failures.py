@@ -10,10 +10,10 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any
 
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .query import Query
 from .ran import Ran, ran
-from .rows import Decision, Row
+from .rows import Decision
 from .selection import select
 
 FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..schema.errors import NOTHING_TO_COMPARE, BenchError
-from .rows import Decision, Row
+from ..schema.warehouse import Row
+from .rows import Decision
 from .statistics import LEVEL, UNKNOWN
 
 METRICS = {"step_time": "step_time_s", "tokens_per_s": "tokens_per_s", "memory": "memory_gb"}

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from ..schema.errors import BenchError, did_you_mean
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
 from ..vocabulary.printable import typed
 from .lookup import find_run, matching
 from .query import Query
-from .rows import Decision, Row
+from .rows import Decision
 
 _NAMES = {"step_time": "step_time_s", "mem": "memory", "time": "step_time_s"}
 # The requested rows, each with its versions from commit to commit.

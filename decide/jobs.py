@@ -10,8 +10,9 @@ from collections.abc import Hashable, Iterable
 from statistics import median
 from typing import Any
 
+from ..schema.warehouse import Row
 from .provenance import Derivation, devices_of
-from .rows import Row, configuration, configured
+from .rows import configuration, configured
 
 MEASURED = (
     "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "samples_per_s", "mfu", "hfu",

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..schema.warehouse import Row
 from .factors import NOT_STATED, Factor, base_level, level, order, whole
 from .pairing import (
     Pair,
@@ -18,7 +19,6 @@ from .pairing import (
     pair_of,
     stated_by,
 )
-from .rows import Row
 
 _TRIED = 100  # runs a side that are looked at for the nearest
 FAILED = frozenset({"oom", "hang", "fail", "nan", "timeout"})

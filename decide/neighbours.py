@@ -11,10 +11,10 @@ from ..audit.input import Row as Printed
 from ..audit.load import load
 from ..audit.memory import predicted, ratio, usual
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import number
 from ..vocabulary.secret_commands import REDACTED
-from .rows import Decision, Row, batch_of, with_dp
+from .rows import Decision, batch_of, with_dp
 from .scaling import bubble
 
 _DTYPES = ("fp32", "bf16", "fp16")  # that a plan has a word for

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from ..schema.warehouse import Row
 from .factors import NOT_STATED, TOGETHER, Factor, plain_name, value_text, whole
-from .rows import Row
 
 MOST_MORE = 1  # further columns in which a shown pair may differ, besides the factor
 # Columns that a measure of speed depends on: runs that differ in them do not compare by it.

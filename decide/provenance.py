@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-Row = Mapping[str, Any]
+from ..schema.warehouse import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from .provenance import Number, input_number
-from .rows import Row
 
 Stage = tuple[int, int, int, float | None]  # batch, replicas, devices, nodes
 

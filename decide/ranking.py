@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from ..schema.warehouse import Row
 from .budget import Budget
 from .jobs import by_configuration
-from .rows import Row
 
 SLOWEST = 10  # times as long as the best of its model and system: no candidate for a training
 _COLUMNS = (

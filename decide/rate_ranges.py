@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..schema.warehouse import Row
 from ..vocabulary.format import difference, percent
 from ..vocabulary.hardware import device_of
 from .budget import Budget
-from .rows import Row
 from .spreads import Spread
 from .statistics import critical_difference
 

@@ -8,18 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .budget import Budget
 from .eligible import doubts_near, fill
-from .rows import (
-    CONFIGURATION,
-    THREADS,
-    Row,
-    load,
-    read_own,
-    statements,
-    worked_out,
-)
+from .rows import CONFIGURATION, THREADS, load, read_own, statements, worked_out
 from .scaling_curves import FREE, Candidate, curves_of
 from .selection import show_every
 

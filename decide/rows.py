@@ -14,7 +14,7 @@ from ..audit.memory import GB
 from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
 from ..vocabulary.slices import slice_of
@@ -22,7 +22,6 @@ from .cost import powers
 from .other_columns import other_columns
 from .provenance import Column, Derivation, Derivations, devices_of
 
-Row = Mapping[str, Any]
 # What a configuration is, as columns; environment flags are compared one by one in addition.
 CONFIGURATION = compared()
 # Those that answers name among the settings, where they are not as most runs have them.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..schema.warehouse import Row
 from .fits import Fit, chance, likeliest
 from .provenance import Column, Derivation, Number, input_number
-from .rows import Decision, Row
+from .rows import Decision
 from .scaling_curves import RATES, Group, Point, groups
 
 _LAW = "1 / efficiency = c x (1 + alpha x (n - 1) + beta x n x (n - 1))"

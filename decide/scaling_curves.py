@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..schema.warehouse import Row
 from .fits import Fit, fits, likeliest
 from .jobs import combined
 from .provenance import Derivation, devices_of
-from .rows import CONFIGURATION, Row, configured, follows_ranks
+from .rows import CONFIGURATION, configured, follows_ranks
 from .spreads import grain
 
 FREE = (

@@ -13,10 +13,10 @@ from typing import Any
 
 from ..project.history import committed
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .jobs import identity, per_job, unstated
 from .ran import Ran
-from .rows import Row, configuration
+from .rows import configuration
 
 BY = ("date", "commit", "version")
 _DIGITS = re.compile(r"(\d+)")

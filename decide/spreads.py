@@ -9,10 +9,10 @@ from itertools import accumulate
 from math import fsum
 from statistics import fmean, median
 
+from ..schema.warehouse import Row
 from ..vocabulary.format import significant
 from .jobs import identity, per_job
 from .provenance import Derivation, Number, input_number
-from .rows import Row
 
 _OF_UNIFORM = math.sqrt(12)
 

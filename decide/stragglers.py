@@ -8,14 +8,14 @@ from statistics import median
 from typing import Any
 
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .eligible import candidates
 from .exact import Stratum, at_least, expected, least_possible
 from .failures import FAILED
 from .jobs import identity, jobs
 from .query import Query
 from .ran import ran
-from .rows import Decision, Row
+from .rows import Decision
 from .statistics import LEVEL, false_discovery
 
 SLOWER = 0.05  # over the median of its configuration, from where on a job is slow

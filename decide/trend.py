@@ -11,7 +11,7 @@ from typing import Any
 
 from ..schema.catalogue import metrics
 from ..schema.errors import NOTHING_RECOGNISED, BenchError, did_you_mean
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .change_points import Change, changes, levels, newest_p
 from .eligible import Candidates, candidates
 from .gate import nothing
@@ -19,7 +19,7 @@ from .history import history
 from .jobs import unstated
 from .query import Query
 from .ran import Ran, ran
-from .rows import CONFIGURATION, Decision, Row
+from .rows import CONFIGURATION, Decision
 from .series import Series, grouped, placed_by, series
 from .statistics import LEVEL, false_discovery
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from ..schema.warehouse import Row
 from .provenance import Derivation
-from .rows import Row
 
 _SHAPE = ("size", "layers", "hidden", "seq_len")
 

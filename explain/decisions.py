@@ -21,11 +21,12 @@ from ..decide.jobs import MEASURED, by_job
 from ..decide.lookup import find_run, source_named
 from ..decide.provenance import Column, Number
 from ..decide.query import Query, is_condition, may_be_run
-from ..decide.rows import Decision, Row
+from ..decide.rows import Decision
 from ..decide.scaling import FITTED
 from ..decide.selection import select
 from ..schema.catalogue import values
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from .columns import count, of_column, of_number, of_places
 from .context import ExplainContext
 from .number import PrintedNumber

@@ -12,9 +12,9 @@ from typing import Any
 from ..schema.catalogue import metrics, values
 from ..schema.sql import named_statements
 from ..schema.statistics import judged_intervals
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .columns import ways_sql
-from .run import Interval, Lines, Row, RunContext, cells_by_name, facts_by_scope
+from .run import Interval, Lines, RunContext, cells_by_name, facts_by_scope
 from .statistic import SHOWN
 
 # Of a window the first and last two, the ends of the range, and the middle values.

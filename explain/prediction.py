@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.query import Query
-from ..decide.rows import Row
 from ..foresight.answers import predicted
 from ..foresight.intervals import LEVEL
 from ..foresight.posterior import Part
 from ..project.short import Names
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import percent, significant
 from .context import explain_context
 from .tree import Answer, How, Match, Node, SourceSpan

@@ -12,11 +12,10 @@ from ..audit.places import column_of
 from ..ingest.files.source_text import source_text
 from ..ingest.logs.header import declared_arguments
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.secrets import redact_text
 from .tree import Node, SourceSpan
 
-Row = Mapping[str, Any]
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 # Cells of a table whose name differs from the run's column.
 _CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}

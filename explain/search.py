@@ -10,6 +10,7 @@ from typing import Any
 from ..decide.budget import Budget
 from ..reports.words import step_time
 from ..schema.catalogue import metrics, values
+from ..schema.warehouse import Row
 from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
 from ..vocabulary.format import number as as_number
 from ..vocabulary.pieces import half_digit
@@ -34,7 +35,6 @@ _MORE = (
     *(("days", days_at) for days_at in _DAYS),
     *(("device_days", f"{days_at} * coalesce(devices, world_size)") for days_at in _DAYS),
 )
-Row = Mapping[str, Any]
 _VALUES = """SELECT * FROM (
         SELECT run_id, unnest([{names}]) AS name, unnest([{values}]) AS value FROM selected
     ) WHERE value IS NOT NULL"""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..decide.rows import Row
+from ..schema.warehouse import Row
 from ..vocabulary.format import days_words, number, percent, range_text, significant, times
 from ..vocabulary.format import tokens as as_tokens
 from .number import PrintedNumber

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..schema.statistics import judged_intervals
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted
-from .run import Interval, Row, RunContext
+from .run import Interval, RunContext
 from .tree import How, Node
 
 SHOWN = 12  # lines listed for a window; of more, the middle values and the ends

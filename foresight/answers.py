@@ -13,10 +13,10 @@ from ..decide.comparable import far_apart
 from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.query import Query
-from ..decide.rows import Decision, Row, with_dp
+from ..decide.rows import Decision, with_dp
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions

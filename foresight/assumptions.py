@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..decide.rows import Row
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted
 from .memory import most_room, usual_room
 from .predictor import Predictor

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..decide.rows import Row
+from ..schema.warehouse import Row
 from .setting import Setting
 
 _ALIKE = math.log(1.1)  # tolerance for days of equal duration of a configuration

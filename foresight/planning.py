@@ -10,9 +10,9 @@ from typing import Any
 from ..decide.cost import ORDERED, facts_of
 from ..decide.neighbours import inexpressible
 from ..decide.query import Query
-from ..decide.rows import Decision, Row
+from ..decide.rows import Decision
 from ..schema.errors import BenchError
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
 from .answers import SPEED, Start, prepared, split_of
 from .assumptions import assumptions

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..decide.jobs import by_configuration
-from ..decide.rows import Row
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .days import apart
 from .folds import Beyond, Reach, reach

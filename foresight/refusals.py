@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ..decide.rows import Row
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.hardware import device_of
 from .setting import ASPECT
 

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from ..audit.memory import GB, gib_of
-from ..decide.rows import Row, batch_of
+from ..decide.rows import batch_of
+from ..schema.warehouse import Row
 from ..vocabulary.hardware import device_of, memory_in
 from .numbers import number
 

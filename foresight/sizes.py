@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..decide.neighbours import broken_rule
-from ..decide.rows import Row, batch_of, with_dp
+from ..decide.rows import batch_of, with_dp
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from ..vocabulary.hardware import device_of
 from .setting import NODE, VOCAB, is_of_the_pipeline, setting

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..decide.budget import Budget
-from ..decide.rows import Row
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secret_commands import REDACTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..decide.rows import Row
+from ..schema.warehouse import Row
 from ..vocabulary.format import significant
 
 COSTS = (

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..decide.comparable import comparable, far_apart
-from ..decide.rows import Row
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import significant
 from .answer import Answer, devices_words
 from .picture import (

@@ -10,9 +10,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..decide.rows import Decision, Row
+from ..decide.rows import Decision
 from ..project.short import Names
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted, significant
 from .charts.curves import Curve, draw_curves
 from .computed.trend import HEADS

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..decide.rows import Row
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import number, percent, times
 from .answer import Answer
 from .picture import (

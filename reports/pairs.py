@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import number, percent, range_text, significant
 from .escape import Markdown, markdown_cell, pipe_table
 from .words import topology_short
-
-Row = Mapping[str, Any]
 
 
 def pairs_table(names: Names, rows: Sequence[Row]) -> Markdown:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..decide.rows import Row
 from ..project.short import Names
 from ..schema.errors import BenchError
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted
 from .answer import devices_words, settings_apart
 from .words import label_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..project.short import Names
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted, days_words, percent, significant
 from .words import label_of
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .charts.data import Bar, Series
-
-Row = Mapping[str, Any]
 MOST_SERIES, MOST_BARS = 9, 12
 MOST_POINTS = 400  # of a chart; more would blur, in a file of megabytes
 # Columns that distinguish settings; a chart with too many series uses the coarser ones.

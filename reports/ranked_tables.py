@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from ..decide.budget import Budget
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import days, days_range, number, percent, significant
 from .escape import Markdown, italic, markdown_cell
 from .table_cells import (
     Column,
-    Row,
     marked,
     model_cell,
     nodes_cell,
@@ -20,7 +20,7 @@ from .table_cells import (
     split_cell,
     system_cell,
     table_of,
-)  # fmt: skip
+)
 from .words import step_time, text_of, with_mark
 
 

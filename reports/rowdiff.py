@@ -10,10 +10,9 @@ from typing import Any
 
 from ..decide.query import Query
 from ..decide.selection import select
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.fields import shown
 
-Row = Mapping[str, Any]
 # The system and the device count of a run follow from the rest.
 KEY = (
     *(name for name in shown("answers") if name not in ("system", "device_count")),

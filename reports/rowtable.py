@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..schema.warehouse import Row
 from ..vocabulary.fields import axes
 from ..vocabulary.format import number, percent, significant
 from .escape import markdown_cell, pipe_table
@@ -17,7 +18,6 @@ from .rowdiff import (
     STATUS,
     Change,
     Diff,
-    Row,
     nearly_equal,
     other_changes,
 )

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ..decide.rows import system_of
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import number, params
 from .escape import Markdown, italic, markdown_cell
-from .table_cells import Row, line_list, model_cell, several_models, table_of
+from .table_cells import line_list, model_cell, several_models, table_of
 from .words import DEVICE, SHAPE, text_of, with_mark
 
 Lines = dict[tuple[str, str, str], list[int]]

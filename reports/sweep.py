@@ -9,14 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from ..decide.lookup import benchmark_tables
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.cell_words import LINK
 from ..vocabulary.format import significant
 from ..vocabulary.pieces import format_pieces
 from ..vocabulary.printable import visible
 from .escape import Markdown, italic, pipe_table, verbatim_cell
 
-Row = Mapping[str, Any]
 _LIFTED = frozenset(
     ("size", "gbs", "layers", "hidden", "heads", "seq_len", "freq", "device", "dtype", "framework")
 )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .escape import Markdown, markdown_cell, pipe_table
 from .words import DEVICE, MODEL, SIZE, SPLIT, topology_short, with_mark
 
-Row = Mapping[str, Any]
 Column = tuple[str, str, Callable[[Row], str]]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ..decide.budget import Budget, references
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted, percent, range_text, significant
 from .escape import Markdown, italic, markdown_cell
 from .table_cells import (
     Column,
-    Row,
     model_cell,
     nodes_cell,
     recompute_cell,
@@ -18,7 +18,7 @@ from .table_cells import (
     split_cell,
     system_cell,
     table_of,
-)  # fmt: skip
+)
 from .words import text_of, with_mark
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from ..decide.budget import Budget
 from ..project.short import Names
+from ..schema.warehouse import Row
 from ..vocabulary.fields import axes
 from ..vocabulary.format import counted, number, significant, tokens
 from .escape import Markdown, markdown_cell, markdown_text, pipe_table
 
-Row = Mapping[str, Any]
 MARK = "‡"
 # The columns behind the content of a cell on a page.
 DEVICE = ("device",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,8 @@ from .replica import Replica
 # PIVOT is parsed as a CREATE and a SELECT, or MULTI, before it runs.
 _READING = frozenset(("SELECT", "EXPLAIN", "CREATE", "MULTI"))
 _HASTENED = ("threads", "disabled_optimizers")  # settings changed by `materialized`
-Rows = list[tuple[Any, ...]]  # Any: values of any query
+Row = Mapping[str, Any]  # of a query, by column; Any: values of any query
+Rows = list[tuple[Any, ...]]
 
 
 class Warehouse:

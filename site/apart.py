@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..decide.rows import CONFIGURATION, Row
+from ..decide.rows import CONFIGURATION
 from ..reports.words import label_of
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 
 _FIRST = ("device_count", "size", "model", "system", "dtype", "seq_len")  # most often in headings

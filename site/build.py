@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.query import Query
-from ..decide.rows import Row
 from ..explain.run import Lines
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.release import VERSION
 from . import bundle, lists, overview
 from .facts import details, stated

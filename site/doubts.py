@@ -14,8 +14,7 @@ from typing import Any
 from ..audit.rule import rules_version
 from ..audit.store import open_errors
 from ..decide.eligible import doubts_of
-from ..decide.rows import Row
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .made_by import code_digest
 from .text import digest
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from ..reports.answer import configuration_words
 from ..reports.words import label_of
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted, times
 from . import svg
 from .charts import Chart
@@ -26,7 +27,6 @@ _PARTS = (
     "size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage",
     "recompute", "seq_len",
 )  # fmt: skip
-Row = Mapping[str, Any]
 
 
 def effects_chart(labels: Labels, pairs: Sequence[Row], root: str) -> Chart | None:

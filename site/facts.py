@@ -9,13 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..decide.rows import Row
 from ..explain.columns import derive, heads, of_column
 from ..explain.many import PrefetchedRun, known_runs
 from ..explain.output import text_of
 from ..explain.run import Lines
 from ..explain.tree import Node
 from ..schema.sql import named_statements
+from ..schema.warehouse import Row
 from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
 from .load import Content

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ..decide.rows import Row
 from ..project.short import Names
+from ..schema.warehouse import Row
 from .text import Text
 
 

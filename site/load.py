@@ -15,13 +15,13 @@ from ..decide.eligible import Candidates, eligible
 from ..decide.failures import failures
 from ..decide.query import Query
 from ..decide.ran import Ran, ran
-from ..decide.rows import Decision, Row, load
+from ..decide.rows import Decision, load
 from ..decide.selection import select, select_of_every
 from ..decide.spreads import Spread, spreads, system_name
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
-from ..schema.warehouse import Warehouse
+from ..schema.warehouse import Row, Warehouse
 from .apart import names_apart
 from .doubts import Doubts, doubts_of_site
 from .labels import Labels

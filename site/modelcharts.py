@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..decide.budget import Budget
-from ..decide.rows import Decision, Row
+from ..decide.rows import Decision
 from ..reports.answer import configuration_words
 from ..reports.picture import of_one_origin
 from ..reports.words import label_of
+from ..schema.warehouse import Row
 from ..vocabulary.format import counted, days, number, percent, significant
 from .apart import curves_apart
 from .charts import Chart, Plot, front, scatter

@@ -12,10 +12,11 @@ from markupsafe import Markup, escape
 from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import Budget
 from ..decide.ranking import ranking
-from ..decide.rows import Decision, Row
+from ..decide.rows import Decision
 from ..reports.computed.sentences import part_sentences, sentences
 from ..reports.page import MOST, statements
 from ..reports.templating import rendered_part
+from ..schema.warehouse import Row
 from ..vocabulary.printable import typed
 from .effects import effects_data
 from .findings import alike_once

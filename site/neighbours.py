@@ -9,7 +9,8 @@ from functools import cache
 from hashlib import blake2b
 from itertools import islice
 
-from ..decide.rows import Row, configuration
+from ..decide.rows import configuration
+from ..schema.warehouse import Row
 from ..vocabulary.fields import fields
 from ..vocabulary.format import times
 from .load import NOT_STATED, Content, model_of

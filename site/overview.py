@@ -10,8 +10,8 @@ from typing import Any
 from ..decide.budget import Budget
 from ..decide.failures import FAILED
 from ..decide.ranking import ranking
-from ..decide.rows import Row
 from ..reports.words import step_time, topology_short
+from ..schema.warehouse import Row
 from ..vocabulary.format import days_words, number, percent, significant
 from .load import NOT_STATED, Content
 from .modelcharts import Drawer

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ..decide.rows import Row
 from ..explain.tree import Node
 from ..reports.answer import configuration_words
+from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from ..vocabulary.printable import typed
 from .derivation import derivation, rounded, shown_unit

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget
-from ..decide.rows import Row
 from ..reports.words import step_time
+from ..schema.warehouse import Row
 from ..vocabulary.fields import fields
 from ..vocabulary.format import days, number, percent, significant
 from .labels import Labels

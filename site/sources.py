@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..decide.rows import Row
 from ..explain.run import Lines
 from ..reports.answer import configuration_words
+from ..schema.warehouse import Row
 from .load import LINES, Content, source_file
 
 _WHOLE = 20_000  # maximum of lines for showing a document in full

@@ -10,8 +10,9 @@ from timeit import repeat
 from bench.decide.factors import factor
 from bench.decide.matching import matched
 from bench.decide.query import Query
-from bench.decide.rows import Row, load
+from bench.decide.rows import load
 from bench.decide.selection import select
+from bench.schema.warehouse import Row
 from bench.terminal.source import Source
 from tests.deciding import table
 

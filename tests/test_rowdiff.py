@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.reports.rowdiff import KEY, Row, compare
+from bench.reports.rowdiff import KEY, compare
 from bench.reports.rowtable import columns, markdown, plain
+from bench.schema.warehouse import Row
 from tests.checkouts import ROWS, git
 from tests.making import log, table
 from tests.program import quick

@@ -24,8 +24,8 @@ from ...project.short import Names
 
 if TYPE_CHECKING:  # pages need only the names of reports
     from ...decide.query import Query
-    from ...decide.rows import Decision, Row
-    from ...schema.warehouse import Warehouse
+    from ...decide.rows import Decision
+    from ...schema.warehouse import Row, Warehouse
     from ..answer import Answer
 
 PAGE, REGION = "page", "region"

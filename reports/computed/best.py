@@ -9,9 +9,9 @@ from ...decide.answers import ranked
 from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.eligible import candidates
 from ...decide.query import Query
-from ...decide.rows import Decision, Row
+from ...decide.rows import Decision
 from ...project.short import Names
-from ...schema.warehouse import Warehouse
+from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import significant
 from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed

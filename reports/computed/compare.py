@@ -9,9 +9,9 @@ from ...decide.answers import compared
 from ...decide.eligible import candidates
 from ...decide.gate import gated, growth
 from ...decide.query import Query
-from ...decide.rows import Decision, Row
+from ...decide.rows import Decision
 from ...project.short import Names
-from ...schema.warehouse import Warehouse
+from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import number, range_text, significant, times
 from ..answer import MEASURED, RUN, time_words, with_words
 

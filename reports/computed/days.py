@@ -8,9 +8,9 @@ from typing import Any
 from ...decide.answers import lasting
 from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
-from ...decide.rows import Decision, Row
+from ...decide.rows import Decision
 from ...project.short import Names
-from ...schema.warehouse import Warehouse
+from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import range_text, significant
 from ...vocabulary.format import tokens as as_tokens
 from ..answer import MEASURED, RUN, days_headed, with_words

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...decide.failures import failures
 from ...decide.query import Query
-from ...decide.rows import Decision, Row
+from ...decide.rows import Decision
 from ...project.short import Names
-from ...schema.warehouse import Warehouse
+from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import number
 from ..answer import configuration_words
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...decide.query import Query
-from ...decide.rows import Decision, Row
+from ...decide.rows import Decision
 from ...foresight.planning import Limits, proposed
 from ...project.short import Names
-from ...schema.warehouse import Warehouse
+from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN
 from .predict import PREDICTED

@@ -8,9 +8,9 @@ from typing import Any
 from ...decide.answers import scaled
 from ...decide.eligible import candidates
 from ...decide.query import Query
-from ...decide.rows import Decision, Row
+from ...decide.rows import Decision
 from ...project.short import Names
-from ...schema.warehouse import Warehouse
+from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN, with_words
 
