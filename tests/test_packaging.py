@@ -56,7 +56,7 @@ def test_files_that_are_about_lakes_run_where_there_is_ducklake(root: Path) -> N
         for file in (root / "tests").glob("test_*.py")
         if makes.search(file.read_text(encoding="utf-8"))
     }
-    assert needing >= {"shared", "strange_lakes"} and listed
+    assert needing >= {"shared", "untrusted_lakes"} and listed
     assert needing <= set(re.findall(r"\w+", listed[1]))
 
 
