@@ -64,7 +64,7 @@ test-services: $(VENV)/.deepspeed $(VENV)/.browser $(OLD)/.storage out/npm/.inst
 # Each SQL text, what the file of a warehouse goes through, and catalogs of DuckLake, which there are
 # wheels for on this line alone: the rest is the same Python.
 OLD_TESTS := $(foreach name,api audit crash facts formulas golden \
-  materialized metrics reports restate schema sealed shared shared_names site_small strange_lakes where,tests/test_$(name).py)
+  materialized metrics reports restate schema sealed settled shared shared_names site_small strange_lakes where,tests/test_$(name).py)
 test-duckdb15: $(OLD)/.developing
 	@echo '*** what asks the warehouse, on duckdb $(OLD_DUCKDB) ***'
 	$(OLD)/bin/python -m pytest -m "not services and not slow" -k "not changed_copies and not put_away and not [folder]" $(OLD_TESTS) $(PYTEST_ARGS)

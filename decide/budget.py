@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ..schema.errors import BenchError
@@ -105,12 +106,12 @@ class Budget:
 
     def days_from(self, row: Mapping[str, Any], goodput: str = "") -> Derivation:
         """How those days are made; `goodput` is further arithmetic, such as ` / goodput`."""
-        if self.tokens is None and not (row["tokens_per_s"] and row["tokens_per_step"]):
-            inputs: tuple[str | Number, ...] = (self.number, "step_time_s")
-            words = f"steps x step_time_s / {SECONDS_A_DAY}{goodput}"
-        else:
-            inputs = (self.tokens_number(row), "tokens_per_s")
-            words = f"tokens / tokens_per_s / {SECONDS_A_DAY}{goodput}" if goodput else ""
+        if self.tokens is not None:
+            return _days_of_tokens(self, goodput)
+        if row["tokens_per_s"] and row["tokens_per_step"]:
+            return _at_rate(self.tokens_number(row), goodput)
+        words = f"steps x step_time_s / {SECONDS_A_DAY}{goodput}"
+        inputs = (self.number, "step_time_s")
         return Derivation(formula="D1", expression=words, inputs=inputs, unit="days")
 
     @property
@@ -162,6 +163,16 @@ class Budget:
     @property
     def _line(self) -> tuple[str, int] | None:
         return (self.uri, self.line) if self.uri is not None and self.line is not None else None
+
+
+@cache  # alike for all rows of a ranking
+def _days_of_tokens(plan: Budget, goodput: str) -> Derivation:
+    return _at_rate(plan.number, goodput)
+
+
+def _at_rate(tokens: Number, goodput: str) -> Derivation:
+    words = f"tokens / tokens_per_s / {SECONDS_A_DAY}{goodput}" if goodput else ""
+    return Derivation(formula="D1", expression=words, inputs=(tokens, "tokens_per_s"), unit="days")
 
 
 def _tokens_from(steps: Number, per_step: Number | str) -> Derivation:

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .likeness import Array, Scales, Shared, likeness
+from .numbers import priors
 from .overlap import Overlap, overlap, site
 from .setting import Setting
-from .terms import WAITING, Law
+from .terms import Law
 
+_WAITING = priors("waiting")["bubble"]
 _ROUNDS = 10
 _BEFORE = 5  # rounds of which are reused by a fit without some of the runs
 _STEP = 0.7  # of the way to the linearised optimum, so that each round stays where it is valid
@@ -71,7 +73,11 @@ def basis(law: Law, settings: Sequence[Setting]) -> Basis:
 def _prior(law: Law) -> tuple[Array, Array]:
     """Prior means and deviations of the parameters: of the terms, of waiting, of the factors."""
     usual = [*(term.usual for term in law.terms), 0.0, *(0.0 for _ in law.shapes)]
-    spread = [*(term.spread for term in law.terms), 0.3, *(shape.spread for shape in law.shapes)]
+    spread = [
+        *(term.spread for term in law.terms),
+        _WAITING.spread,
+        *(shape.spread for shape in law.shapes),
+    ]
     return np.array(usual), np.array(spread)
 
 
@@ -163,8 +169,8 @@ class Posterior:
             zip(self.law.terms, costs[0], theta[0], usual, spread, strict=False)
         ]  # fmt: skip
         at = len(self.law.terms)
-        parts.append(Part("pipeline bubble", float(wait[0]), math.exp(theta[0, at]), 1.0,
-                         math.exp(spread[at]), WAITING))  # fmt: skip
+        parts.append(Part(_WAITING.title, float(wait[0]), math.exp(theta[0, at]), _WAITING.usual,
+                         math.exp(spread[at]), _WAITING.amount))  # fmt: skip
         rest = math.exp(mean) - sum(part.cost for part in parts)
         parts.append(Part("what similar runs add or save", rest))
         return tuple(part for part in parts if part.cost)

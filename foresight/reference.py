@@ -29,7 +29,8 @@ def _terms() -> Iterator[str]:
         ("memory", "Memory: GB of a device"),
     ):
         yield f"## {title}\n\n| term | amount | parameter | why |\n| :-- | :-- | :-- | :-- |"
-        for one in priors(law).values():
+        waiting = priors("waiting").values() if law == "pace" else ()
+        for one in (*priors(law).values(), *waiting):
             prior = f"{one.usual:g} x {math.exp(one.spread):.2g}^±1"
             yield f"| {one.title} | {one.amount} | {prior} | {one.prior} |"
         yield ""

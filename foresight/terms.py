@@ -175,9 +175,6 @@ def jitter(setting: Setting) -> float:
     return _ideal(setting) * math.log2(setting.nodes)
 
 
-WAITING = "(PP - 1) / (VPP x micro-batches) of what micro-batches cost"
-
-
 def bubble(setting: Setting) -> float:
     """Waiting time of a pipeline over its work: (p - 1) / (v m), arXiv 2104.04473 section 2.2."""
     m = setting.micro_batches

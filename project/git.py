@@ -98,7 +98,12 @@ def _not_found() -> BenchError:
 
 
 def _failed(failed: str, stderr: bytes) -> BenchError:
-    return BenchError(failed, why=stderr.decode("utf-8", "replace").strip(), hint="try git fetch")
+    why = stderr.decode("utf-8", "replace").strip()
+    outside = "not a git repository" in why
+    hint = (
+        "a word that is no file, run or condition is a git revision" if outside else "try git fetch"
+    )
+    return BenchError(failed, why=why, hint=hint)
 
 
 def top_of_checkout() -> Path:

@@ -33,7 +33,12 @@ _VIEWS = """SELECT v.view_name FROM ducklake_view v
     JOIN ducklake_schema s ON s.schema_id = v.schema_id
     WHERE s.schema_name = 'raw' AND v.end_snapshot IS NULL LIMIT 1"""
 _MACROS = "SELECT macro_name FROM ducklake_macro WHERE end_snapshot IS NULL LIMIT 1"
-_QUERIES = {_FILES: "file", _VIEWS: "view", _MACROS: "macro"}
+# Expressions that a write would compute: without a call they end.
+_DEFAULTS = """SELECT column_name FROM ducklake_column
+    WHERE default_value_type = 'expression' AND default_value LIKE '%(%' LIMIT 1"""
+_ORDERS = "SELECT expression FROM ducklake_sort_expression WHERE expression LIKE '%(%' LIMIT 1"
+_QUERIES = {_FILES: "file", _VIEWS: "view", _MACROS: "macro", _DEFAULTS: "computed column",
+            _ORDERS: "order by"}  # fmt: skip
 # In the database of the catalog itself DuckLake creates only plain tables.
 _OF_SQLITE = """SELECT name FROM sqlite_master
     WHERE type IN ('view', 'trigger') OR sql LIKE '%VIRTUAL%' OR sql LIKE '%GENERATED%' LIMIT 1"""

@@ -138,9 +138,11 @@ def opened(path: Path) -> Folder:
         clean = frozenset(map(str, found.get("clean", ())))  # missing in older sites
         return Folder(path, before, runs, found["changes"], clean)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        why = "it is a file" if path.is_file() else getattr(error, "strerror", None) or str(error)
+        broken = f"remove {MANIFEST} in it, or " if path.is_dir() else ""
         raise BenchError(
             "the folder of the site cannot be used",
-            why=str(error),
+            why=why,
             where=str(path),
-            hint=f"remove {MANIFEST} in it, or give -o another folder",
+            hint=f"{broken}give -o another folder",
         ) from error

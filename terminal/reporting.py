@@ -12,7 +12,7 @@ from ..schema.errors import BenchError
 from ..vocabulary.format import counted
 from .messages import info, warn
 from .source import Source
-from .tables import Format, choose_format, emit, render
+from .tables import PICTURES, Format, choose_format, emit, render
 
 if TYPE_CHECKING:
     from ..decide.query import Query, TableRef
@@ -216,7 +216,9 @@ def _is_folder(output: Path | None) -> bool:
     """Whether a page is written to a folder, created if needed: a name without a suffix."""
     if output is None or str(output) == "-":
         return False
-    return output.is_dir() or not (output.suffix.lower() in _SUFFIXES or output.exists())
+    suffix = output.suffix.lower()
+    is_file = suffix in _SUFFIXES or suffix.lstrip(".") in PICTURES or output.exists()
+    return output.is_dir() or not is_file
 
 
 def _rows(warehouse: Warehouse, form: Format) -> str:

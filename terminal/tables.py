@@ -35,7 +35,7 @@ def default_format(stream: TextIO | None = None) -> Format:
     return Format.TABLE if (stream or sys.stdout).isatty() else Format.MD
 
 
-_PICTURES = frozenset(("gif", "jpeg", "jpg", "pdf", "png", "svg", "webp"))
+PICTURES = frozenset(("gif", "jpeg", "jpg", "pdf", "png", "svg", "webp"))
 
 
 def choose_format(chosen_format: Format | None, output: Path | None = None) -> Format:
@@ -43,7 +43,7 @@ def choose_format(chosen_format: Format | None, output: Path | None = None) -> F
     if chosen_format or not output:
         return chosen_format or default_format()
     suffix = output.suffix.lstrip(".").lower()
-    if suffix in _PICTURES:
+    if suffix in PICTURES:
         raise BenchError(
             f"cannot write a table as .{suffix}",
             where=str(output),

@@ -11,6 +11,7 @@ import pytest
 import bench
 from bench.ingest.files.pipeline import ingest
 from bench.notebook.api import Bench
+from bench.project.after_ingest import after_ingest_into
 from bench.schema.errors import BenchError, Locked, NothingRecognised
 from bench.schema.opening import open_write
 from tests.making import folder, log
@@ -20,6 +21,7 @@ from tests.making import folder, log
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("api") / "bench.duckdb"
     ingest([folder(path.parent / "logs")], path)
+    after_ingest_into(path, 5)
     return path
 
 

@@ -7,7 +7,7 @@ import pytest
 from bench.ingest.documents.counts import counted
 from bench.ingest.documents.nouns import named_numbers
 from bench.vocabulary.cells import parse_cell
-from bench.vocabulary.headings import columns, columns_of
+from bench.vocabulary.headings import column_of, columns, columns_of
 from bench.vocabulary.parallelism import open_batch_in, sizes_in
 from tests.documents import check, read
 
@@ -70,10 +70,7 @@ def test_sizes(text: str, sizes: dict[str, int]) -> None:
         (["Platform", "GPU"], [None, "device"]),
         (["alloc", "resv", "%HBM"], ["mem", "mem_reserved", None]),
         (["Seconds per step (lower is better)", "achieved"], ["step_time", "throughput"]),
-        (
-            ["mbsz", "cutoff_len", "AC", "Accumulation"],
-            ["mbs", "seq_len", "recompute", "grad_accum"],
-        ),
+        (["mbsz", "cutoff_len", "AC"], ["mbs", "seq_len", "recompute"]),
     ],
 )
 def test_headings(headings: list[str], names: list[str | None]) -> None:
@@ -165,3 +162,24 @@ def test_a_ranking_is_no_list_of_processes(tmp_path: Path) -> None:
 )
 def test_thousands_of_a_length_may_be_a_power_of_two(cell: str, length: int) -> None:
     assert parse_cell(cell, columns()["seq_len"]).value == length
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"), [("5.834 ↑", 5.834), ("61.2 🏆", 61.2), ("↑", None), ("9.1 ❌", None)]
+)
+def test_arrows_and_awards_behind_a_number_are_no_words(raw: str, value: float | None) -> None:
+    cell = parse_cell(raw, column_of("Throughput (samples/s)"))
+    assert (None if cell.invalid else cell.value) == value
+
+
+@pytest.mark.parametrize(
+    ("words", "stage"),
+    [
+        ("**ZeRO Stage 1**", 1),
+        ("ZeRO-Stage-2", 2),
+        ("ZeRO stages 1 and 2", None),
+        ("stage 3", None),
+    ],
+)
+def test_stages_in_words(words: str, stage: int | None) -> None:
+    assert sizes_in(words).get("zero_stage") == stage

@@ -61,3 +61,10 @@ def test_blocks_and_lines_of_other_runs_are_runs_of_their_own(tmp_path: Path) ->
     runs, steps = read(f"A\n\n```\n{one}```\n\nB\n\n```\n{compared}```\n", tmp_path)
     assert [run["line"] for run in runs] == [4, 11, 13]
     assert len(steps) == 4
+
+
+@pytest.mark.parametrize(("count", "runs"), [(4, 1), (3, 3)])
+def test_lines_of_text_one_below_another_are_a_log(tmp_path: Path, count: int, runs: int) -> None:
+    log = "".join(NANO.format(n=n) for n in range(count))
+    found, steps = read(f'A\n\n"""\n{log}"""\n\nB\n\n"""\n{log}"""\n', tmp_path)
+    assert (len(found), len(steps)) == (2 * runs, 2 * count)

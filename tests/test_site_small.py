@@ -166,3 +166,14 @@ def test_data_of_a_table_are_its_cells(folder: Path) -> None:
     assert len(number["texts"]) == 12, "most rows have one"
     assert (word["dictionary"], word["hrefs"]) == (["x"], ["models/x.html"])
     assert made["looks"] == {1: "failed"} and run["classes"] is None
+
+
+def test_a_wrong_place_of_an_output_is_said(folder: Path) -> None:
+    (folder / "sweep.md").write_text(TABLE)
+    done = quick(folder, "site", "sweep.md", "-o", "sweep.md")
+    assert done.code == 2 and "why: it is a file" in done.text and "remove" not in done.text
+    done = quick(folder, "report", "sweep.md", "-o", "x.pdf")
+    assert done.code == 2 and "cannot write a table as .pdf" in done.text
+    assert not (folder / "x.pdf").exists()
+    done = quick(folder, "compare", "a", "b", "sweep.md")
+    assert done.code == 2 and "try: a word that is no file, run or condition" in done.text

@@ -31,6 +31,11 @@ REFUSED = {
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON ducklake_snapshot BEGIN SELECT 1; END",
     "a macro": "INSERT INTO ducklake_macro (schema_id, macro_id, macro_name, begin_snapshot)"
     " VALUES (0, 1, 'snapshots', 0)",
+    "a value that is computed": "UPDATE ducklake_column SET default_value_type = 'expression',"
+    " default_value = 'list_sum(range(1000000000000))' WHERE column_name = 'to_byte'",
+    "an order without end": "INSERT INTO ducklake_sort_expression (sort_id, table_id,"
+    " sort_key_index, expression, dialect) SELECT 9, table_id, 0, 'list_sum(range(1000000000000))',"
+    " 'duckdb' FROM ducklake_table WHERE table_name = 'loads'",
     "a view of the lake": "INSERT INTO ducklake_view (view_id, begin_snapshot, schema_id,"
     " view_name, dialect, sql) SELECT 99, 0, schema_id, 'loads', 'duckdb', 'FROM read_text(''x'')'"
     " FROM ducklake_schema WHERE schema_name = 'raw'",

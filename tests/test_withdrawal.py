@@ -127,7 +127,8 @@ def test_rows_that_disagree_leave_it_open() -> None:
     ],
 )
 def test_counts_of_devices_in_words(text: str, counts: list[str]) -> None:
-    assert [fact.value for fact in counted(text, 1)] == counts
+    found = [fact.value for fact in counted(text, 1) if fact.field == "devices"]
+    assert found == counts
 
 
 @pytest.mark.parametrize(

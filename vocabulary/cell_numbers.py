@@ -72,6 +72,8 @@ _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 4
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
 )
+# `5.834 ↑`, `61.2 🏆`: an arrow or an award is no word and no mark; a cross may be a failure.
+_ORNAMENT = re.compile(r"\s*[←-⇿✅✓✔⭐🏆🥇🔥🚀⚡\ufe0f]{1,4}\s*")
 _NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _MEGA = 2.0**20  # tokens of `1M`
@@ -198,7 +200,7 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
     remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
     each = column.type == "memory" and _OF_EACH.fullmatch(rest)
-    if opened or failure_of(rest) or plain or remark or each:
+    if opened or failure_of(rest) or plain or remark or each or _ORNAMENT.fullmatch(rest):
         return worded
     if column.type == "memory" and (used := _used_of(worded, rest)):
         return used

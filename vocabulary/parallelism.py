@@ -46,6 +46,7 @@ _SHARDED = (
     (re.compile(r"(?<![A-Za-z_])(?<!hybrid[ _-])FULL[_ ]SHARD(?![A-Za-z_])", re.I), 3),
     (re.compile(r"(?<![A-Za-z])(?<!hybrid[ _-])SHARD[_ ]GRAD[_ ]OP(?![A-Za-z_])", re.I), 2),
 )
+_STAGE = re.compile(r"(?<![A-Za-z])ZeRO[ _-]{0,3}stage[ =:_-]{0,3}([0-3])(?![\w.])", re.I)
 # A batch next to a number: it may be of a step or a micro-batch.
 _OPEN = frozenset({"batch", "bs", "bsz"})
 _OPEN_BATCH = re.compile(
@@ -116,6 +117,8 @@ def _sizes_in(text: str) -> Iterator[tuple[str, int]]:
     for pattern, stage in _SHARDED:
         if pattern.search(text):
             yield "zero_stage", stage
+    for stated in _STAGE.findall(text):
+        yield "zero_stage", int(stated)
     for match in _LENGTH.finditer(text):
         if length := binary_length(int(match[1])):
             yield "seq_len", length

@@ -46,7 +46,7 @@ _SINGLE = re.compile(
     re.I,
 )
 _OF_NODES = re.compile(
-    rf"\s*+(?:\([^()]{{1,40}}\)\s*+)?(?:{_NODE}|(?:slices?|clusters?|systems?|pods?|box(?:es)?|partitions?|supercomputer)\b)"
+    rf"(?<!\s)\s*+(?:\([^()]{{1,40}}\)\s*+)?(?:{_NODE}|(?:slices?|clusters?|systems?|pods?|box(?:es)?|partitions?|supercomputer)\b)"
     r"|[- ](?:class|based|like)\b",
     re.I,
 )

@@ -1,4 +1,4 @@
-"""Logs quoted in a document: a block of code with several steps is read as a log.
+"""Logs quoted in a document: a block of code, or lines one below another, with several steps.
 
 Their runs keep the origin `quote`, and get facts of the text around where the log states none.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 
 from ...schema.rows import Rows, content_id
 from ..logs.dialect import dialects
@@ -29,6 +29,7 @@ _REMARK = re.compile(
     re.I,
 )
 LEAST_STEPS = 2  # fewer are a quoted line, not a log
+LEAST_OF_TEXT = 4  # of lines without the marks of code, which may compare runs
 
 
 def add_quotes(
@@ -37,13 +38,26 @@ def add_quotes(
     """Adds the runs of quoted logs and lines of steps; returns how many lines were read."""
     seen: Counter[str] = Counter()
     read = 0
-    for block, group in groupby(quotes, key=lambda quote: quote.line.block):
-        lines = list(group)
-        if block and _steps(lines) >= LEAST_STEPS:
+    for lines in _passages(quotes):
+        least = LEAST_STEPS if lines[0].line.block else LEAST_OF_TEXT
+        if len(lines) >= least and _steps(lines) >= least:
             read += _add_log(rows, lines, everywhere, source_id)
         else:
             read += sum(add_quote(rows, quote, everywhere, source_id, seen) for quote in lines)
     return read
+
+
+def _passages(quotes: Sequence[Quote]) -> Iterator[list[Quote]]:
+    """Each block of code, and the lines of text without an empty one in between."""
+    for block, group in groupby(quotes, key=lambda quote: quote.line.block):
+        lines = list(group)
+        if block:
+            yield lines
+            continue
+        ends = [at for at, (one, other) in enumerate(pairwise(lines), 1)
+                if other.line.line > one.line.line + 1]  # fmt: skip
+        for first, end in pairwise((0, *ends, len(lines))):
+            yield lines[first:end]
 
 
 def _steps(lines: Sequence[Quote]) -> int:

@@ -14,7 +14,8 @@ _TRAINING = re.compile(
     r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
-    r"|\boptimi[sz]er\b|\bbackward\b|\b(?:final|best|last|val(?:idation)?) loss\b"
+    r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
+    r"|\b(?:final|best|last|val(?:idation)?) loss\b"
     r"|\bSFT\b|\bDDP\b|\bMegatron\b|训练|微调",
     re.I,
 )

@@ -93,7 +93,10 @@ WITH around AS (
     ANTI JOIN hidden_runs h ON h.run_id = r.run_id
     LEFT JOIN (
         SELECT run_id, map(list(field), list(value)) AS annotated, list_sort(list(field) FILTER (origin <> 'bundle')) AS by_users
-        FROM annotations WHERE field <> 'boundary' AND outcome = 'counts' GROUP BY run_id
+        FROM (  -- one of each field: a file of others may have more, of which no map can be made
+            FROM annotations WHERE field <> 'boundary' AND outcome = 'counts'
+            QUALIFY row_number() OVER (PARTITION BY run_id, field ORDER BY value) = 1
+        ) GROUP BY run_id
     ) u ON u.run_id = r.run_id
     LEFT JOIN superseded_steps d ON d.run_id = r.run_id
     LEFT JOIN raw.run_stats g ON g.load_id = l.shown_by AND g.run_id = r.run_id AND g.metric = 'gbs'
