@@ -24,6 +24,7 @@ from bench.vocabulary.parallelism import sizes_in
         (["Seq len", "TFLOPs", "HBM"], ["Attention kernels"], "training", False),
         (["Model", "GBS", "Loss"], ["Training"], "", False),
         (["GPUs", "TP", "Sec/it"], [], "", True),
+        (["Model", "train_runtime", "samples/sec", "steps/sec"], ["Results"], "", True),
     ],
 )
 def test_a_table_of_training(headings: list[str], path: list[str], lead: str, answer: bool) -> None:

@@ -11,7 +11,7 @@ from ...vocabulary.headings import Column, columns_of, is_benchmark
 from ...vocabulary.parallelism import sizes_in
 
 _TRAINING = re.compile(
-    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
+    r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
