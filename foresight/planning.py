@@ -14,8 +14,9 @@ from ..decide.rows import Decision
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
-from .answers import SPEED, Start, prepared, split_of
+from .answers import SPEED, Start, prepared
 from .assumptions import assumptions
+from .failures import split_of
 from .setting import words_of
 from .sizes import changed
 

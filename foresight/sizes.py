@@ -109,7 +109,8 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
     seq_len = made["seq_len"]
     if batch and seq_len:
         made["tokens_per_step"] = batch * seq_len
-    shaped = any(name in request for name in SHAPE)
+    # Heads divide a hidden size, they add no parameter; a model that is asked for states its own.
+    shaped = "params_b" not in request and any(made[of] != base[of] for of in ("layers", "hidden"))
     params = _parameters(made) if shaped else None
     flops = (
         base["model_flops"]
