@@ -17,6 +17,7 @@ from ..decide.rows import Decision
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
+from ..vocabulary.format import chance
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
@@ -98,7 +99,7 @@ class Start:
         full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
         left: list[Row] = [
             {**row, "left_out": "ran out of memory as measured" if row["failed"] else
-             f"out of memory with {row['out_of_memory']:.0%} probability"}
+             f"out of memory with {chance(row['out_of_memory'])} probability"}
             for row in full
         ]  # fmt: skip
         kept = [row for row in new if (row["out_of_memory"] or 0) <= _LIKELY]

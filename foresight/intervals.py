@@ -22,7 +22,7 @@ from .posterior import Posterior
 LEVEL = 0.9
 _OTHERS = 40.0  # weight of all other sources, in runs of the own one
 _ROUNDING = 1e-9
-_UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
+UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
 _UNTRIED = 0.1  # more deviation of ln(cost) where no prediction was compared with a run at all
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
 # show this error, however well their system is known. Sources of some systems agree more than those
@@ -76,12 +76,12 @@ class Scores:
         scores, since two accurate predictions say little about a third.
         """
         if not self.runs:
-            return _UNSCORED
+            return UNSCORED
         order = np.argsort(self.ratios, kind="stable")
         reached = np.cumsum(self.weights(source)[order])
         at = int(np.searchsorted(reached, level * (reached[-1] + 1) - _ROUNDING))
         worst = float(self.ratios[order[-1]])
-        return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, _UNSCORED)
+        return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, UNSCORED)
 
     def usual(self, source: str) -> float:
         """Half of the median interval of ln(cost) of left-out runs: of this source, if any is."""
@@ -176,7 +176,7 @@ class Widths:
         first, *others = reach.kinds
         factor = self.of(first).factor(source)
         if self.scored_by(first) is not first:
-            factor = max(factor, _UNSCORED)
+            factor = max(factor, UNSCORED)
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(source))
         own = self.deviation(first, system, variance)

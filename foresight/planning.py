@@ -123,7 +123,7 @@ def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
             first.setdefault(split_of(row), row)
     rated = start.rated([changed(row, {}) for row in first.values()])
     # It ran: its memory is as printed, and it fits.
-    seen = dict.fromkeys(("memory_gb_predicted", "out_of_memory", "out_of_memory_is_bound"))
+    seen = dict.fromkeys(("memory_gb_predicted", "out_of_memory"))
     rated = [{**row, **seen, "memory_gb": row["base"]["memory_gb"]} for row in rated]
     return start.predictor.repeated(rated, per_device=start.by != SPEED)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +14,10 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .days import apart
-from .folds import Beyond, Reach, reach
+from .folds import Beyond, reach
 from .intervals import Widths
 from .likeness import likeness
-from .memory import fitted, most_room, usual_room
+from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit
 from .proposals import order, rival, worth_repeating
 from .recompute import place
@@ -54,12 +54,13 @@ class Predictor:
         if not settings:
             return []
         mean, covariance = self.pace.predicted(settings)
-        needs = self.memory.predicted(settings) if self.memory else None
+        reaches = [reach(self.pace.settings, one) for one in settings]
+        need = needs(self.memory, self.memory_widths, list(zip(settings, reaches, strict=True)))
         rests_on = self._nearest(settings)
         found = []
         for at, (row, one) in enumerate(zip(rows, settings, strict=True)):
             self._refuse_far(one)
-            of = reach(self.pace.settings, one)
+            of = reaches[at]
             width = self.widths.width(of, one.source[0], covariance[at, at], one.system)
             by = self.widths.of(of.kinds[0]).sources
             jobs = apart(*(self.jobs or (self.rows, self.pace.settings)), one)
@@ -74,10 +75,10 @@ class Predictor:
             known |= self._inferred(row, one)
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
-            if needs:
-                known |= self._of_memory(row, one, of, float(needs[0][at]), needs[1][at, at])
+            bounded = not offloads(self.pace.settings, one.source[0])
+            known |= need[at].told(one, row["device"], bounded)
             known["terms"] = self.pace.terms(one, middle)
-            found.append({**row, **_NO_MEMORY, **known})
+            found.append({**row, **known})
         return found
 
     def proposed(
@@ -159,41 +160,6 @@ class Predictor:
         """The systems of the training runs."""
         return frozenset(one.system for one in self.pace.settings)
 
-    def _chance(
-        self, kind: Beyond, system: Hashable, mean: float, variance: float, space: float
-    ) -> tuple[float, bool]:
-        """The probability that a need exceeds the room: the share of left-out runs missed by as
-        many deviations, half of them on this side; and whether none was, so that it is only a
-        bound."""
-        assert self.memory is not None and self.memory_widths is not None
-        known = self.memory_widths.of(kind).ratios
-        own = self.memory_widths.deviation(kind, system, variance)
-        space_left = (math.log(space) - mean) / own
-        missed = int(np.sum(known >= abs(space_left)))
-        beyond_it = (1 + missed) / (len(known) + 2) / 2  # below one half: the mean is on one side
-        return (beyond_it if space_left > 0 else 1 - beyond_it), not missed
-
-    def _of_memory(
-        self, row: Row, one: Setting, of: Reach, mean: float, variance: float
-    ) -> dict[str, Any]:
-        assert self.memory is not None and self.memory_widths is not None
-        width = self.memory_widths.width(of, one.source[0], variance, one.system)
-        space, most = usual_room(row["device"]), most_room(row["device"])
-        # Of unknown memory only a need above the largest is out of memory for sure.
-        limit = space or (most if mean > math.log(most) else None)
-        chance, bound = (
-            self._chance(of.kinds[0], one.system, mean, variance, limit) if limit else (None, None)
-        )
-        return {
-            "memory_gb_predicted": math.exp(mean),
-            "memory_gb_low": math.exp(mean - width),
-            "memory_gb_high": math.exp(mean + width),
-            "memory_gb_device": space,
-            "out_of_memory": chance,
-            "out_of_memory_is_bound": bound,
-            "memory_terms": self.memory.terms(one, mean),
-        }
-
     def _nearest(self, settings: Sequence[Setting]) -> list[tuple[Row, ...]]:
         """The runs of its system most similar to each configuration, by the covariance of the
         model."""
@@ -227,19 +193,6 @@ class Predictor:
 def _work(one: Setting, per_device: bool) -> float:
     """The amount that a run's time is divided by: FLOPs, and devices unless by device-hours."""
     return one.flops * (1 if per_device else one.devices)
-
-
-_NO_MEMORY = dict.fromkeys(
-    (
-        "memory_gb_predicted",
-        "memory_gb_low",
-        "memory_gb_high",
-        "memory_gb_device",
-        "out_of_memory",
-        "out_of_memory_is_bound",
-        "memory_terms",
-    )
-)
 
 
 def _of(row: Row, systems: frozenset[object]) -> Setting:
