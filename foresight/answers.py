@@ -85,10 +85,14 @@ class Start:
         alike = ("system", "size", "device_count", "gbs", "seq_len")
         of = {tuple(row[name] for name in alike) for row in rows}
         return [
-            {**_with_days(row, self), "basis": "measured"}
+            self.timed(row)
             for row in (self.rows if every else self.known.kept)
             if not lacking(row) and tuple(row[name] for name in alike) in of
         ]
+
+    def timed(self, row: Row) -> dict[str, Any]:
+        """A measured row with its days and costs."""
+        return {**_with_days(row, self), "basis": "measured"}
 
     def ranked(
         self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from .folds import Beyond, Fold, Reach, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
+END = NormalDist().inv_cdf((1 + LEVEL) / 2)  # deviations from the middle of an interval to an end
 _OTHERS = 40.0  # weight of all other sources, in runs of the own one
 _ROUNDING = 1e-9
 UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few

@@ -14,7 +14,7 @@ import numpy as np
 from ..audit.memory import GB
 from ..vocabulary.hardware import devices, most_memory_gib, usual_memory_gib
 from .folds import Reach
-from .intervals import LEVEL, UNSCORED, Widths
+from .intervals import END, UNSCORED, Widths
 from .likeness import Array
 from .posterior import Part, Posterior, fit, unfitted
 from .scales import MEMORY_SCALES
@@ -24,9 +24,6 @@ from .terms import MEMORY, states
 _FEWEST = 3  # runs with printed memory
 _SPREAD = 0.1  # deviation of ln(need) of a run out of memory
 _ROUNDS = 3  # iterations of estimating the need of runs out of memory
-
-
-_END = NormalDist().inv_cdf((1 + LEVEL) / 2)  # deviations from the middle to an end
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class Need:
         over = bounded and limit is not None and least > limit
         ends = (math.exp(self.mean + by * self.width) for by in (0, -1, 1))
         middle, low, high = (max(end, least) if over else end for end in ends)
-        need = NormalDist(self.mean, max(self.width, 1e-9) / _END)
+        need = NormalDist(self.mean, max(self.width, 1e-9) / END)
         return {
             "memory_gb_predicted": middle,
             "memory_gb_low": low,

@@ -19,7 +19,7 @@ from .intervals import Widths
 from .likeness import likeness
 from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit
-from .proposals import order, rival, worth_repeating
+from .proposals import beating, order, rival, worth_repeating
 from .recompute import place
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
@@ -28,6 +28,7 @@ from .unstated import Unstated, unstated
 
 MOST = 800  # training runs: the time of a fit grows with their cube
 _FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
+_RATE = "tokens_per_s_per_device"
 _NEAREST = 3  # runs shown as the basis of a prediction
 
 
@@ -85,11 +86,12 @@ class Predictor:
         self, rows: Sequence[Row], most: int, per_device: bool = False
     ) -> list[dict[str, Any]]:
         """The rated configurations of `made` that are most worth running, in order: by their time,
-        or `per_device`, by their device-hours."""
-
+        or `per_device`, by their device-hours. Their gains are over the best measured of as many
+        devices, None without one."""
         settings = self._settings(rows)
         mean, covariance = self.pace.predicted(settings)
-        mean = mean - np.log([_work(one, per_device) for one in settings])
+        work = np.log([_work(one, per_device) for one in settings])
+        mean = mean - work
         known = {one.group for one in settings}
         sizes = {one.devices for one in settings}
         system, models = settings[0].system, {one.model for one in settings}
@@ -99,15 +101,16 @@ class Predictor:
             if one.system == system
             and (one.model in models or one.group in known)
             and (per_device or one.devices in sizes)  # more devices are faster with any split
+            and not _above_peak(one)
         ]
-        best = min(measured, default=float(mean.min()))
+        best = min(measured, default=None)
+        aim = float(mean.min()) if best is None else best
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in rows])
-        chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
+        chosen = order(mean, covariance, aim, self.pace.scales.noise, fits, most)
         return [
             {
                 **rows[one.at],
-                "expected_gain": one.gain,
-                "chance_of_best": one.chance,
+                **_beats(rows[one.at], float(work[one.at]), best),
                 "narrows": one.narrows,
                 "narrows_most": one.narrows_most,
                 "tells_of": None if one.most is None else rows[one.most],
@@ -193,6 +196,23 @@ class Predictor:
 def _work(one: Setting, per_device: bool) -> float:
     """The amount that a run's time is divided by: FLOPs, and devices unless by device-hours."""
     return one.flops * (1 if per_device else one.devices)
+
+
+def _above_peak(one: Setting) -> bool:
+    """Whether a measured pace is faster than the device computes."""
+    fastest = one.flops / one.peak_flop_s if one.peak_flop_s else 0.0
+    return (one.s_per_token or 0.0) < fastest
+
+
+def _beats(row: Row, work: float, best: float | None) -> dict[str, float | None]:
+    """What a rated configuration may gain on the best measured ln(cost) by its ln(work), and the
+    probability that it does; nothing without a best, or without an interval."""
+    rate, low, high = (row.get(f"{_RATE}{end}") for end in ("", "_low", "_high"))
+    if best is None or not (rate and low and high):
+        return {"expected_gain": None, "chance_of_best": None}
+    middle, slow, fast = (-math.log(each) - work for each in (rate, low, high))
+    gain, share = beating(middle, (fast, slow), best)
+    return {"expected_gain": gain, "chance_of_best": share}
 
 
 def _of(row: Row, systems: frozenset[object]) -> Setting:
