@@ -23,7 +23,7 @@ from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
 from .failures import Failures, failures, only_failed, split_of
 from .predictor import Predictor, trained
-from .refusals import refuse_format, refuse_shape
+from .refusals import among_measured, refuse_format, refuse_shape, refuse_splits
 from .setting import lacking, setting, system_of
 from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
@@ -127,8 +127,7 @@ def predicted(
     if every:
         made = start.splits(request)
         if not made:
-            with_sizes(base, wanted)  # raises, and names the violated rule
-            raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
+            refuse_splits(base, wanted)
     else:
         made = [with_sizes(base, wanted)]
     measured = start.measured(made, every)
@@ -201,7 +200,10 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
     """The base run, its neighbors and the predictor trained on all runs; raises BenchError if none
     can be a base, or train."""
     everything = candidates(warehouse, Query())
-    model, chosen = _chosen(warehouse, query)
+    try:
+        model, chosen = _chosen(warehouse, query)
+    except BenchError as error:
+        raise among_measured(error, query.where) from error
     rows = [row for row in chosen.eligible("pace").kept if not lacking(row)]
     if not rows:
         left = chosen.eligible("pace").left_out

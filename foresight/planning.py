@@ -18,6 +18,7 @@ from ..vocabulary.format import chance, counted
 from .answers import SPEED, Start, prepared
 from .assumptions import assumptions
 from .failures import split_of
+from .refusals import refuse_splits
 from .setting import words_of
 from .sizes import changed
 
@@ -51,6 +52,8 @@ def proposed(
         start = replace(start, base=max(_middles(small), key=lambda row: row[SPEED] or 0.0))
     request = {**request, **_fewer_nodes(start, request, room)}
     splits = start.splits(request)
+    if not splits and request:
+        refuse_splits(start.base, {**start.model, **request})
     within = [row for row in splits if row["device_count"] <= room]
     if not within:
         fewest = min((row["device_count"] for row in splits), default=start.base["device_count"])

@@ -237,6 +237,12 @@ def test_experts_are_split_by_their_parallelism(fitted: Posterior) -> None:
         (["--model", "2B", "--hidden", "9000", "--layers", "90"], "are 87.5B", "--hidden 2816"),
         (["--model", "2B", "--hidden", "2050", "--heads", "16"], "does not divide by 16 heads",
          "--hidden 2048"),
+        (["--cp", "3"], "CP 3 does not divide 16 devices", "that can: --cp 4"),
+        (["--where", "mbs = 64"], "selects the measured runs", "--mbs 64 asks for sizes"),
+        (["--layers", "24", "--hidden", "2048", "--pp", "4", "--vpp", "7"],
+         "PP 4 x VPP 7", "--vpp 6"),
+        (["--gbs", "500", "--dp", "16", "--mbs", "1", "--all"], "500", "--gbs 496"),
+        (["--nodes", "3", "--all"], "no split of these devices is feasible", "--gbs 504"),
     ],
 )  # fmt: skip
 def test_a_hint_is_the_nearest_that_can_be(
@@ -245,6 +251,17 @@ def test_a_hint_is_the_nearest_that_can_be(
     table(tmp_path / "sweep.md", [_row(20.0 + mbs, mbs) for mbs in (1, 2, 4)])
     done = quick(tmp_path, "predict", "sweep.md", *asked)
     assert done.code == 2 and why in done.err and hint in done.err, done.text
+
+
+def test_heads_are_the_nearest_that_divide_the_hidden_size(tmp_path: Path) -> None:
+    """They change no parameter: the model keeps its name, and its measured run to compare with."""
+    shape = "HIDDEN=2048; NLAYERS=24"
+    table(tmp_path / "sweep.md", [_row(20.0 + mbs, mbs) for mbs in (1, 2, 4)], shape)
+    done = quick(tmp_path, "predict", "sweep.md", "--heads", "15")
+    assert "hidden size 2,048 does not divide by 15 heads" in done.err, done.text
+    assert "that can: --heads 16" in done.err, done.text
+    said = quick(tmp_path, "predict", "sweep.md", "--heads", "16", "--format", "md").out
+    assert "Predicted: 1.3B, " in said and "Against " in said, said
 
 
 def test_the_chance_of_no_room_is_that_of_the_interval(tmp_path: Path) -> None:
