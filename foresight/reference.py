@@ -44,7 +44,7 @@ def page() -> str:
 def _statistics() -> Iterator[str]:
     yield "\n## Statistics\n"
     yield "These constants say how errors are counted, or when an answer is refused, not how a"
-    yield "machine works. No paper has them: they stand in the code, beside the formula that uses them.\n"
+    yield "machine works. No paper has them: they stand in the code, beside what uses them.\n"
     yield "| module of foresight | constants |"
     yield "| :-- | :-- |"
     yield from (f"| `{module}` | {words} |" for module, words in _STATISTICS.items())

@@ -242,7 +242,7 @@ def test_experts_are_split_by_their_parallelism(fitted: Posterior) -> None:
         (["--layers", "24", "--hidden", "2048", "--pp", "4", "--vpp", "7"],
          "PP 4 x VPP 7", "--vpp 6"),
         (["--gbs", "500", "--dp", "16", "--mbs", "1", "--all"], "500", "--gbs 496"),
-        (["--nodes", "3", "--all"], "no split of these devices is feasible", "--gbs 504"),
+        (["--nodes", "3", "--all"], "GBS 512", "--gbs 504"),
     ],
 )  # fmt: skip
 def test_a_hint_is_the_nearest_that_can_be(
