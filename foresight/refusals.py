@@ -52,10 +52,10 @@ def refuse_shape(size: float | None, shape: Mapping[str, int]) -> None:
 
 def refuse_splits(base: Row, request: Mapping[str, Any]) -> NoReturn:
     """Raises BenchError for a request without a feasible split, with the rule and what is near."""
-    why = (
-        impossible(changed(base, request), request) or "none divides them, the batch and the layers"
-    )
     near = with_sizes(base, request)  # raises if nothing that is free can move
+    # Splits are free: the rule is that of the nearest one with the batch as it is.
+    split = {**request, **{name: near[name] for name in near["moved"] if name != "gbs"}}
+    why = impossible(changed(base, split), split) or "none keeps batch and layers whole"
     moved = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in near["moved"].items())
     raise BenchError(
         "no split of these devices is feasible", why=why,
