@@ -21,6 +21,7 @@ UNIT_OF_TOYS, TOY = 1_000_000_000, 0.01  # of models below so many parameters, i
 A_SECOND = 1.0  # of a step: days at any other time follow
 SECONDS_A_DAY = 86_400
 IN_SETTINGS = "bench.toml"
+_SHORTEST = 1_000  # steps: so few are those of a measurement, no training
 _FEW = 3  # budgets of sources that a derivation lists
 UNEQUAL = "rows of another batch do not do equal work in equal steps; --tokens compares equal work"
 
@@ -302,6 +303,6 @@ def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
     if not (detail.get("gbs") and detail.get("seq_len")):
         return None
     per_step, steps = int(detail["gbs"]) * int(detail["seq_len"]), round(plan["value"])
-    if not per_step:
+    if not per_step or steps < _SHORTEST:
         return None
     return Budget(steps * per_step, steps, per_step, "stated", plan["uri"], plan["line"])

@@ -164,6 +164,8 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
     ]
     if not words or not stated or variable_of(plain):
         return False
+    if words == ["name"] and 2 * sum(" " in text for text in stated) > len(stated):
+        return True  # what was changed in words; names of jobs have no blanks
     if set(words) <= _OF_A_JOB:  # a job may be named by its model's size: 1.34G
         return all(giga_of(text) or (_SIZE.fullmatch(text) and parse_size(text)) for text in stated)
     if all(map(_LINK.match, stated)) or all(map(_DIFFERENCE.match, stated)):

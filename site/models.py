@@ -90,7 +90,8 @@ def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         key = "copies" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
         statuses[key] = statuses.get(key, 0) + 1
-    systems = list(dict.fromkeys(content.names.system(row["system"]) for row in rows))
+    known_first = sorted(rows, key=lambda row: row["device"] is None)
+    systems = list(dict.fromkeys(content.names.system(row["system"]) for row in known_first))
     return {
         "systems": systems,
         "statuses": sorted(statuses.items(), key=lambda item: -item[1]),

@@ -66,10 +66,16 @@ def test_the_user_has_the_last_word() -> None:
 
 
 def test_a_plan_of_nothing_is_none() -> None:
-    nothing = {**said("a.md", 100), "unit": "steps", "detail": {"gbs": "0", "seq_len": "2048"}}
+    nothing = {**said("a.md", 5_000), "unit": "steps", "detail": {"gbs": "0", "seq_len": "2048"}}
     for plan in (nothing, said("a.md", 0)):
         found = budget([plan], set(), Query())
         assert (found.is_unit, found.purpose) == (True, "per 100B tokens")
+
+
+def test_the_steps_of_a_measurement_are_no_budget() -> None:
+    short = {**said("a.md", 20), "unit": "steps", "detail": {"gbs": "64", "seq_len": "2048"}}
+    assert budget([short], set(), Query()).is_unit
+    assert budget([{**short, "value": 362_000}], set(), Query()).steps == 362_000
 
 
 def test_a_budget_of_settings_is_for_its_model_alone() -> None:

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.counts import counted
+from bench.ingest.documents.grid import Table
+from bench.ingest.documents.markdown import blocks
 from bench.ingest.documents.nouns import named_numbers
+from bench.ingest.documents.secret_columns import without_secrets
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns, columns_of
 from bench.vocabulary.parallelism import open_batch_in, sizes_in
@@ -183,3 +186,32 @@ def test_arrows_and_awards_behind_a_number_are_no_words(raw: str, value: float |
 )
 def test_stages_in_words(words: str, stage: int | None) -> None:
     assert sizes_in(words).get("zero_stage") == stage
+
+
+def test_a_row_of_ratios_is_no_run(tmp_path: Path) -> None:
+    text = """\
+# Training on A100
+
+| Configuration | Throughput | Time/step | Memory/GPU |
+|--|--|--|--|
+| 4 GPUs | 142K tok/s | 3680 ms | 16.93 GB |
+| 16 GPUs | 438K tok/s | 1197 ms | 5.82 GB |
+| **Speedup** | **3.08×** | **3.08× faster** | **2.91× less** |
+"""
+    runs, _ = read(text, tmp_path)
+    assert [run["line"] for run in runs] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "kept"),
+    [
+        ("Active/Token", "96M (66%)", True),
+        ("Bytes per token", "1,024", True),
+        ("Auth/token", "9f86d081884c7d65", False),
+        ("API token", "1234", False),
+    ],
+)
+def test_numbers_of_a_token_are_no_secret(heading: str, cell: str, kept: bool) -> None:
+    rows = f"| Model | {heading} | tok/s |\n|--|--|--|\n| 7B | {cell} | 120 |\n"
+    [table] = [block for block in blocks(rows) if isinstance(block, Table)]
+    assert (without_secrets(table).rows[0].cells[1] == cell) is kept

@@ -232,3 +232,8 @@ def test_a_pair_of_batches_sets_its_row_apart(folder: Path) -> None:
     shown = quick(folder, "runs", str(sweep(folder, "Host", rows)), "--format", "json")
     runs = json.loads(shown.out)
     assert sorted(run["settings"] for run in runs) == ["MBS=10 / 20", "MBS=4 / 16"]
+
+
+def test_names_in_words_set_rows_apart() -> None:
+    assert is_setting("Name", ["Baseline (DP only)", "+Shuffler", "+ selective recompute"])
+    assert not is_setting("Name", ["job_17", "job_18"])

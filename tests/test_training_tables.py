@@ -24,6 +24,7 @@ from bench.vocabulary.parallelism import sizes_in
         (["Seq len", "TFLOPs", "HBM"], ["Attention kernels"], "training", False),
         (["Model", "GBS", "Loss"], ["Training"], "", False),
         (["GPUs", "TP", "Sec/it"], [], "", True),
+        (["Model", "train_runtime", "samples/sec", "steps/sec"], ["Results"], "", True),
     ],
 )
 def test_a_table_of_training(headings: list[str], path: list[str], lead: str, answer: bool) -> None:
@@ -67,3 +68,13 @@ def test_steps_are_of_training_where_the_document_is(
 )
 def test_sizes_in_words(text: str, sizes: dict[str, int]) -> None:
     assert sizes_in(text) == sizes
+
+
+@pytest.mark.parametrize(
+    ("second", "answer"),
+    [(("as-is benchmark", "router fusion"), True), (("3.21", "3.05"), False), (("x", "x"), False)],
+)
+def test_steps_that_say_what_changed_are_runs(second: tuple[str, str], answer: bool) -> None:
+    headings = ["Step", "Levers", "Mean step (s)", "tok/s/GPU", "MFU"]
+    rows = [["0", second[0], "6.1", "5,339", "13%"], ["1-3", second[1], "4.4", "7,463", "18%"]]
+    assert is_training(headings, ["Training"], "", rows=rows) is answer

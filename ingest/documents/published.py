@@ -22,7 +22,7 @@ from .grid import Table, TableRow
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
-from .row_kinds import Adapters, served, words_of
+from .row_kinds import Adapters, no_run, words_of
 from .secret_columns import without_secrets
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
@@ -77,7 +77,7 @@ class RowReader:
         for number, (row, (reading, _), one) in enumerate(
             zip(rows, readings, measured, strict=True), 1
         ):
-            if why := served(row.cells, found.table.header.cells):
+            if why := no_run(row.cells, found.table.header.cells):
                 self.rows.warn("not_training", why, row.line)
                 continue
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)

@@ -34,8 +34,19 @@ _OF_NETWORKS = re.compile(
 _EITHER = re.compile(r"\bfull\b|\ball weights\b|全参|全量", re.I)
 
 
-def served(cells: Sequence[str], headings: Sequence[str]) -> str | None:
-    """Why a row is inference or evaluation, and no run: `Predict` below `Phase`."""
+# A row of ratios of the rows above: `**Speedup** | 3.08x | 3.08x faster`.
+_COMPARES = re.compile(
+    r"\W*(?:speed-?ups?|improvements?|gains?|deltas?|Δ|differences?|changes?|ratios?|reductions?"
+    r"|加速比|提升)\W*",
+    re.I,
+)
+_RATIO = re.compile(r"\W*\d[\d.,]*\s?(?:[x×%]|倍)(?:\s?[a-z]+)?\W*|[\W_]*|n/?a", re.I)
+
+
+def no_run(cells: Sequence[str], headings: Sequence[str]) -> str | None:
+    """Why a row is no run: it is of inference (`Predict` below `Phase`), or compares others."""
+    if cells and _COMPARES.fullmatch(cells[0]) and all(map(_RATIO.fullmatch, cells[1:])):
+        return f"a row of {cells[0].strip(' *_`')!r} compares others"
     for cell, heading in zip(cells, headings, strict=False):
         if _SERVED.fullmatch(cell) and _PHASE.fullmatch(heading):
             return f"a row of {cell!r} is no run of training"

@@ -11,7 +11,7 @@ from ...vocabulary.headings import Column, columns_of, is_benchmark
 from ...vocabulary.parallelism import sizes_in
 
 _TRAINING = re.compile(
-    r"\b(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?\b|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
+    r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
@@ -129,7 +129,9 @@ def is_training(
     ]
     losses = any(_QUALITY.search(heading) for heading in headings)
     at = moments.index(True) if any(moments) else -1
-    if at == 0 or (at > 0 and losses and not sized and _counts_up(rows, at)):
+    if (at == 0 and not _says_what_changed(rows)) or (
+        at > 0 and losses and not sized and _counts_up(rows, at)
+    ):
         return False
     of_checkpoints = any(map(_CHECKPOINTS.search, (*headings, *near[1:2])))
     saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
@@ -161,6 +163,13 @@ def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
     numbers = [int(cell) for cell in cells if cell.isdecimal()]
     up = sum(before < after for before, after in pairwise(numbers))
     return 2 * up >= len(cells) - 1
+
+
+def _says_what_changed(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the second column has words of its own in each row: `Step` counts changes, then."""
+    cells = [row[1].casefold().strip(" *`") if len(row) > 1 else "" for row in rows]
+    worded = all(re.search(r"[^\W\d_]{4}", cell) for cell in cells)
+    return len(cells) > 1 and worded and len(set(cells)) == len(cells)
 
 
 def _orders(rows: Sequence[Sequence[str]], at: int) -> bool:
