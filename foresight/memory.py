@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 from typing import Any
@@ -65,7 +65,9 @@ def needs(
 ) -> list[Need]:
     """The needs of configurations, each with its extrapolation; by the priors without a fit."""
     if posterior is None or widths is None:
-        alone = (unfitted(MEMORY, one) for one, _ in of)
+        # What no source states and nothing fits to is counted as it is assumed: without recompute.
+        settled = (replace(one, recompute=one.recompute or "none") for one, _ in of)
+        alone = (unfitted(MEMORY, one) for one in settled)
         return [Need(mean, UNSCORED * apart, terms, False) for mean, apart, terms in alone]
     mean, covariance = posterior.predicted([one for one, _ in of])
     return [

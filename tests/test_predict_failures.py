@@ -78,6 +78,16 @@ def test_states_larger_than_the_device_need_no_printed_memory(tmp_path: Path) ->
             assert row["memory_gb_low"] < row["memory_gb_predicted"] <= row["memory_gb_device"]
 
 
+def test_activations_count_as_recompute_is_assumed(tmp_path: Path) -> None:
+    rows = [_row(mbs, "", tp=8, size="6.7B", time=60.0 - mbs) for mbs in (1, 2)]
+    table(tmp_path / "sweep.md", rows)
+    asked = ("predict", "sweep.md", "--mbs", "4", "--format", "json", "--recompute")
+    needs = {word: json.loads(quick(tmp_path, *asked, word).out)[0]["memory_gb_predicted"]
+             for word in ("none", "full")}  # fmt: skip
+    [silent] = json.loads(quick(tmp_path, *asked[:-1]).out)
+    assert silent["memory_gb_predicted"] == needs["none"] > needs["full"]
+
+
 def test_a_source_that_keeps_states_elsewhere_is_believed(tmp_path: Path) -> None:
     """It ran, so that something holds the states: no arithmetic forbids it."""
     rows = [_row(mbs, "", size="6.7B", time=60.0 - mbs) for mbs in (1, 2)]
