@@ -13,7 +13,7 @@ from ..foresight.intervals import LEVEL
 from ..foresight.posterior import Part
 from ..project.short import Names
 from ..schema.warehouse import Row, Warehouse
-from ..vocabulary.format import percent, significant
+from ..vocabulary.format import chance, percent, significant
 from .context import explain_context
 from .tree import Answer, How, Match, Node, SourceSpan
 
@@ -68,10 +68,11 @@ def _memory(row: Row) -> Node:
     inputs = [_part(part, 1.0, whole, "GB") for part in row["memory_terms"]]
     if row["memory_gb_device"]:
         inputs.append(Node("memory of the device", row["memory_gb_device"], "GB"))
-        inputs.append(Node("P(out of memory)", percent(row["out_of_memory"], 1)))
+        inputs.append(Node("P(out of memory)", chance(row["out_of_memory"])))
+    fitted = "fitted to printed peaks and to runs without room"
     return Node(
         "memory_gb", whole, "GB", row["memory_gb_low"], row["memory_gb_high"],
-        How("sum of the terms", title="fitted to printed peaks and to runs without room",
+        How("sum of the terms", title=fitted if row["memory_fitted"] else "not fitted: the priors",
             source=_SOURCE),
         inputs=tuple(inputs),
     )  # fmt: skip

@@ -13,16 +13,18 @@ from ..decide.comparable import far_apart
 from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.query import Query
-from ..decide.rows import Decision, with_dp
+from ..decide.rows import Decision
 from ..decide.selection import known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
+from ..vocabulary.format import chance
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
+from .failures import Failures, failures, only_failed, split_of
 from .predictor import Predictor, trained
-from .refusals import refuse_format, refuse_shape
-from .setting import lacking, setting, system_of, words_of
+from .refusals import among_measured, refuse_format, refuse_shape, refuse_splits
+from .setting import lacking, setting, system_of
 from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
 _EQUAL = 1e-9  # tolerance between two labels of one size
@@ -30,6 +32,10 @@ _FARTHEST = 8  # times larger or smaller than any measured model: beyond, its sp
 _ALIKE = 1.25  # models up to so many times the distance of the nearest count as near
 _LIKELY = 0.5  # a probability of out of memory above which a configuration is not ranked
 SPEED = "tokens_per_s"
+_MODEL = (
+    "params_b", "size", "model", "layers", "hidden", "heads", "params_computed", "params_stated",
+    "active_b", "experts", "moe_top_k",
+)  # fmt: skip
 _WITH_DAYS = (
     "device_hours", "cost", "cost_per_100b_tokens", "energy_kwh", "joules_per_token",
 )  # fmt: skip
@@ -48,6 +54,7 @@ class Start:
     prices: Prices
     by: str  # tokens_per_s, days, cost, energy
     known: Rows  # what the predictor is trained on
+    failed: Failures
 
     @property
     def column(self) -> str:
@@ -68,7 +75,8 @@ class Start:
     def rated(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Configurations with their predictions, days and costs."""
         return [
-            {**_with_days(row, self), "basis": "predicted"} for row in self.predictor.rated(rows)
+            {**_with_days(self.failed.told(row), self), "basis": "predicted"}
+            for row in self.predictor.rated(rows)
         ]
 
     def measured(self, rows: Sequence[Row], every: bool = True) -> list[dict[str, Any]]:
@@ -77,10 +85,14 @@ class Start:
         alike = ("system", "size", "device_count", "gbs", "seq_len")
         of = {tuple(row[name] for name in alike) for row in rows}
         return [
-            {**_with_days(row, self), "basis": "measured"}
+            self.timed(row)
             for row in (self.rows if every else self.known.kept)
             if not lacking(row) and tuple(row[name] for name in alike) in of
         ]
+
+    def timed(self, row: Row) -> dict[str, Any]:
+        """A measured row with its days and costs."""
+        return {**_with_days(row, self), "basis": "measured"}
 
     def ranked(
         self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
@@ -90,9 +102,10 @@ class Start:
         new = [row for row in found if split_of(row) not in known]
         full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
         left: list[Row] = [
-            {**row, "left_out": f"out of memory with {row['out_of_memory']:.0%} probability"}
+            {**row, "left_out": "ran out of memory as measured" if row["failed"] else
+             f"out of memory with {chance(row['out_of_memory'])} probability"}
             for row in full
-        ]
+        ]  # fmt: skip
         kept = [row for row in new if (row["out_of_memory"] or 0) <= _LIKELY]
         both, lacking = split([*kept, *measured], self.column)
         sign = -1 if self.by == SPEED else 1
@@ -114,8 +127,7 @@ def predicted(
     if every:
         made = start.splits(request)
         if not made:
-            with_sizes(base, wanted)  # raises, and names the violated rule
-            raise BenchError("no split of these devices is feasible", hint="other --nodes or --gbs")
+            refuse_splits(base, wanted)
     else:
         made = [with_sizes(base, wanted)]
     measured = start.measured(made, every)
@@ -128,6 +140,7 @@ def predicted(
         "asked": request, "base": base, "plan": start.plan, "every": every, "order": start.column,
         "runs": len(predictor.rows), "predictor": predictor,
         "elsewhere": _elsewhere(start),
+        "failed_size": [row for row in start.failed.rows if row["size"] == start.model.get("size")],
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
         "model_stated": not start.model, "assumed": assumptions(found[0], predictor),
         "unused": len(predictor.left_out), "failures": predictor.failures,
@@ -187,7 +200,10 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
     """The base run, its neighbors and the predictor trained on all runs; raises BenchError if none
     can be a base, or train."""
     everything = candidates(warehouse, Query())
-    model, chosen = _chosen(warehouse, query)
+    try:
+        model, chosen = _chosen(warehouse, query)
+    except BenchError as error:
+        raise among_measured(error, query.where) from error
     rows = [row for row in chosen.eligible("pace").kept if not lacking(row)]
     if not rows:
         left = chosen.eligible("pace").left_out
@@ -208,7 +224,9 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
     if model:  # other documents plan the training of other models
         warehouse.rows("DELETE FROM selected WHERE uri <> ?", [base["uri"]])
     plan = planned(warehouse, query)
-    return Start(model, base, rows, predictor, plan, query.prices, query.by or SPEED, known)
+    by = query.by or SPEED
+    failed = failures(known.left_out)
+    return Start(model, base, rows, predictor, plan, query.prices, by, known, failed)
 
 
 def _near(rows: Sequence[Row], size: float) -> Sequence[Row]:
@@ -250,19 +268,23 @@ def _size(row: Row) -> float:
 
 
 def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candidates]:
-    """The runs of a query; for a size that was never measured those of all sizes, and the size."""
+    """The runs of a query; for a size of which no run has a speed, those of all sizes, and the
+    size."""
     size = parse_size(query.model) if query.model else None
-    if size is not None:
-        select(warehouse, Query())
-        sizes = [known for label, _ in known_models(warehouse) if (known := parse_size(label))]
-        if sizes and not any(abs(one / size - 1) <= _EQUAL for one in sizes):
-            change = {
-                "params_b": size, "size": query.model, "model": query.model, "layers": None,
-                "hidden": None, "heads": None, "params_computed": None, "params_stated": None,
-                "active_b": None, "experts": None, "moe_top_k": None,
-            }  # fmt: skip
-            return change, candidates(warehouse, replace(query, model=None))
-    return {}, candidates(warehouse, query)
+    if size is None:
+        return {}, candidates(warehouse, query)
+    select(warehouse, Query())
+    sizes = [known for label, _ in known_models(warehouse) if (known := parse_size(label))]
+    change: dict[str, Any] = dict.fromkeys(_MODEL) | {
+        "params_b": size, "size": query.model, "model": query.model,
+    }  # fmt: skip
+    if not sizes or any(abs(one / size - 1) <= _EQUAL for one in sizes):
+        found = candidates(warehouse, query)
+        failed = only_failed(found.rows)
+        if failed is None:
+            return {}, found
+        change |= {name: failed[name] for name in _MODEL} | {"params_b": size}
+    return change, candidates(warehouse, replace(query, model=None))
 
 
 def _with_days(row: Row, start: Start) -> dict[str, Any]:
@@ -293,16 +315,3 @@ def _ends(row: Row) -> Iterator[tuple[str, float | None]]:
 def _is_of(row: Row, base: Row) -> bool:
     """Whether a run has the model and system of another."""
     return bool(row["system"] == base["system"] and row["size"] == base["size"])
-
-
-def split_of(row: Row) -> tuple[Any, ...]:
-    """A key equal for runs of one shape and settings with the same split."""
-    row = with_dp(row)
-    sizes = (row[name] or (1 if name in _ONE else None) for name in _SPLIT)
-    return (*sizes, frozenset(words_of(row).items()))
-
-
-_SPLIT = (
-    "device_count", "dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads",
-)  # fmt: skip
-_ONE = ("tp", "pp", "cp", "vpp")  # default to 1

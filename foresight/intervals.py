@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -20,9 +21,10 @@ from .folds import Beyond, Fold, Reach, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
+END = NormalDist().inv_cdf((1 + LEVEL) / 2)  # deviations from the middle of an interval to an end
 _OTHERS = 40.0  # weight of all other sources, in runs of the own one
 _ROUNDING = 1e-9
-_UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
+UNSCORED = 3.0  # factor of a deviation without scores, and the least with too few
 _UNTRIED = 0.1  # more deviation of ln(cost) where no prediction was compared with a run at all
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
 # show this error, however well their system is known. Sources of some systems agree more than those
@@ -76,12 +78,12 @@ class Scores:
         scores, since two accurate predictions say little about a third.
         """
         if not self.runs:
-            return _UNSCORED
+            return UNSCORED
         order = np.argsort(self.ratios, kind="stable")
         reached = np.cumsum(self.weights(source)[order])
         at = int(np.searchsorted(reached, level * (reached[-1] + 1) - _ROUNDING))
         worst = float(self.ratios[order[-1]])
-        return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, _UNSCORED)
+        return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, UNSCORED)
 
     def usual(self, source: str) -> float:
         """Half of the median interval of ln(cost) of left-out runs: of this source, if any is."""
@@ -176,7 +178,7 @@ class Widths:
         first, *others = reach.kinds
         factor = self.of(first).factor(source)
         if self.scored_by(first) is not first:
-            factor = max(factor, _UNSCORED)
+            factor = max(factor, UNSCORED)
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(source))
         own = self.deviation(first, system, variance)

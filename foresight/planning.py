@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.cost import ORDERED, facts_of
+from ..decide.jobs import by_configuration
 from ..decide.neighbours import inexpressible
 from ..decide.query import Query
 from ..decide.rows import Decision
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
-from ..vocabulary.format import counted
-from .answers import SPEED, Start, prepared, split_of
+from ..vocabulary.format import chance, counted
+from .answers import SPEED, Start, prepared
 from .assumptions import assumptions
+from .failures import split_of
+from .refusals import refuse_splits
 from .setting import words_of
 from .sizes import changed
 
@@ -46,9 +49,11 @@ def proposed(
     room = limits.devices or math.inf
     if not request:
         small = [row for row in start.rows if row["device_count"] <= room] or start.rows
-        start = replace(start, base=max(small, key=lambda row: row[SPEED] or 0.0))
+        start = replace(start, base=max(_middles(small), key=lambda row: row[SPEED] or 0.0))
     request = {**request, **_fewer_nodes(start, request, room)}
     splits = start.splits(request)
+    if not splits and request:
+        refuse_splits(start.base, {**start.model, **request})
     within = [row for row in splits if row["device_count"] <= room]
     if not within:
         fewest = min((row["device_count"] for row in splits), default=start.base["device_count"])
@@ -68,7 +73,8 @@ def proposed(
             why=f"{len(measured)} splits are measured, {len(left)} are likely to be out of memory",
             hint="--nodes or --gbs asks for others",
         )  # fmt: skip
-    best = min(measured, key=lambda row: _order(row, start.column), default=start.base)
+    sound = [start.timed(row) for row in _middles(measured)]
+    best = min(sound, key=lambda row: _order(row, start.column), default=start.base)
     found = start.predictor.proposed(new, most, per_device=start.by != SPEED)
     chosen, spent = _affordable(_with_repeats(found, _repeats(start, measured))[:most], limits)
     if not chosen:
@@ -82,16 +88,24 @@ def proposed(
         {**_settled(row), "rank": rank, "changes": _changes(best, row), "why": _why(row)}
         for rank, row in enumerate(chosen, 1)
     ]
+    gains = [row["expected_gain"] for row in rows if row["expected_gain"] is not None]
     facts: dict[str, Any] = {
         "assumed": assumptions(chosen[0], start.predictor),
         "repeats": sum(row["again"] for row in rows), "base": best,
-        "largest_gain": max(row["expected_gain"] for row in rows), "plan": start.plan,
+        "largest_gain": max(gains, default=None), "plan": start.plan, "has_best": bool(gains),
         "candidates": len(new), "measured": len(measured),
         "limits": limits, "spent": spent, "runs": len(start.predictor.rows), "every": True,
         "unplanned": inexpressible(start.base), "order": start.column, "cost_fronts": [],
         "front_models": False, **facts_of(rows),
     }  # fmt: skip
     return Decision("proposals", tuple(rows), tuple(left), facts)
+
+
+def _middles(rows: Sequence[Row]) -> list[Row]:
+    """The measured configurations, each as the median of its runs: of runs that contradict each
+    other the fastest is no best, and none is that is faster than its device computes."""
+    sound = [row for row in rows if (row["mfu"] or 0.0) <= 1]
+    return [*by_configuration(sound or rows)]
 
 
 def _settled(row: Row) -> dict[str, Any]:
@@ -122,7 +136,7 @@ def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
             first.setdefault(split_of(row), row)
     rated = start.rated([changed(row, {}) for row in first.values()])
     # It ran: its memory is as printed, and it fits.
-    seen = dict.fromkeys(("memory_gb_predicted", "out_of_memory", "out_of_memory_is_bound"))
+    seen = dict.fromkeys(("memory_gb_predicted", "out_of_memory"))
     rated = [{**row, **seen, "memory_gb": row["base"]["memory_gb"]} for row in rated]
     return start.predictor.repeated(rated, per_device=start.by != SPEED)
 
@@ -135,7 +149,7 @@ def _with_repeats(
     no_new = {"chance_of_best": None, "narrows": None}
     left = [{**row, **no_new, "again": True} for row in repeats if row["expected_gain"] > least]
     for row in rows:
-        while left and left[0]["expected_gain"] > row["expected_gain"]:
+        while left and left[0]["expected_gain"] > (row["expected_gain"] or 0.0):
             both.append(left.pop(0))
         both.append({**row, "again": False})
     return both + left
@@ -187,7 +201,8 @@ def _why(row: Row) -> str:
         apart = abs((row[SPEED] or 1.0) / (of[SPEED] or 1.0) - 1)
         other = ", ".join(_other_settings(row, of)) if _split(of) == _split(row) else _split(of)
         return f"a repeat: only {apart:.1%} from {other or 'another run of it'}, within the noise"
-    wins = f"{row['chance_of_best']:.0%} chance to beat the best"
+    share = row["chance_of_best"]
+    wins = "no run to beat" if share is None else f"{chance(share)} chance to beat the best"
     if of is None or row["narrows_most"] < _INFORMATIVE:
         return f"{wins}; narrows no other prediction"
     return f"{wins}; narrows the prediction of {_split(of)} by {row['narrows_most']:.0%}"

@@ -28,6 +28,7 @@ _STEP = 0.7  # of the way to the linearised optimum, so that each round stays wh
 _SMOOTH_ROUNDS = 3  # before roughness is estimated: the terms are fitted first
 _SHRINK = 4.0  # pseudo-count of runs for usual roughness
 _ROUGH = (0.5, 8.0)
+_NOTHING = 1e-12  # of a cost: rounding of the sum of its parts
 _TAILS = 4.0  # degrees of freedom of the noise: an outlier has little influence
 
 
@@ -160,20 +161,7 @@ class Posterior:
     def terms(self, setting: Setting, mean: float) -> tuple[Part, ...]:
         """The parts of a prediction, which add up to it, in the order of the law; the last is the
         residual shared by similar runs."""
-        theta, (usual, spread) = self.parameters([setting]), _prior(self.law)
-        costs, wait = basis(self.law, [setting]).parts(theta)
-        parts = [
-            Part(term.title, float(cost), float(np.exp(at)), math.exp(prior), math.exp(wide),
-                 term.words)
-            for term, cost, at, prior, wide in
-            zip(self.law.terms, costs[0], theta[0], usual, spread, strict=False)
-        ]  # fmt: skip
-        at = len(self.law.terms)
-        parts.append(Part(_WAITING.title, float(wait[0]), math.exp(theta[0, at]), _WAITING.usual,
-                         math.exp(spread[at]), _WAITING.amount))  # fmt: skip
-        rest = math.exp(mean) - sum(part.cost for part in parts)
-        parts.append(Part("what similar runs add or save", rest))
-        return tuple(part for part in parts if part.cost)
+        return _terms(self.law, setting, self.parameters([setting]), mean)
 
     def without(self, removed: Sequence[int]) -> Posterior:
         """The posterior without some runs: refitted, as they influenced roughness and outliers."""
@@ -191,6 +179,33 @@ class Posterior:
         error = (block @ self.weights[list(removed)])[at]
         variance = np.diag(block)[at] - self.excess[list(tested)]
         return error, np.sqrt(np.maximum(variance, self.scales.noise**2))
+
+
+def unfitted(law: Law, setting: Setting) -> tuple[float, float, tuple[Part, ...]]:
+    """Mean and deviation of ln(cost) by the priors alone, and the parts, where no run tells."""
+    usual, spread = _prior(law)
+    value, slope = basis(law, [setting]).linear(usual[None, :])
+    mean, deviation = float(value[0]), float(np.sqrt(((slope[0] * spread) ** 2).sum()))
+    return mean, deviation, _terms(law, setting, usual[None, :], mean)
+
+
+def _terms(law: Law, setting: Setting, theta: Array, mean: float) -> tuple[Part, ...]:
+    """The parts of a cost at parameters (1 x k), and what is left of it."""
+    usual, spread = _prior(law)
+    costs, wait = basis(law, [setting]).parts(theta)
+    parts = [
+        Part(term.title, float(cost), float(np.exp(at)), math.exp(prior), math.exp(wide),
+             term.words)
+        for term, cost, at, prior, wide in
+        zip(law.terms, costs[0], theta[0], usual, spread, strict=False)
+    ]  # fmt: skip
+    at = len(law.terms)
+    parts.append(Part(_WAITING.title, float(wait[0]), math.exp(theta[0, at]), _WAITING.usual,
+                      math.exp(spread[at]), _WAITING.amount))  # fmt: skip
+    rest = math.exp(mean) - sum(part.cost for part in parts)
+    if abs(rest) > _NOTHING * math.exp(mean):
+        parts.append(Part("what similar runs add or save", rest))
+    return tuple(part for part in parts if part.cost)
 
 
 def _of_parameters(law: Law, a: Array, b: Array, shared: Shared, s: Scales) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +14,12 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .days import apart
-from .folds import Beyond, Reach, reach
+from .folds import Beyond, reach
 from .intervals import Widths
 from .likeness import likeness
-from .memory import fitted, most_room, usual_room
+from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit
-from .proposals import order, rival, worth_repeating
+from .proposals import beating, order, rival, worth_repeating
 from .recompute import place
 from .scales import PACE_SCALES
 from .setting import Setting, lacking, setting, system_of
@@ -28,6 +28,7 @@ from .unstated import Unstated, unstated
 
 MOST = 800  # training runs: the time of a fit grows with their cube
 _FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
+_RATE = "tokens_per_s_per_device"
 _NEAREST = 3  # runs shown as the basis of a prediction
 
 
@@ -54,12 +55,13 @@ class Predictor:
         if not settings:
             return []
         mean, covariance = self.pace.predicted(settings)
-        needs = self.memory.predicted(settings) if self.memory else None
+        reaches = [reach(self.pace.settings, one) for one in settings]
+        need = needs(self.memory, self.memory_widths, list(zip(settings, reaches, strict=True)))
         rests_on = self._nearest(settings)
         found = []
         for at, (row, one) in enumerate(zip(rows, settings, strict=True)):
             self._refuse_far(one)
-            of = reach(self.pace.settings, one)
+            of = reaches[at]
             width = self.widths.width(of, one.source[0], covariance[at, at], one.system)
             by = self.widths.of(of.kinds[0]).sources
             jobs = apart(*(self.jobs or (self.rows, self.pace.settings)), one)
@@ -74,21 +76,22 @@ class Predictor:
             known |= self._inferred(row, one)
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
-            if needs:
-                known |= self._of_memory(row, one, of, float(needs[0][at]), needs[1][at, at])
+            bounded = not offloads(self.pace.settings, one.source[0])
+            known |= need[at].told(one, row["device"], bounded)
             known["terms"] = self.pace.terms(one, middle)
-            found.append({**row, **_NO_MEMORY, **known})
+            found.append({**row, **known})
         return found
 
     def proposed(
         self, rows: Sequence[Row], most: int, per_device: bool = False
     ) -> list[dict[str, Any]]:
         """The rated configurations of `made` that are most worth running, in order: by their time,
-        or `per_device`, by their device-hours."""
-
+        or `per_device`, by their device-hours. Their gains are over the best measured of as many
+        devices, None without one."""
         settings = self._settings(rows)
         mean, covariance = self.pace.predicted(settings)
-        mean = mean - np.log([_work(one, per_device) for one in settings])
+        work = np.log([_work(one, per_device) for one in settings])
+        mean = mean - work
         known = {one.group for one in settings}
         sizes = {one.devices for one in settings}
         system, models = settings[0].system, {one.model for one in settings}
@@ -98,15 +101,16 @@ class Predictor:
             if one.system == system
             and (one.model in models or one.group in known)
             and (per_device or one.devices in sizes)  # more devices are faster with any split
+            and not _above_peak(one)
         ]
-        best = min(measured, default=float(mean.min()))
+        best = min(measured, default=None)
+        aim = float(mean.min()) if best is None else best
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in rows])
-        chosen = order(mean, covariance, best, self.pace.scales.noise, fits, most)
+        chosen = order(mean, covariance, aim, self.pace.scales.noise, fits, most)
         return [
             {
                 **rows[one.at],
-                "expected_gain": one.gain,
-                "chance_of_best": one.chance,
+                **_beats(rows[one.at], float(work[one.at]), best),
                 "narrows": one.narrows,
                 "narrows_most": one.narrows_most,
                 "tells_of": None if one.most is None else rows[one.most],
@@ -159,41 +163,6 @@ class Predictor:
         """The systems of the training runs."""
         return frozenset(one.system for one in self.pace.settings)
 
-    def _chance(
-        self, kind: Beyond, system: Hashable, mean: float, variance: float, space: float
-    ) -> tuple[float, bool]:
-        """The probability that a need exceeds the room: the share of left-out runs missed by as
-        many deviations, half of them on this side; and whether none was, so that it is only a
-        bound."""
-        assert self.memory is not None and self.memory_widths is not None
-        known = self.memory_widths.of(kind).ratios
-        own = self.memory_widths.deviation(kind, system, variance)
-        space_left = (math.log(space) - mean) / own
-        missed = int(np.sum(known >= abs(space_left)))
-        beyond_it = (1 + missed) / (len(known) + 2) / 2  # below one half: the mean is on one side
-        return (beyond_it if space_left > 0 else 1 - beyond_it), not missed
-
-    def _of_memory(
-        self, row: Row, one: Setting, of: Reach, mean: float, variance: float
-    ) -> dict[str, Any]:
-        assert self.memory is not None and self.memory_widths is not None
-        width = self.memory_widths.width(of, one.source[0], variance, one.system)
-        space, most = usual_room(row["device"]), most_room(row["device"])
-        # Of unknown memory only a need above the largest is out of memory for sure.
-        limit = space or (most if mean > math.log(most) else None)
-        chance, bound = (
-            self._chance(of.kinds[0], one.system, mean, variance, limit) if limit else (None, None)
-        )
-        return {
-            "memory_gb_predicted": math.exp(mean),
-            "memory_gb_low": math.exp(mean - width),
-            "memory_gb_high": math.exp(mean + width),
-            "memory_gb_device": space,
-            "out_of_memory": chance,
-            "out_of_memory_is_bound": bound,
-            "memory_terms": self.memory.terms(one, mean),
-        }
-
     def _nearest(self, settings: Sequence[Setting]) -> list[tuple[Row, ...]]:
         """The runs of its system most similar to each configuration, by the covariance of the
         model."""
@@ -229,17 +198,21 @@ def _work(one: Setting, per_device: bool) -> float:
     return one.flops * (1 if per_device else one.devices)
 
 
-_NO_MEMORY = dict.fromkeys(
-    (
-        "memory_gb_predicted",
-        "memory_gb_low",
-        "memory_gb_high",
-        "memory_gb_device",
-        "out_of_memory",
-        "out_of_memory_is_bound",
-        "memory_terms",
-    )
-)
+def _above_peak(one: Setting) -> bool:
+    """Whether a measured pace is faster than the device computes."""
+    fastest = one.flops / one.peak_flop_s if one.peak_flop_s else 0.0
+    return (one.s_per_token or 0.0) < fastest
+
+
+def _beats(row: Row, work: float, best: float | None) -> dict[str, float | None]:
+    """What a rated configuration may gain on the best measured ln(cost) by its ln(work), and the
+    probability that it does; nothing without a best, or without an interval."""
+    rate, low, high = (row.get(f"{_RATE}{end}") for end in ("", "_low", "_high"))
+    if best is None or not (rate and low and high):
+        return {"expected_gain": None, "chance_of_best": None}
+    middle, slow, fast = (-math.log(each) - work for each in (rate, low, high))
+    gain, share = beating(middle, (fast, slow), best)
+    return {"expected_gain": gain, "chance_of_best": share}
 
 
 def _of(row: Row, systems: frozenset[object]) -> Setting:

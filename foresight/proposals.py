@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .intervals import END
 from .likeness import Array
 
 _DOUBT = 3.0  # factor on deviations: a few runs underestimate them
+_CERTAIN = 1e-6  # the least deviation: an end may be the peak of the device
 _TEACHES = 0.02  # worth of a reduction of all candidates' deviations, next to improvement
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """The worth of a candidate: its expected gain, as ln, and its information about others."""
+    """A chosen candidate, and its information about others."""
 
     at: int
-    gain: float  # expected improvement over the best measured run
-    chance: float  # probability of being better than it
     narrows: float  # relative reduction of the others' deviations, weighted to those near the best
     most: int | None  # the candidate with the largest reduction
     narrows_most: float  # and its reduction
@@ -35,10 +35,6 @@ def order(
     count as measured at their mean (Ginsbourger, Le Riche and Carraro, 2010), so that the next
     gives other information.
     """
-    from scipy.stats import norm
-
-    alone = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
-    gains, chances = expected_improvement(mean, alone, best), norm.cdf((best - mean) / alone)
     covariance = covariance * _DOUBT**2
     chosen: list[Worth] = []
     while len(chosen) < min(most, len(mean)):
@@ -53,7 +49,7 @@ def order(
         value[[worth.at for worth in chosen]] = -np.inf
         at = int(np.argmax(value))
         narrowing = _narrowing(at, np.sqrt(variance), after[:, at], weight)
-        chosen.append(Worth(at, float(gains[at]), float(chances[at]), *narrowing))
+        chosen.append(Worth(at, *narrowing))
         best = min(best, float(mean[at]))
         column = covariance[:, at].copy()
         covariance -= np.outer(column, column) / (variance[at] + noise**2)
@@ -70,6 +66,16 @@ def _narrowing(
     weight, fallen = weight * others, 1 - after / before
     most = int(np.argmax(fallen * weight))
     return float((fallen * weight).sum() / weight.sum()), most, float(fallen[most])
+
+
+def beating(middle: float, ends: tuple[float, float], best: float) -> tuple[float, float]:
+    """The expected gain of a run over the best, as ln, and the probability of one, by the 90%
+    interval of its ln(cost): by the half of it that the best is in."""
+    from scipy.stats import norm
+
+    deviation = max(abs((ends[0] if best < middle else ends[1]) - middle) / END, _CERTAIN)
+    gain = expected_improvement(np.array([middle]), np.array([deviation]), best)[0]
+    return float(gain), float(norm.cdf((best - middle) / deviation))
 
 
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:

@@ -10,15 +10,44 @@ from .numbers import Number, numbers, priors
 _HEAD = """# The numbers of the cost model
 
 What `bench predict` computes with: the terms of a token's time and of a device's memory, the prior
-of each term's parameter, and every constant with its source. [predict.md](predict.md) says how they
+of each term's parameter, and every constant of the machine or the model with its source. The
+constants of the statistics are [in the code](#statistics). [predict.md](predict.md) says how they
 are fitted. This page is made from the declarations of the model:
 `python -m bench.foresight.reference > docs/cost_model.md`.
 """
 
+# Without values, which would be a second place to keep right.
+_STATISTICS = {
+    "scales.py": "how much alike runs share, tuned on some documents of benchmarks/predict.py",
+    "likeness.py": "deviation of a system without a peak",
+    "overlap.py": "how fast the similarity of sources falls with sizes and settings",
+    "posterior.py": "rounds of a fit and their step, usual roughness, tails of the noise",
+    "folds.py": "folds, and how far beyond the measured errors are known",
+    "intervals.py": "level, weight of other sources, least factors, errors of unknown sources",
+    "memory.py": "runs that a fit needs, deviation of the need of a run out of memory",
+    "recompute.py": "memory of an unknown device",
+    "unstated.py": "runs that may contradict what a source does not state, rounding",
+    "proposals.py": "doubt about the deviations of few runs, worth of information next to gain",
+    "planning.py": "what a run has to tell of another to be named",
+    "answers.py": "limits beyond which an answer is refused or left out",
+    "predictor.py": "the same, in devices and runs",
+    "refusals.py": "shapes that no model has",
+    "sizes.py": "which sizes move first to what is possible",
+}
+
 
 def page() -> str:
     """The whole page."""
-    return "\n".join((_HEAD, *_terms(), *_numbers())) + "\n"
+    return "\n".join((_HEAD, *_terms(), *_numbers(), *_statistics())) + "\n"
+
+
+def _statistics() -> Iterator[str]:
+    yield "\n## Statistics\n"
+    yield "These constants say how errors are counted, or when an answer is refused, not how a"
+    yield "machine works. No paper has them: they stand in the code, beside what uses them.\n"
+    yield "| module of foresight | constants |"
+    yield "| :-- | :-- |"
+    yield from (f"| `{module}` | {words} |" for module, words in _STATISTICS.items())
 
 
 def _terms() -> Iterator[str]:

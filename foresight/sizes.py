@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..decide.neighbours import broken_rule
@@ -18,6 +18,7 @@ from .setting import NODE, VOCAB, is_of_the_pipeline, setting
 SHAPE = ("layers", "hidden", "heads")
 _MICRO = (1, 2, 4, 8, 16, 32)
 _MOVABLE = ("nodes", "tp", "pp", "mbs", "gbs", "hidden")
+_LAST = ("heads", "cp", "vpp")  # move only where nothing else helps, one if that is enough
 _WEIGHT = {
     "tp": 0.6,
     "pp": 0.5,
@@ -74,10 +75,14 @@ def with_sizes(base: Row, request: Mapping[str, Any]) -> Row:
     if row is not None:
         moved = {name: row[name] for name in free if row[name] != base[name]}
         return {**row, "moved": moved}
-    row = _nearest(base, request, [name for name in _MOVABLE if request.get(name)], free)
+    axes = [name for name in _MOVABLE if request.get(name)]
+    last = [name for name in _LAST if request.get(name)]
+    tries = ([*axes, *more] for more in ((), *((name,) for name in last), last))
+    row = next((found for of in tries if (found := _nearest(base, request, of, free))), None)
     if row is None:
         raise BenchError("this configuration cannot be", why=why, hint="change --tp, --pp or --gbs")
-    options = [name for name in _MOVABLE if request.get(name) or row[name] != base[name]]
+    movable = (*_MOVABLE, *_LAST)
+    options = [name for name in movable if request.get(name) or row[name] != base[name]]
     options = [name for name in options if row[name]]
     options += ["dp"] if "dp" in request else []
     shown = " ".join(f"--{name.replace('_', '-')} {row[name]}" for name in options)
@@ -109,7 +114,8 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
     seq_len = made["seq_len"]
     if batch and seq_len:
         made["tokens_per_step"] = batch * seq_len
-    shaped = any(name in request for name in SHAPE)
+    # Heads divide a hidden size, they add no parameter; a model that is asked for states its own.
+    shaped = "params_b" not in request and any(made[of] != base[of] for of in ("layers", "hidden"))
     params = _parameters(made) if shaped else None
     flops = (
         base["model_flops"]
@@ -220,11 +226,7 @@ def _nearest(
     best: tuple[float, Row] | None = None
     names = [name for name in (*axes, *free) if name != "gbs"]
     start = {name: int(request[name] if name in axes else base[name]) for name in (*axes, *free)}
-    ranges = [
-        tuple(_multiples(start[name], {**base, **request}) if name == "hidden" else
-              _around(start[name], name in axes))
-        for name in names
-    ]  # fmt: skip
+    ranges = [tuple(_tried(name, start[name], {**base, **request}, name in axes)) for name in names]
     for values in itertools.product(*ranges):
         tried = {**request, **dict(zip(names, values, strict=True))}
         # Moving a size that was not requested costs less; moving the batch costs most.
@@ -244,6 +246,15 @@ def _nearest(
         if (best is None or apart < best[0]) and impossible(made, tried) is None:
             best = (apart, made)
     return best[1] if best else None
+
+
+def _tried(name: str, value: int, row: Row, far: bool) -> Iterable[int]:
+    """Candidate values of a size."""
+    if name == "hidden":
+        return _multiples(value, row)
+    if name == "heads" and row["hidden"]:
+        return _parts(row["hidden"], row["hidden"])
+    return _around(value, far)
 
 
 def _batch(row: Row, about: int) -> int:

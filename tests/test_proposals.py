@@ -12,10 +12,11 @@ import pytest
 from bench.decide.neighbours import as_plan
 from bench.decide.query import Query
 from bench.foresight.planning import Limits, proposed
-from bench.foresight.proposals import expected_improvement, order, worth_repeating
+from bench.foresight.proposals import beating, expected_improvement, order, worth_repeating
 from bench.launch.plan import Plan
 from bench.schema.errors import BenchError
 from bench.schema.warehouse import Warehouse
+from bench.vocabulary.format import chance
 from bench.vocabulary.prices import Price, Prices
 from tests.deciding import published, table
 from tests.program import quick, told
@@ -40,7 +41,7 @@ def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
     assert [row["rank"] for row in made.rows] == [1, 2, 3]
     for row in made.rows:
         assert 0 <= row["chance_of_best"] <= 1 and 0 <= row["narrows"] <= 1
-        assert f"{row['chance_of_best']:.0%} chance to beat the best; narrows" in row["why"]
+        assert f"{chance(row['chance_of_best'])} chance to beat the best; narrows" in row["why"]
     shapes = {(row["dp"], row["tp"], row["pp"], row["mbs"]) for row in made.rows}
     assert len(shapes) == 3 and (8, 4, 12, 2) not in shapes  # the best measured run
     text = as_plan([{**row, "iterations": 7} for row in made.rows], [], "proposals")
@@ -84,7 +85,11 @@ def test_a_run_is_worth_what_it_may_improve_and_what_is_chosen_teaches() -> None
     # The second is all but told by the first, and the third is known to be slow.
     [first] = order(mean, alike, 0.0, 0.01, np.ones(3), 1)
     assert {first.at, first.most} == {0, 1} and first.narrows_most > 0.5
-    assert first.gain > 0 and first.chance == pytest.approx(0.5)
+    gain, share = beating(0.0, (-0.3, 0.6), 0.0)
+    assert gain > 0 and share == pytest.approx(0.5)
+    # The ends of a 90% interval are beaten, or not, with 5%.
+    assert beating(0.0, (-0.3, 0.6), -0.3)[1] == pytest.approx(0.05)
+    assert beating(0.0, (-0.3, 0.6), 0.6)[1] == pytest.approx(0.95)
     assert order(mean, alike, 0.0, 0.01, np.array([0.1, 1.0, 1.0]), 1)[0].at == 1
     assert expected_improvement(np.array([-1.0]), np.array([1e-6]), 0.0) == pytest.approx([1.0])
     assert order(mean, alike, 0.0, 0.01, np.ones(3), 9) != []
@@ -120,24 +125,32 @@ def test_where_noise_is_the_question_a_measured_run_is_proposed_again(tmp_path: 
 
 def test_on_fewer_nodes_the_best_to_beat_is_of_as_many(tmp_path: Path) -> None:
     """The fastest of all has more devices: against it nothing on one node gains anything."""
-    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
+    small = "1 | 1.3B | 8 | 1 | 1 | 2 | 512 | 20GB | 44.00 | | "
+    table(tmp_path / "sweep.md", [*(_row(mbs, 20 + mbs) for mbs in (1, 2, 4)), small])
     asked = ("plan", "sweep.md", "--nodes", "1", "--next", "3", "--format", "json")
     done = quick(tmp_path, *asked)
     assert max(row["expected_gain"] for row in json.loads(done.out)) > 1e-3, done.out
 
 
-def test_a_plan_that_gains_nothing_says_stop(tmp_path: Path) -> None:
-    """A sweep whose best is far ahead of all around it; of three runs much is left to gain."""
-    rows = [_row(mbs, time * slow, tp, pp) for tp, pp, slow in
+def _far_ahead() -> list[str]:
+    return [_row(mbs, time * slow, tp, pp) for tp, pp, slow in
             ((1, 1, 1.0), (2, 1, 1.6), (4, 1, 2.6), (8, 1, 4.5), (1, 2, 1.3), (1, 4, 1.9))
             for mbs, time in ((1, 30), (2, 24), (4, 20), (8, 18), (16, 27), (32, 40))]  # fmt: skip
+
+
+def test_a_plan_that_gains_nothing_says_stop(tmp_path: Path) -> None:
+    """A sweep whose best is far ahead of all around it; of three runs, or far from what was
+    measured, more is left to gain."""
+    rows = _far_ahead()
     table(tmp_path / "all.md", rows)
     table(tmp_path / "few.md", rows[:3])
-    of_all, of_few = (
-        quick(tmp_path, "plan", name, "--format", "md") for name in ("all.md", "few.md")
+    near, of_few, far = (
+        quick(tmp_path, "plan", *asked, "--format", "md")
+        for asked in (("all.md", "--pp", "2"), ("few.md",), ("all.md", "--pp", "16"))
     )
-    assert "**Stop here: no run is expected to gain more than" in of_all.out, of_all.text
+    assert "**Stop here: no run is expected to gain more than" in near.out, near.text
     assert "Stop here" not in of_few.out, of_few.text
+    assert "Stop here" not in far.out and "PP 1 → 16" in far.out, far.text
 
 
 def test_a_limit_of_devices_proposes_as_many_nodes_as_fit(tmp_path: Path) -> None:
@@ -147,3 +160,33 @@ def test_a_limit_of_devices_proposes_as_many_nodes_as_fit(tmp_path: Path) -> Non
     assert {row["device_count"] for row in json.loads(done.out)} == {8}, done.text
     told(quick(tmp_path, *asked, "--devices", "9", "--nodes", "2"), 2, "16 devices, 9 allowed")
     told(quick(tmp_path, *asked, "--devices", "7"), 2, "16 devices, 7 allowed")
+
+
+def test_without_a_measured_best_no_chance_is_told(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(mbs, 20 + mbs) for mbs in (1, 2, 4)])
+    asked = ("plan", "sweep.md", "--model", "2B", "--next", "3", "--format")
+    found = json.loads(quick(tmp_path, *asked, "json").out)
+    for row in found:
+        assert row["chance_of_best"] is row["expected_gain"] is None, row
+        assert row["why"].startswith("no run to beat; narrows")
+    said = quick(tmp_path, *asked, "md").out
+    assert said.startswith("Nothing comparable was measured of 2B on 16 devices"), said
+    assert "Best so far" not in said and "Stop here" not in said
+
+
+def test_the_chance_is_that_of_the_interval_beside_it(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", _far_ahead())
+    asked = ("plan", "sweep.md", "--next", "40", "--format", "json")
+    found = [row for row in json.loads(quick(tmp_path, *asked).out)
+             if row["chance_of_best"] is not None]  # fmt: skip
+    reach = [row["step_time_low"] < 18.0 for row in found]
+    assert {*reach} == {True, False}
+    assert [row["chance_of_best"] > 0.05 for row in found] == reach
+
+
+def test_a_contradiction_is_no_best(tmp_path: Path) -> None:
+    """Of one configuration in 8 and 30 s the median counts; nothing is faster than the device."""
+    rows = [_row(1, 30.0), _row(1, 8.0), _row(2, 18.0), _row(4, 0.5), _row(8, 21.0)]
+    table(tmp_path / "sweep.md", rows)
+    said = quick(tmp_path, "plan", "sweep.md", "--format", "md").out
+    assert said.startswith("Best so far of 1.3B on A100-80GB") and "MBS 2" in said[:120], said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,3 +191,11 @@ def test_every_number_of_the_model_has_a_source_and_is_used(root: Path) -> None:
         assert f'number("{name}")' in code, f"{name} is used nowhere"
     assert all(one.prior for law in ("pace", "memory") for one in priors(law).values())
     assert (root / "docs" / "cost_model.md").read_text("utf-8") == page(), "make generate"
+
+
+def test_the_page_names_each_module_with_a_constant_of_its_own(root: Path) -> None:
+    """What is not declared with a source is said to be in the code."""
+    statistics = page().split("## Statistics")[1]
+    for path in (root / "foresight").glob("*.py"):
+        numeric = re.search(r"^_?[A-Z_]+(?:: \w+)? = -?\d+\.\d", path.read_text("utf-8"), re.M)
+        assert not numeric or f"`{path.name}`" in statistics, path.name

@@ -124,6 +124,11 @@ def percent(x: float, digits: int = 0) -> str:
     return f"{_fixed(x * 100, digits)}%"
 
 
+def chance(x: float) -> str:
+    """A probability in whole percent; one that rounds to a certainty is a bound."""
+    return "< 1%" if x < 0.005 else "> 99%" if x >= 0.995 else percent(x)
+
+
 def _scaled(x: float, digits: int) -> str:
     """A count with K, M, B or T, exact ones without trailing zeros."""
     steps = 0
@@ -216,6 +221,7 @@ FILTERS: dict[str, Callable[..., str]] = {
         seconds,
         times,
         percent,
+        chance,
         tokens,
         params,
         within,

@@ -11,11 +11,10 @@ from ...decide.rows import Decision
 from ...foresight.answers import predicted
 from ...project.short import Names
 from ...schema.warehouse import Row, Warehouse
-from ...vocabulary.format import percent, range_text, significant
+from ...vocabulary.format import chance, range_text, significant
 from ..answer import MEASURED, RUN, days_headed, with_words
 from ..costs import COSTS, cost_cells, costs_headed
 
-_HALF = 0.5
 RANKED = True
 PLACES = ()  # a command: its request has sizes that no page selects by
 PREDICTED = (
@@ -25,7 +24,6 @@ PREDICTED = (
     "device_hours_low", "device_hours_high", *COST_COLUMNS, "cost_low", "cost_high",
     "cost_per_100b_tokens_low", "cost_per_100b_tokens_high", "energy_kwh_low", "energy_kwh_high",
     "joules_per_token_low", "joules_per_token_high", "beyond", "outside_text", "scores",
-    "out_of_memory_is_bound",
 )  # fmt: skip
 COLUMNS = ("rank", "basis", *RUN, *MEASURED, *PREDICTED, "left_out")
 SHOWN = (
@@ -56,6 +54,7 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     measured = row["basis"] == "measured"
     words = with_words(names, row)
     need = None if measured else row["memory_gb_predicted"]
+    share = None if measured else row["out_of_memory"]
     return {
         **words,
         **cost_cells(row),
@@ -70,18 +69,8 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         "device_hours": significant(row["device_hours"], 3),
         "memory_text": significant(need or row["memory_gb"], 3),
         "memory_range": None if measured else _range(row, "memory_gb"),
-        "chance": None if measured else chance(row),
+        "chance": None if share is None else chance(share),
     }
-
-
-def chance(row: Row) -> str | None:
-    """P(OOM) as text; a bound if no left-out run was missed by as much."""
-    share = row["out_of_memory"]
-    if share is None:
-        return None
-    if not row["out_of_memory_is_bound"]:
-        return percent(share, 0)
-    return f"< {percent(share, 1)}" if share < _HALF else f"> {percent(share, 1)}"
 
 
 def _range(row: Row, name: str) -> str | None:

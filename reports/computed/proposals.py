@@ -36,9 +36,10 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
+    gain = row["expected_gain"]
     return {
         **predicted_cells(names, row, facts),
-        "gain": percent(row["expected_gain"], 2) if row["expected_gain"] >= 1e-4 else "0%",
+        "gain": None if gain is None else percent(gain, 2) if gain >= 1e-4 else "0%",
         "hours": significant(row["run_device_hours"], 3),
         "money": significant(row["run_cost"], 3),
     }

@@ -1,0 +1,67 @@
+"""Runs that ran out of memory: measurements of their configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..decide.rows import with_dp
+from ..schema.warehouse import Row
+from .setting import words_of
+
+OUT_OF_MEMORY = "oom"  # the status of a run
+_SPLIT = (
+    "device_count", "dp", "tp", "pp", "cp", "vpp", "mbs", "layers", "hidden", "heads",
+)  # fmt: skip
+_ALIKE = ("system", "size", "gbs", "seq_len")
+_ONE = ("tp", "pp", "cp", "vpp")  # default to 1
+
+
+def split_of(row: Row) -> tuple[Any, ...]:
+    """A key equal for runs of one shape and settings with the same split."""
+    return (*_sizes(row), frozenset(words_of(row).items()))
+
+
+def _sizes(row: Row) -> tuple[Any, ...]:
+    row = with_dp(row)
+    return tuple(row[name] or (1 if name in _ONE else None) for name in _SPLIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The runs of a warehouse that ran out of memory."""
+
+    rows: Sequence[Row]
+    _known: dict[Hashable, list[Row]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            self._known.setdefault(_key(row), []).append(row)
+
+    def of(self, row: Row) -> tuple[Row, ...]:
+        """Those of a configuration, on any day: a repair of the machine adds no memory."""
+        return tuple(self._known.get(_key(row), ()))
+
+    def told(self, row: Row) -> dict[str, Any]:
+        """A predicted row with the failures of its configuration, which are no longer a risk."""
+        found = self.of(row)
+        return {**row, "failed": found, **({"out_of_memory": 1.0} if found else {})}
+
+
+def failures(rows: Sequence[Row]) -> Failures:
+    """The failures among runs that were left out of a fit."""
+    return Failures([row for row in rows if row["status"] == OUT_OF_MEMORY])
+
+
+def _key(row: Row) -> Hashable:
+    words = words_of(row)
+    words.pop("date", None)
+    return (*_sizes(row), *(row[name] for name in _ALIKE), frozenset(words.items()))
+
+
+def only_failed(rows: Sequence[Row]) -> Mapping[str, Any] | None:
+    """The first run of a model, if it ran out of memory and no run of it has a speed."""
+    failed = [row for row in rows if row["status"] == OUT_OF_MEMORY]
+    measured = any(row["pace"] is not None for row in rows if row["status"] != OUT_OF_MEMORY)
+    return None if measured or not failed else failed[0]
