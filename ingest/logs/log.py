@@ -134,9 +134,9 @@ class LogReader:
             self._runs.run.last_line = line.number
         self._front, self._prefixes = printed_at(line.prefixes), line.prefixes
         read = self._read_text(line.text)
-        # A setting on the rest of a record (`global batch size: 4 | lm loss: ...`) is its own.
-        rest = self._tally.read_by == {SETTINGS} and self._wrapped.goes_on(self._number)
-        if (rest or not read) and self._read_wrapped(line.text):
+        # A setting on a part of a record (`global batch size: 4 | lm loss: ...`) is its own.
+        part = not read or self._tally.read_by == {SETTINGS}
+        if part and self._read_wrapped(line.text):
             read, self._cut_off = True, 0
         self._warn_cut_off()
         quiet = self._runs.block is not None and self._runs.block.quiet

@@ -40,10 +40,6 @@ class Wrapped:
         """Whether an unread line may be the first half of a record."""
         return bool(self._text) and self._fields < 0 and self._line == line
 
-    def goes_on(self, line: int) -> bool:
-        """Whether a record was read up to the line before this one, and may go on here."""
-        return bool(self._text) and self._fields >= 0 and line == self._line + self._lines
-
     def join(
         self, text: str, line: int, dialects: Sequence[Dialect]
     ) -> tuple[Dialect, Record, bool] | None:
