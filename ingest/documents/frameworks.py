@@ -18,7 +18,7 @@ _NAMES = (
     r"|axonn|nemo-rl|llm\.c|oneflow|paxml|trl|mlx(?:-lm)?|fairseq|metaseq|lit-gpt|megablocks|mindspore|veomni"
     r"|nemo[ -]automodel|automodel"
 )
-_END = r"(?![A-Za-z_-]|\d(?!\d\.\d))"  # of a name: `NeMo24.03` has its version behind it
+_END = r"(?![\w-])"
 # A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
 _FRAMEWORK = re.compile(
     rf"(?:{_NAMES})(?![\w-])(?:\s+[\w.]{{1,20}}){{0,3}}(?:\s+\([^()]{{1,40}}\))?", re.I
