@@ -124,7 +124,7 @@ def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
     if suffix:
         scale = _scale(suffix.strip(), value, column)
         value, half = value * scale, half * scale
-        value = round(value) if column.name == "seq_len" else value
+        value = round(value) if column.name == "seq_len" and isfinite(value) else value
     if match["suffix"]:
         pieces.append(["word", match["suffix"]])
     if match["gap"]:

@@ -124,9 +124,10 @@ def percent(x: float, digits: int = 0) -> str:
     return f"{_fixed(x * 100, digits)}%"
 
 
+@_filter
 def chance(x: float) -> str:
     """A probability in whole percent; one that rounds to a certainty is a bound."""
-    return "< 1%" if x < 0.005 else "> 99%" if x >= 0.995 else percent(x)
+    return "< 1%" if 0 <= x < 0.005 else "> 99%" if 0.995 <= x <= 1 else percent(x)
 
 
 def _scaled(x: float, digits: int) -> str:

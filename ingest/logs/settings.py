@@ -14,6 +14,7 @@ from itertools import chain
 from .record import Field, Fields, Record
 
 MOST_PAIRS = 400  # of a line
+LONGEST = 32_768  # characters looked at at once
 DIGIT = re.compile(r"\d")
 PAIR = re.compile(
     r"(?<![\w./-])(?:--)?(?P<name>[A-Za-z_][\w-]{1,60}+(?:[./][\w-]{1,60}+){0,6}+)"
@@ -46,7 +47,8 @@ class Settings:
             return None
         fields: Fields = {}
         spans: list[tuple[int, int]] = []
-        pairs = chain(PHRASE.finditer(text), PAIR.finditer(text))
+        # What is behind is the text of the next call: scanned by each, a long line would be quadratic.
+        pairs = chain(PHRASE.finditer(text, 0, LONGEST), PAIR.finditer(text, 0, LONGEST))
         for _, pair in zip(range(MOST_PAIRS), pairs, strict=False):
             name = DIGIT.sub("0", re.sub("[- ]", "_", pair["name"].casefold()))
             *groups, last = re.split(r"[./]", name)
