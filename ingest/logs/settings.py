@@ -47,7 +47,7 @@ class Settings:
             return None
         fields: Fields = {}
         spans: list[tuple[int, int]] = []
-        # What is behind is the text of the next call: scanned by each, a long line would be quadratic.
+        # The next call reads what is behind: scanned by each, a long line would be quadratic.
         pairs = chain(PHRASE.finditer(text, 0, LONGEST), PAIR.finditer(text, 0, LONGEST))
         for _, pair in zip(range(MOST_PAIRS), pairs, strict=False):
             name = DIGIT.sub("0", re.sub("[- ]", "_", pair["name"].casefold()))
