@@ -121,3 +121,13 @@ class GridTools {
       : "";
   }
 }
+
+/** FILE:LINE as parts: a long name may be cut or broken, the line that tells runs apart may not.
+ * @param {string} text
+ * @returns {(HTMLElement | string)[]}
+ */
+function placeParts(text) {
+  const parts = text.match(/^(.*?)(:\d+(?: \+\d+)?)( \(.*)?$/);
+  if (!parts) return [text];
+  return [make("span", { class: "stem" }, parts[1]), make("span", {}, parts[2]), make("span", { class: "stem" }, parts[3] || "")];
+}
