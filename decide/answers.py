@@ -66,18 +66,26 @@ def ranked(
     """The selected runs, best first; days are for `plan`, else for the budget that they state.
 
     Where no run has tokens/s of the job, the first of _NEXT_RATES that any has is ranked by; the
-    fact `instead` says so.
+    fact `instead` is the reason.
     """
     plan = plan or planned(warehouse, query)
     column = query.ranked_by or "tokens_per_s"
     rows = chosen.eligible(_NEEDS.get(column, "tokens_per_s"))
-    instead = column == "tokens_per_s" and not rows.kept
-    for other in _NEXT_RATES if instead else ():
+    instead = None
+    for other in _NEXT_RATES if column == "tokens_per_s" and not rows.kept else ():
         if (found := chosen.eligible(_NEEDS[other])).kept:
+            instead = _most_frequent(rows.left_out, found.kept)
             column, rows = other, found
             break
     made = best(rows, column, plan, chosen.spreads, query.prices)
-    return replace(made, facts={**made.facts, "instead": instead and bool(rows.kept)})
+    return replace(made, facts={**made.facts, "instead": instead})
+
+
+def _most_frequent(left_out: Sequence[Row], kept: Sequence[Row]) -> str:
+    """The most frequent reason why these runs have no tokens/s of their jobs."""
+    here = {row["run"] for row in kept}
+    reasons = Counter(str(row["left_out"]) for row in left_out if row["run"] in here)
+    return reasons.most_common(1)[0][0]
 
 
 def lasting(warehouse: Warehouse, query: Query, chosen: Candidates | None = None) -> Decision:

@@ -62,8 +62,7 @@ def test_a_reason_names_what_is_missing(folder: Path) -> None:
     for more, reason in reasons.items():
         lines = (bare.format(at=at, more=more) for at in range(1, 31))
         (folder / "bare.log").write_text("".join(lines))
-        [row] = answer(folder, "best", "bare.log")
-        assert row["left_out"] == f"no tokens/s: {reason}"
+        assert f"no tokens/s: {reason}" in quick(folder, "best", "bare.log").out
 
 
 def test_each_kind_of_recompute_is_a_level_of_its_own(folder: Path) -> None:
