@@ -15,6 +15,7 @@ from .orientation import lists_features, oriented
 from .phases import has_both_phases, with_training_alone, without_generation
 from .quantities import quantity_above, quantity_in
 from .rivals import with_both_a_row
+from .side_by_side import with_sides_below
 from .spanned import one_run_a_row
 from .training_tables import is_training
 from .unfolded import UNNAMED
@@ -54,6 +55,7 @@ def _words_of(table: Table) -> Iterator[str]:
 def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
+    original = with_sides_below(original)
     named = quantity_in([original.header.cells[0], lead, *above[-1:]])
     quantity = named or quantity_above(lead, around.section) or UNNAMED
     turned = legends.applied(oriented(with_axis_named(legends.applied(original))))
