@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.counts import counted
+from bench.ingest.documents.frameworks import frameworks_heading
 from bench.ingest.documents.grid import Table
 from bench.ingest.documents.markdown import blocks
 from bench.ingest.documents.nouns import named_numbers
@@ -215,3 +216,32 @@ def test_numbers_of_a_token_are_no_secret(heading: str, cell: str, kept: bool) -
     rows = f"| Model | {heading} | tok/s |\n|--|--|--|\n| 7B | {cell} | 120 |\n"
     [table] = [block for block in blocks(rows) if isinstance(block, Table)]
     assert (without_secrets(table).rows[0].cells[1] == cell) is kept
+
+
+def test_two_remarked_results_of_a_cell_are_two_runs(tmp_path: Path) -> None:
+    text = """\
+# Training, 454M
+
+| precision | ms/step | tok/s |
+|--|--|--|
+| fp32 | 1764 | 3.5K |
+| bf16 | 297 (eager) / **165 (compiled)** | 37K |
+"""
+    first, *others = read(text, tmp_path)[0]
+    check(first, step_time_s=1.764, tokens_per_s=3500.0)
+    found = {run["step_time_s"]: (run["line"], run.get("tokens_per_s")) for run in others}
+    assert found == {0.297: (6, None), 0.165: (6, None)}
+
+
+@pytest.mark.parametrize(("words", "layers"), [("BDH-HRM (3H×2L)", None), ("tiny (6L/6H/384d)", 6)])
+def test_a_product_of_codes_is_no_count_of_layers(words: str, layers: int | None) -> None:
+    found = {name: int(value) for name, _, value in named_numbers(words)}
+    assert found.get("layers") == layers
+
+
+@pytest.mark.parametrize(
+    ("heading", "named"),
+    [("FSDP from scratch", 0), ("DeepSpeed in practice", 0), ("Megatron + Deepspeed 3D (new)", 1)],
+)
+def test_a_topic_is_no_framework(heading: str, named: int) -> None:
+    assert len(frameworks_heading(heading, 1)) == named

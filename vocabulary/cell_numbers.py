@@ -72,6 +72,10 @@ _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 4
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
 )
+# `297 (eager) / 165 (compiled)`: of which of them the other cells of the row are is not said
+_EACH_REMARKED = re.compile(
+    r"\s*\([^()]{1,40}\)\s*[/|;,]\s*[*`_~≈]{0,3}\d[\d.,]*[^()]{0,12}\([^()]{1,40}\)"
+)
 # `5.834 ↑`, `61.2 🏆`: an arrow or an award is no word and no mark; a cross may be a failure.
 _ORNAMENT = re.compile(r"\s*[←-⇿✅✓✔⭐🏆🥇🔥🚀⚡\ufe0f]{1,4}\s*")
 _NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
@@ -174,6 +178,9 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
         start = rest[: rest.index(span[1], 1)]
         pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))
         return replace(cell, kind="range", value=None, half=None, text=cell.raw, pieces=pieces)
+    if _EACH_REMARKED.match(rest):
+        pieces = (*cell.pieces, ["word", rest])
+        return replace(cell, kind="pair", value=None, half=None, text=cell.raw, pieces=pieces)
     opened = re.match(
         r"^(\s*)\((.*)\)(\s*)((?:" + MARK + r")(?:\s*/\s*(?:" + MARK + r"))*)?\s*$", rest, re.S
     )

@@ -102,7 +102,7 @@ def _forms(noun: dict[str, Any]) -> Iterator[re.Pattern[str]]:
     if "short" in noun:
         yield re.compile(rf"(?<![\w.-]){noun['short']}(?:\s?[=:]\s?|[ -]?){number}{_NO_SERIES}")
     for form in noun.get("more", ()):
-        yield re.compile(rf"(?<![\w.,/=-]){_spaced(form).replace('#', number)}(?![\d%])", re.I)
+        yield re.compile(rf"(?<![\w.,/=×-]){_spaced(form).replace('#', number)}(?![\d%])", re.I)
 
 
 def _spaced(words: str) -> str:

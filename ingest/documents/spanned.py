@@ -15,6 +15,7 @@ from .crossed import with_axis_a_row
 from .grid import Table, TableRow
 from .joined import with_settings_apart
 from .paired import with_pairs_apart
+from .remarked import with_remarks_apart
 from .rivals import with_framework_a_row
 from .unfolded import UNNAMED, unfolded
 
@@ -27,7 +28,7 @@ def one_run_a_row(table: Table, quantity: str) -> Table:
     """The table with one run per row; `quantity`: the heading for results without one."""
     if quantity != UNNAMED:
         table = with_axis_a_row(table, quantity)
-    apart = with_settings_apart(with_pairs_apart(table))
+    apart = with_settings_apart(with_pairs_apart(with_remarks_apart(table, VARIANT)))
     apart = with_framework_a_row(apart, quantity, UNNAMED)
     found = unfolded(apart, quantity)
     return with_groups_apart(found) if found is apart else found
