@@ -90,13 +90,14 @@ def explain(
 
 
 def _nothing(text: str) -> BenchError:
-    from . import decisions
+    from .answer_columns import NAMES
+    from .decisions import commands_with
 
     metric = _METRIC.fullmatch(text)
-    if metric and metric[2] in decisions.NAMES - {*names()}:
+    if metric and metric[2] in NAMES - {*names()}:
         return BenchError(
             f"no answer here has {metric[2]} of {metric[1]}",
-            why=f"it is a number of {' and '.join(decisions.commands_with(metric[2]))} only",
+            why=f"it is a number of {' and '.join(commands_with(metric[2]))} only",
             hint="add that command's options: --by COLUMN, --where, --nodes, ...",
         )
     return BenchError(
@@ -144,7 +145,8 @@ def _of_number(
     Stops at the first with a match, unless --all is given: further matches are mostly
     coincidences, and take most of the time.
     """
-    from .decisions import COMMANDS, on_answer
+    from .answer_columns import COMMANDS
+    from .decisions import on_answer
 
     searches: dict[str, Callable[[], Iterable[Match]]] = {
         "sources and pages": partial(search.known, context, number)
@@ -173,13 +175,13 @@ def _names_an_answer(query: Query) -> bool:
 
 def _of_answers(name: str) -> bool:
     """Whether a name is a column of answers, which are slow to import and rarely needed."""
-    from .decisions import NAMES
+    from .answer_columns import NAMES
 
     return name in NAMES
 
 
 def _no_metric(name: str) -> BenchError:
-    from .decisions import NAMES
+    from .answer_columns import NAMES
 
     known = [*names(), *sorted(NAMES - {*names()})]
     return BenchError(f"no metric {name!r}", hint=did_you_mean(name, known))

@@ -15,49 +15,22 @@ from operator import itemgetter
 from pathlib import Path
 
 from ..decide.answers import compared, effects, lasting, ranked, scaled, two_sides
-from ..decide.cost import NUMBERS as COSTS
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.jobs import MEASURED, by_job
 from ..decide.lookup import find_run, source_named
 from ..decide.provenance import Column, Number
 from ..decide.query import Query, is_condition, may_be_run
 from ..decide.rows import Decision
-from ..decide.scaling import FITTED
 from ..decide.selection import select
 from ..schema.catalogue import values
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
+from .answer_columns import COMMANDS, OWN, UNITS
 from .columns import count, of_column, of_number, of_places
 from .context import ExplainContext
 from .number import PrintedNumber
 from .shown import SMALL, Limits, ends_of, is_near, is_number, limits_of, prints, shows
 from .tree import How, Match, Node
-
-# Number columns of each answer, in addition to those of its runs.
-_OWN: Mapping[str, tuple[str, ...]] = {
-    "bench best": (
-        "rank", "ties_with", "days", "device_hours", "tokens_per_s_normalised", "rank_normalised",
-        *COSTS,
-    ),
-    "bench days": (
-        "days", "days_low", "days_high", "budget_tokens", "goodput", "device_hours",
-        "ramp_up_steps", "ramp_up_days", *COSTS,
-    ),
-    "bench compare": (
-        "speedup", "change_percent", "p_value", "q_value", "could_see_percent", "cv_percent",
-        "cv_base_percent", "step_time_s_base", "tokens_per_s_base", "memory_gb_base",
-    ),
-    "bench report scaling": (
-        "efficiency", "efficiency_fit", "bubble", "efficiency_without_bubble", *FITTED,
-    ),
-}  # fmt: skip
-COMMANDS = tuple(_OWN)  # fastest to compute first
-NAMES = frozenset(name for names in (MEASURED, *_OWN.values()) for name in names)
-_UNITS = {
-    "step_time_s": "s", "tokens_per_s": "tokens/s", "tflops": "TFLOP/s", "memory_gb": "GB",
-    "model_tflops": "TFLOP/s of a process", "tokens_per_s_per_device": "tokens/s of a device",
-    "pace": "s a token",
-}  # fmt: skip
 
 
 @dataclass
@@ -127,11 +100,11 @@ class DecisionContext:
         if row["basis"] == "fit":
             low, high = (row.get(f"{name}_{end}") for end in ("low", "high"))
             note = str(row["range_from"]) if name in MEASURED else "of the requested size"
-            return Node(name, row.get(name), _UNITS.get(name, ""), low, high, note=note)
+            return Node(name, row.get(name), UNITS.get(name, ""), low, high, note=note)
         members = row.get("members", ())
         if len(members) < 2 or name not in (*MEASURED, "pace"):
             return self._of_run(row, name)
-        unit = _UNITS.get(name, "")
+        unit = UNITS.get(name, "")
         jobs = tuple(self._of_job(name, value, runs) for value, runs in by_job(members, name))
         if len(jobs) == 1:
             return jobs[0]
@@ -142,7 +115,7 @@ class DecisionContext:
         if len(nodes) == 1:
             return nodes[0]
         how = How(f"median of the {len(nodes)} segments of a log")
-        return Node(name, value, _UNITS.get(name, ""), how=how, inputs=nodes)
+        return Node(name, value, UNITS.get(name, ""), how=how, inputs=nodes)
 
     def _of_run(self, row: Row, name: str) -> Node:
         """A column of the row's first run: columns that are not measured are equal for all runs."""
@@ -155,12 +128,12 @@ class DecisionContext:
 
 def columns(command: str) -> tuple[str, ...]:
     """The number columns of an answer."""
-    return (*MEASURED, *_OWN[command])
+    return (*MEASURED, *OWN[command])
 
 
 def commands_with(name: str) -> list[str]:
     """The commands with this column."""
-    return [command for command in _OWN if name in columns(command)]
+    return [command for command in OWN if name in columns(command)]
 
 
 def decisions(context: ExplainContext, query: Query) -> Iterator[DecisionContext]:
@@ -231,7 +204,7 @@ def of_run(context: ExplainContext, query: Query, run: str, name: str) -> Iterat
     """A column of a run's rows in every answer that has it."""
     for answer in decisions(context, query):
         row = answer.rows_of("runs").get(run)
-        if row is None and name in _OWN["bench compare"]:
+        if row is None and name in OWN["bench compare"]:
             row = answer.rows_of("runs_base").get(run)
         if row is not None and name in columns(answer.command):
             yield from _matched(answer, row, name)

@@ -15,9 +15,10 @@ import pytest
 from bench.audit.formulas import function
 from bench.decide.lookup import source_named
 from bench.decide.query import Query
+from bench.explain.answer_columns import COMMANDS
 from bench.explain.columns import derive
 from bench.explain.context import ExplainContext, explain_context
-from bench.explain.decisions import COMMANDS, on_answer
+from bench.explain.decisions import on_answer
 from bench.explain.number import PrintedNumber, parse_number
 from bench.explain.page import restated
 from bench.explain.search import known

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from bench.decide.query import Query, TableRef
+from bench.explain.answer_columns import COMMANDS
 from bench.explain.context import ExplainContext, explain_context
-from bench.explain.decisions import COMMANDS, DecisionContext, decisions, on_answer
+from bench.explain.decisions import DecisionContext, decisions, on_answer
 from bench.explain.number import parse_number
 from bench.explain.tree import Node
 from bench.ingest.files.pipeline import ingest_into
