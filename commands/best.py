@@ -21,6 +21,7 @@ class By(StrEnum):
 
     TOKENS_PER_S = "tokens_per_s"
     TOKENS_PER_S_PER_DEVICE = "tokens_per_s_per_device"
+    SAMPLES_PER_S = "samples_per_s"
     MFU = "mfu"
     TFLOPS = "tflops"
     MEM = "mem"

@@ -166,6 +166,8 @@ def _lacks(row: Row, need: str) -> str:
         "steps_per_s": "step time",
         "tokens_per_s": "tokens/s of the job",
         "rate": "tokens/s of the job",
+        "tokens_per_s_per_device": "tokens/s of a device",
+        "samples_per_s": "samples/s",
         "tflops": "TFLOPs",
     }
     return f"no {named.get(need, need)} is known"

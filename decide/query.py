@@ -14,8 +14,8 @@ _CONDITION = re.compile(r"[=<>]|\s(?:in|is|like|ilike|between)\s", re.I)
 _RUN = re.compile(r".+:\d+|[0-9a-f]{6,}")
 # What `bench best --by` takes.
 RANKED_BY = (
-    "tokens_per_s", "tokens_per_s_per_device", "mfu", "tflops", "mem", "device_hours", "cost",
-    "energy",
+    "tokens_per_s", "tokens_per_s_per_device", "samples_per_s", "mfu", "tflops", "mem",
+    "device_hours", "cost", "energy",
 )  # fmt: skip
 MOST = 20  # rows shown by default
 

@@ -80,3 +80,13 @@ def test_samples_follow_from_a_batch_and_a_step_time(folder: Path) -> None:
     (folder / "strategies.md").write_text(text)
     ranked = json.loads(quick(folder, "best", "strategies.md", "--format", "json").out)
     assert [row["where"] for row in ranked] == ["strategies.md:5", "strategies.md:6"]
+
+
+def test_samples_rank_where_they_are_asked_for(folder: Path) -> None:
+    text = SAMPLES.replace("\n\n|", "\n\nSequence length 2048.\n\n|", 1)
+    (folder / "strategies.md").write_text(text)
+    assert (
+        ": 18.18 samples/s" in quick(folder, "best", "strategies.md", "--by", "samples_per_s").out
+    )
+    none = quick(folder, "best", "strategies.md", "--by", "mem").out
+    assert "no memory is known (2)" in none
