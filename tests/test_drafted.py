@@ -98,6 +98,15 @@ def test_counts_without_a_name(tmp_path: Path) -> None:
     assert found == [(n, None, 3 - n / 8) for n in range(4)]
 
 
+def test_a_count_without_a_name_beside_a_pace_is_a_step(tmp_path: Path) -> None:
+    line = "[{n}/300] loss 3.{n:02d} | 51{n}.3 ms/it{rate}\n"
+    rated = "".join(line.format(n=n, rate=f" | 15{n:03d} tok/s") for n in range(1, 9))
+    rows, _ = stored(tmp_path, rated)
+    assert len(rows) == 8
+    bare = "".join(line.format(n=n, rate="") for n in range(1, 9))
+    assert stored(tmp_path, bare)[0] == []
+
+
 def test_lines_of_one_trainer_need_not_have_one_shape(tmp_path: Path) -> None:
     """Times of other lengths, numbers that are nan, and values left out."""
     tails = ("eta 1 day, 2:03:04", "eta 23:59:01", "eta 9:01", "")

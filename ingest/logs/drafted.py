@@ -37,6 +37,7 @@ LEAST_EVIDENCE = 3  # steps, and columns that only a training has
 OF_TRAINING = frozenset((
     "lr", "grad_norm", "loss_scale", "mfu", "consumed_tokens", "consumed_samples",
 ))  # fmt: skip
+PACE = frozenset(("loss", "step_time_s", "tokens_per_s"))
 BY_NAMES = "no equation shows it: a count that grows, and losses, by their names"
 _NUMBER = r"(?i:[-+]?(?:\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?[KMGBT]?|nan(?:\.0)?|inf))(?![.,]?\d)"
 
@@ -192,7 +193,9 @@ def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
     steps = [step for row in rows if isinstance(step := row.get("iteration"), int)]
     losses = [loss for row in rows if isinstance(loss := row.get("loss"), float)]
     falls = sum(before > after for before, after in pairwise(steps))
-    own = OF_TRAINING.intersection(*(row.keys() for row in rows)) if rows else frozenset()
+    every = frozenset.intersection(*(frozenset(row) for row in rows)) if rows else frozenset()
+    # Evaluations print losses and times, servers times and tokens/s; all three are of a training.
+    own = (every & OF_TRAINING) | ({"pace"} if every >= PACE else set())
     unnamed = made.hints == ("",)
     least = LEAST_EVIDENCE + unnamed
     return (
