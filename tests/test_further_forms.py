@@ -13,6 +13,7 @@ from bench.ingest.documents.secret_columns import without_secrets
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns, columns_of
 from bench.vocabulary.parallelism import open_batch_in, sizes_in
+from bench.vocabulary.sizes import binary_length
 from tests.documents import check, read
 
 
@@ -245,3 +246,10 @@ def test_a_product_of_codes_is_no_count_of_layers(words: str, layers: int | None
 )
 def test_a_topic_is_no_framework(heading: str, named: int) -> None:
     assert len(frameworks_heading(heading, 1)) == named
+
+
+@pytest.mark.parametrize(
+    ("thousands", "tokens"), [(8, 8192), (96, 98_304), (262, 262_144), (40, None), (200, None)]
+)
+def test_a_round_length_may_be_decimal(thousands: int, tokens: int | None) -> None:
+    assert binary_length(thousands) == tokens

@@ -77,7 +77,7 @@ def binary_length(thousands: float) -> int | None:
     """The tokens of a sequence of so many k: 8192 of 8, 262144 of 262; None for one that may be
     decimal.
     """
-    if thousands % 8 == 0 and abs(thousands) < _MOST_THOUSANDS:
+    if thousands % 8 == 0 and thousands % 10 and abs(thousands) < _MOST_THOUSANDS:
         return round(thousands * 1024)
     return next((n for n in _POWERS if thousands in (round(n / 1000), round(n / 1000, 1))), None)
 
