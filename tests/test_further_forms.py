@@ -32,6 +32,8 @@ from tests.documents import check, read
             {"nodes": "1", "devices_per_node": "8", "devices": "8"},
         ),
         ("4 nodes, 8 GPUs per node", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+        ("Iteration results x8 H100", {"devices": "8"}),
+        ("DGX x8 H100 speed-up, 4 x8 lanes", {"devices": "8"}),
         ("TPU v5p-256 with MaxText", {"devices": "128"}),
         ("a v5litepod-16 slice", {"devices": "16"}),
         ("4 台各配置了 8 张 V100", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),

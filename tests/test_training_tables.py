@@ -24,6 +24,9 @@ from bench.vocabulary.parallelism import sizes_in
         (["Seq len", "TFLOPs", "HBM"], ["Attention kernels"], "training", False),
         (["Model", "GBS", "Loss"], ["Training"], "", False),
         (["GPUs", "TP", "Sec/it"], [], "", True),
+        (["Version", "Val BPB", "Step Time (ms)"], ["Iteration results"], "", True),
+        (["Run", "Kernel", "Step time (ms)", "Samples/s"], ["Epochs of the baseline"], "", True),
+        (["Run", "Kernel", "Time (ms)"], ["Epochs of the baseline"], "", False),
         (["Model", "train_runtime", "samples/sec", "steps/sec"], ["Results"], "", True),
     ],
 )

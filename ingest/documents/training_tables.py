@@ -12,10 +12,10 @@ from ...vocabulary.parallelism import sizes_in
 
 _TRAINING = re.compile(
     r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
-    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
+    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro[- ]?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
-    r"|\b(?:final|best|last|val(?:idation)?) loss\b"
+    r"|\b(?:final|best|last|val(?:idation)?)[ _](?:loss|bpb|ppl|perplexity)\b|(?<![\w-])epochs?\b"
     r"|\bSFT\b|\bDDP\b|\bMegatron\b|训练|微调",
     re.I,
 )
@@ -82,6 +82,7 @@ _KINDS = (
 )
 # No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
+_OF_MODEL_STEPS = frozenset({"step_time", "samples_per_s"})
 
 
 # A row of these is a moment or a statistic of one run: `Step | Loss | Tokens/s`.
@@ -137,9 +138,8 @@ def is_training(
     saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
     if saves and results <= {"step_time", "speed", "mem"}:
         return False
-    if not (sized or results & _OF_MODELS) and any(
-        _KERNELS.search(text) for text in (*headings, near[0], *near[1:2])
-    ):
+    whole = sized or results & _OF_MODELS or results >= _OF_MODEL_STEPS
+    if not whole and any(_KERNELS.search(text) for text in (*headings, near[0], *near[1:2])):
         return False
     if not results and losses:
         return False
