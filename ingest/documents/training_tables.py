@@ -71,6 +71,12 @@ _IN_PARTS = re.compile(
     r"\b(?:break-?down|profil(?:e|er|ed|ing)|traces?)\b|\|\W{0,8}(?:total|sum|forward|backward|fwd|bwd|optimizer)\b",
     re.I,
 )
+# The name of a row: how its model was trained.
+_METHOD = re.compile(
+    r"\W*(?:full[ -]?(?:FT|fine-?tun\w*|param\w*|weights?)|q?-?lora|dora"
+    r"|FSDP2?|HSDP|DDP|ZeRO[ -]?[0-3])(?![a-z])[^|]{0,40}",
+    re.I,
+)
 _SIZED = ("topology", "batch")
 _SEVERAL = 2  # sizes in a cell
 _CODE = 200  # characters of a cell that names sizes
@@ -119,7 +125,7 @@ def is_training(
     in_cells = _has_column_of_sizes(rows)
     sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
-    named = _nearest([" ".join(headings), *near])
+    named = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
     about = named or subject
     served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
     if served or about == "inference":
@@ -192,6 +198,12 @@ def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
         if named and 2 * named >= len(rows):
             return True
     return False
+
+
+def _names_methods(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most rows begin with a method of training: `Full FT`, `LoRA`."""
+    named = sum(bool(row and _METHOD.fullmatch(row[0])) for row in rows)
+    return len(rows) > 1 and 2 * named > len(rows)
 
 
 def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:
