@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.files.pipeline import ingest_into
+from bench.ingest.logs.number_names import numbers_on
+from bench.ingest.logs.number_shapes import shape_of
 from bench.schema.opening import in_memory
 
 SECONDS = (2.0, 2.2, 1.9, 2.6, 2.1, 2.0, 1.8, 2.4)
@@ -195,3 +197,28 @@ def test_a_summary_of_a_run_is_no_log(tmp_path: Path) -> None:
         with in_memory() as warehouse:
             ingest_into(warehouse, [tmp_path / name], tmp_path)
             assert warehouse.rows("SELECT count(*) FROM runs") == [(runs,)]
+
+
+LINES = (
+    "step 7/500 | loss: 2.31 | lr: 1e-05 | dt: 512.3ms | tok/s: 1,234,567 | 1.2K tok | mfu: 41%",
+    "step 4711/500 | loss: 12.3101 | lr: 1.25e-4 | dt: 5.3ms | tok/s: 12,345 | 10K tok | mfu: 4.5%",
+    "[2026-01-02 03:04:05] iter 12 loss -0.5 grad nan eta 1:02:03 [17:16<36:13:38, 46.38s/it]",
+    "gpt2 layer_3 rank7: {'loss': .5, 'n_tokens': 12, 'epoch': 0.123} +5 -12 3. 3e5 inf",
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_shape_names_the_numbers_of_its_lines_as_each_line_does(line: str) -> None:
+    shape, found = shape_of(line)
+    own = [
+        (found[n.place].start(), found[n.place].end() + more, n.column, n.type, n.shift, n.name)
+        for n, more in zip(shape.numbers, shape.suffixes, strict=True)
+    ]
+    assert own == [
+        (n.start, n.end, n.column, n.type, n.shift, n.name) for n in numbers_on(line)
+    ]  # fmt: skip
+
+
+def test_lines_of_other_numbers_have_one_shape() -> None:
+    first, second = (shape_of(f"step {n} loss {n / 7} tok/s {n:,}")[0] for n in (1234, 98765))
+    assert first is second
