@@ -54,8 +54,8 @@ def read(path: Path) -> bytes:
         return file.read()
 
 
-def keep(path: Path, content: bytes) -> None:
-    """Write a file of the cache atomically; older ones of its name are removed.
+def keep(path: Path, content: bytes, kept: int = KEPT) -> None:
+    """Write a file of the cache atomically; of those of its name the newest are `kept`.
 
     Raises OSError.
     """
@@ -69,5 +69,5 @@ def keep(path: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
     name = path.name.partition("-")[0]
     others = sorted(path.parent.glob(f"{name}-*{path.suffix}"), key=lambda one: one.stat().st_mtime)
-    for other in others[:-KEPT]:
+    for other in others[:-kept]:
         other.unlink(missing_ok=True)
