@@ -17,13 +17,13 @@ KEPT = 4  # files of other versions; older ones are removed
 
 
 def cached(
-    name: str, files: Sequence[Traversable], make: Callable[[], Mapping[str, Any]]
+    name: str, files: Sequence[Traversable], make: Callable[[], Mapping[str, Any]], text: str = ""
 ) -> Mapping[str, Any]:
-    """The cached result of `make` on some files: plain values by their names, in order.
+    """The cached result of `make` on some files and a text: plain values by their names, in order.
 
-    A file with other bytes gives another key, so nothing needs invalidation.
+    Other bytes give another key, so nothing needs invalidation.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(text.encode() + b"\0" if text else b"")
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     path = None
