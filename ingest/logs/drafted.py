@@ -205,7 +205,7 @@ def _place(fields: Fields) -> tuple[float, float]:
 def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
     """Whether lines are those of a training without an equation that shows it.
 
-    Steps grow, but for a new epoch, losses are finite, and there are enough of them, or columns
+    Steps grow, but for a new epoch, some losses are finite, and there are enough steps, or columns
     that only a training has.
     """
     rows = [record.fields for line in lines if (record := made.read(line.text))]
@@ -222,7 +222,7 @@ def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
         len(set(steps)) + len(own) >= least
         and (not unnamed or bool(own))
         and (3 if "train_iters" in every else 10) * falls <= len(steps)
-        and 2 * len(losses) > len(rows)
+        and len(losses) >= min(2, len(rows))
     )
 
 

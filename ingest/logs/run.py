@@ -168,7 +168,9 @@ class Run:
             self.train_iters = goal
         step = self.steps.iteration or 0
         self.beyond = self.beyond or step > (self.goal or step)
-        self.termination.resumed(fields, line, reached=step == self.goal)
+        # The end of an epoch need not be that of the training.
+        reached = step == self.goal and self.first_epoch is None
+        self.termination.resumed(fields, line, reached=reached)
         self.hang_detection.step(fields, self.steps.length)
         self.figures.add_memory(record, line, self.steps.iteration, rank)
 
