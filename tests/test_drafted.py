@@ -232,6 +232,16 @@ def test_the_losses_of_a_policy(tmp_path: Path) -> None:
     assert found[0] == (1, 9.51, 0.01) and len(found) == 5
 
 
+def test_names_behind_a_bracket_that_closes(tmp_path: Path) -> None:
+    """timm: the mean of each value is in brackets."""
+    line = (
+        "Train: 0 [{n:4d}/1251 (  4%)]  Loss: 6.{n} (6.94)  Time: 0.5{n}s, 2043.91/s"
+        "  (0.551s, 1858.43/s)  LR: 1.000e-06  Data: 0.011 (0.031)"
+    )
+    found, _ = stored(tmp_path, "\n".join(line.format(n=n) for n in range(0, 300, 50)))
+    assert found[1] == (50, None, 6.5) and len(found) == 6
+
+
 LINES = (
     "step 7/500 | loss: 2.31 | lr: 1e-05 | dt: 512.3ms | tok/s: 1,234,567 | 1.2K tok | mfu: 41%",
     "step 4711/500 | loss: 12.3101 | lr: 1.25e-4 | dt: 5.3ms | tok/s: 12,345 | 10K tok | mfu: 4.5%",
