@@ -20,6 +20,7 @@ from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
 from .closing import proof, quantities
 from .dialect import Dialect
 from .drafted_blocks import NAME, drafted_blocks, named_format
+from .drafted_tables import drafted_table
 from .equations import COLUMNS, FirstSteps, Sizes
 from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
@@ -78,7 +79,9 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
     families: dict[tuple[str, ...], _Family] = defaultdict(_Family)
     names: dict[str, tuple[str, ...]] = {}
     braces: list[int] = []
+    every_line: list[Line] = []
     for _, line in zip(range(MOST_LINES), lines, strict=False):
+        every_line.append(line)
         if line.text.strip(" ,[]") in BRACES:
             braces.append(line.number)
         if len(line.text) > LONGEST or not (METRIC.search(line.text) and NUMBER.search(line.text)):
@@ -97,6 +100,8 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
         every = {s: own for family in families.values() for s, own in family.shapes.items()}
         blocks = drafted_blocks(every, braces)
         found = Draft(tuple(blocks[0]), blocks[1], BY_NAMES) if blocks else None
+    if found is None and (table := drafted_table(every_line)):
+        found = Draft((table[0],), table[1], BY_NAMES)
     return found
 
 
