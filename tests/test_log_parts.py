@@ -207,6 +207,15 @@ def test_a_second_training_of_the_same_program_is_another_run() -> None:
     assert steps == [(run["run_id"], n) for run in (first, second) for n in (1, 2)]
 
 
+def test_an_evaluation_behind_the_training_is_of_its_run() -> None:
+    trained = "".join(BAR.format(n=n) for n in (599, 600)) + LOSS.format(loss=1.5, epoch=3.0)
+    bars = "".join(f" {n}%|#   | {n}/4 [00:30<01:10,  1.00s/it]\n" for n in (1, 4))
+    evaluated = "{'eval_loss': 1.25, 'eval_runtime': 2.0, 'epoch': 3.0}\n"
+    log = read(TRAINING + trained + END.format(epoch=3.0) + bars + evaluated)
+    (run,) = rows(log, "runs")
+    assert [row["run_id"] for row in rows(log, "evaluations")] == [run["run_id"]]
+
+
 def test_a_training_that_prints_its_end_alone_is_a_run() -> None:
     bars = "".join(BAR.format(n=n) for n in (1, 300, 600))
     log = read(bars + "{'eval_loss': 1.25, 'epoch': 1.0}\n" + END.format(epoch=3.0))
