@@ -188,6 +188,13 @@ def test_losses_of_a_log_without_any_step_are_counted() -> None:
     assert second["interval_length"] is None and not rows(log, "warnings")
 
 
+def test_losses_with_a_summary_whose_steps_do_not_fit_are_counted() -> None:
+    end = "{'train_runtime': 364.4972, 'train_steps_per_second': 0.165, 'epoch': 0.01}\n"
+    log = read(LOSS.format(loss=2.3, epoch=0.01) + LOSS.format(loss=2.2, epoch=0.01) + end)
+    assert [row["iteration"] for row in rows(log, "iterations")] == [1, 2]
+    assert not rows(log, "warnings")
+
+
 def test_losses_of_two_trainings_without_any_step_are_reported() -> None:
     log = read(LOSS.format(loss=2.3, epoch=0.5) + LOSS.format(loss=2.2, epoch=0.1))
     assert not rows(log, "iterations")

@@ -118,7 +118,9 @@ class Run:
 
     def _plan(self) -> Plan:
         every = self.header.whole("logging_steps")
-        return Plan(self.goal or self.done, self.header.steps_per_epoch(), every)
+        per_epoch = self.header.steps_per_epoch()
+        is_stated = bool(self.goal or per_epoch)
+        return Plan(self.goal or self.done, per_epoch, every, is_stated)
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
         """A block of steps; the step after it is added by itself, and updates the run's state."""
