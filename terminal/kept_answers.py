@@ -25,8 +25,9 @@ from ..project.facts import NAME as FACTS
 from ..project.repository import find_file
 from ..project.settings import find_db, read_settings
 from ..schema.place import is_shared, logs_of
+from ..vocabulary import recording
 from ..vocabulary.kept import keep, kept_file, read
-from . import messages, recording
+from . import messages
 from .source import Source
 from .tables import to_stdout
 

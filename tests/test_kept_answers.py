@@ -24,6 +24,7 @@ DOCUMENT = "data/tables/004_tr3m-1B3.md"
 OF_ROWS = (
     ("report", "--model", "1.3B"), ("report", "sweep"), ("runs",), ("show", "004:44"), ("best",),
     ("days", "--model", "1.3B"), ("compare", "--by", "tp"),
+    ("predict", "--model", "1.3B", "--nodes", "16"),
 )  # fmt: skip
 OF_DOCUMENTS = (
     ("audit", DOCUMENT), ("explain", "25.4", DOCUMENT), ("report", DOCUMENT),
@@ -178,7 +179,8 @@ def test_what_reads_more_and_what_fails_is_not_kept(place: Path) -> None:
         ("best", "-o", "best.md"), ("best", "-v"), ("best", "data/*/004*"), ("audit",),
         ("runs", "data/logs/fugaku_dp2.log"), ("runs", "data/tables"),
         ("best", "--known-at", "2099-01-01"), ("report", "--without-corrections"),
-        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("best", "--where", "no such thing"),
+        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("report", "failures"),
+        ("report", "stragglers"), ("compare", "main", "HEAD"), ("best", "--where", "no such thing"),
     ):  # fmt: skip
         quick(place, *words)
         assert entries(place) == [], words
