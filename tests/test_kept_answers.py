@@ -16,6 +16,7 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.terminal import kept_answers
+from bench.terminal.source import Source
 from tests.making import doubted, log
 from tests.program import Outcome, bench, quick
 
@@ -234,6 +235,26 @@ def test_a_damaged_entry_is_not_believed(place: Path) -> None:
         assert quick(place, *PAGE) == first, damage
         for moved in entry.parent.glob("*.moved"):
             moved.unlink()
+
+
+@pytest.mark.parametrize("words", [("runs",), ("runs", DOCUMENT)], ids=" ".join)
+def test_a_pipe_is_not_waited_for(place: Path, words: tuple[str, ...]) -> None:
+    pipe = place / (words[1] if words[1:] else "bench.duckdb")
+    pipe.unlink()
+    os.mkfifo(pipe)
+    done = quick(place, *words)
+    assert done.code and done.err.startswith(("error", "warning")), done.text
+    assert entries(place) == []
+
+
+@pytest.mark.parametrize("name", [DOCUMENT, "facts.toml", "bench.toml"])
+def test_a_hole_is_not_read(place: Path, name: str) -> None:
+    given = {"source": Source(paths=(Path(DOCUMENT),))}
+    with chdir(place):
+        assert kept_answers.key("runs", given)
+        with (place / name).open("wb") as file:
+            file.truncate(1 << 40)
+        assert kept_answers.key("runs", given) is None
 
 
 def test_a_user_may_want_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
