@@ -24,7 +24,8 @@ import typer
 from ..project.facts import NAME as FACTS
 from ..project.repository import find_file
 from ..project.settings import find_db, read_settings
-from ..schema.place import is_shared, logs_of
+from ..schema.place import is_shared
+from ..schema.write_logs import logs_of
 from ..vocabulary import recording
 from ..vocabulary.kept import keep, kept_file, read
 from ..vocabulary.regular import read_first, read_regular
