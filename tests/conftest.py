@@ -1,9 +1,10 @@
 """Where the tests find their material."""
 
+import gc
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """What costs is measured where that is asked for, in each worker."""
     if config.getoption("cpu_times"):
         config.pluginmanager.register(CpuTimes())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and 9,000 collected tests stay to the end: nothing looks through them for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
