@@ -17,7 +17,7 @@ from tests.cpu_times import CpuTimes
 from tests.deciding import Stored, five_jobs
 from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
-from tests.site_browser import browsed_site, chromium, opens, single
+from tests.site_browser import chromium, opens, single, site
 
 # A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -37,7 +37,7 @@ settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 # Fixtures that more than one file of tests asks for.
-__all__ = ["browsed_site", "chromium", "five_jobs", "opens", "single"]
+__all__ = ["chromium", "five_jobs", "opens", "single", "site"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whole programs that `make test-fast` runs nevertheless: each command once and again.
