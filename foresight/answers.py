@@ -22,9 +22,10 @@ from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
 from .failures import Failures, failures, only_failed, split_of
+from .lacking import lacking
 from .predictor import Predictor, trained
 from .refusals import among_measured, refuse_format, refuse_shape, refuse_splits
-from .setting import lacking, setting, system_of
+from .setting import setting, system_of
 from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
 _EQUAL = 1e-9  # tolerance between two labels of one size
