@@ -35,7 +35,7 @@ class Setting:
     """
 
     system: Hashable
-    source: tuple[str, str | None]  # and the regime in it
+    source: tuple[str, str | None]  # a document, or all logs of a trainer; and the regime in it
     model: Hashable
     shape: Hashable
     group: Hashable  # equal for repeats of one configuration
@@ -125,7 +125,7 @@ def setting(row: Row) -> Setting | None:
         batch = row["device_batch"] * devices
     return Setting(
         system=system_of(row),
-        source=(row["uri"], row["regime"]),
+        source=(source_of(row), row["regime"]),
         model=(row["size"], row["model"]),
         shape=_shape(row),
         group=_group(row),
@@ -180,6 +180,15 @@ def is_of_the_pipeline(row: Row, batch: float | None) -> bool:
         return bool(row["framework"] == "torchtitan")
     replicas = row["device_count"] / (stages * (row["tp"] or 1) * (row["cp"] or 1))
     return bool(batch == row["mbs"] * replicas)
+
+
+def source_of(row: Row) -> str:
+    """What a run shares its program and network with: its document, or all logs of its trainer.
+
+    A sweep leaves a file, often a folder, for each run: none of them is a source by itself.
+    """
+    of = row["base"] if row["origin"] == "prediction" else row
+    return f"logs of {of['framework']}" if of["origin"] == "log" else str(of["uri"])
 
 
 def system_of(row: Row) -> Hashable:
