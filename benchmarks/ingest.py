@@ -5,8 +5,9 @@
 Logs are generated in a temporary folder. Each round starts every process of a case once, in turn,
 so that other load affects all alike. Printed are medians of whole processes and their ratio: wall
 seconds, and processor seconds, which other load affects less; the peak is that of the largest
-process. Cases: dense, noisy, mixed, many, arguments, real, known, memory; `--scale 1` is 1,000,000
-steps, 1 GB of noise, 300,000 steps, 2,000, 500, 500 and 10,000 files, a log of 4 GB.
+process. Cases: dense, noisy, mixed, drafted, many, arguments, real, known, memory; `--scale 1` is
+1,000,000 steps, 1 GB of noise, 300,000 and 100,000 steps, 2,000, 500, 500 and 10,000 files, a log
+of 4 GB.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ STEP = (
     " global batch size:  2048 | lm loss: {loss:.6E} | loss scale: 1.0 | grad norm: {norm:.3f} |"
     " num zeros: 0.0 | number of skipped iterations:   0 | number of nan iterations:   0 |"
     " samples per second: {speed:.3f} | TFLOPs: {tflops:.2f} |"
+)
+OWN_STEP = (
+    "step {n}/{of} | loss: {loss:.6f} | lr: {lr:.3e} | grad_norm: {norm:.3f} | dt: {ms:.1f}ms |"
+    " samples/s: {speed:.3f} | seen: {samples:,}"
 )
 COLUMNS = {
     "segment": "INTEGER", "iteration": "BIGINT", "interval_length": "BIGINT", "line": "BIGINT",
@@ -158,6 +163,19 @@ def mixed(folder: Path, scale: float) -> list[Process]:
     ]
 
 
+def drafted(folder: Path, scale: float) -> list[Process]:
+    """Steps of a trainer that no format knows, and the same steps as Megatron prints them."""
+    own, known = folder / "unknown.log", folder / "megatron.log"
+    with own.open("w") as file, known.open("w") as other:
+        for v in steps(int(100_000 * scale)):
+            file.write(OWN_STEP.format(**v) + "\n")
+            other.write(STEP.format(**v) + "\n")
+    return [
+        ("bench ingest, as Megatron prints them", ["bench", "ingest", str(known), "--db", "NEW"]),
+        ("bench ingest", ["bench", "ingest", str(own), "--db", "NEW"]),
+    ]
+
+
 def many(folder: Path, scale: float) -> list[Process]:
     """Logs of 20 to 500 KB: setup, warnings, steps with timers."""
     chance, made = random.Random(3), folder / "many"
@@ -241,7 +259,8 @@ def memory(folder: Path, scale: float) -> list[Process]:
 
 
 CASES: dict[str, Callable[[Path, float], list[Process]]] = {
-    case.__name__: case for case in (dense, noisy, mixed, many, arguments, real, known, memory)
+    case.__name__: case
+    for case in (dense, noisy, mixed, drafted, many, arguments, real, known, memory)
 }
 
 

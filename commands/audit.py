@@ -18,6 +18,7 @@ from ..schema.errors import FINE, FOUND, NothingRecognised
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
+from ..terminal.recording import note_source
 from ..terminal.source import Source
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.format import counted
@@ -50,7 +51,7 @@ class Grade(StrEnum):
     NEVER = "never"
 
 
-@o.command(query=("model",))
+@o.command(query=("model",), kept=True)
 def audit(
     source: Source,
     query: Query,
@@ -99,6 +100,8 @@ def _audit(
     from ..decide.history import scope as history_scope
 
     root = source.root
+    if not source.paths:
+        note_source(committed=False)  # places are looked up in the files
     with source.opened(audited=False) as warehouse:
         if history:
             require_history(warehouse)

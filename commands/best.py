@@ -30,7 +30,7 @@ class By(StrEnum):
     ENERGY = "energy"
 
 
-@o.command(query=(*o.SELECTION, *o.LISTING, "prices"))
+@o.command(query=(*o.SELECTION, *o.LISTING, "prices"), kept=True)
 def best(
     source: Source,
     query: Query,

@@ -19,6 +19,7 @@ from ..terminal import options as o
 from ..terminal.answers import fitted, write
 from ..terminal.deciding import drawn
 from ..terminal.messages import info, warn_of
+from ..terminal.recording import note_source
 from ..terminal.source import Source
 from ..vocabulary.format import counted
 
@@ -37,7 +38,7 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-@o.command(source=("overrides", "db"), query=(*o.SELECTION, "columns", "group"))
+@o.command(source=("overrides", "db"), query=(*o.SELECTION, "columns", "group"), kept=True)
 def compare(
     source: Source,
     query: Query,
@@ -195,6 +196,7 @@ def _revision(stack: ExitStack, word: str, source: Source, query: Query) -> Rows
             f"{word!r} is not a file, condition or run; as a git revision it needs paths",
             hint="bench compare main HEAD logs/, or set sources in bench.toml",
         )  # fmt: skip
+    note_source(committed=False)  # what git has, nothing here tells
     if source.overrides:
         raise BenchError("--set does not apply to git revisions", hint="commit a facts.toml")
     home = find_home(Path.cwd()).resolve()

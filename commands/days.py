@@ -21,7 +21,7 @@ class By(StrEnum):
     ENERGY = "energy"
 
 
-@o.command(query=(*o.SELECTION, *o.DAYS, *o.LISTING, "prices"))
+@o.command(query=(*o.SELECTION, *o.DAYS, *o.LISTING, "prices"), kept=True)
 def days(
     source: Source,
     query: Query,

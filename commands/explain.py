@@ -19,6 +19,7 @@ from ..schema.own_process import calculate_alone
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
+from ..terminal.recording import note_source
 from ..terminal.sizes import SIZES, checked_sizes
 from ..terminal.source import Source
 from ..terminal.tables import emit
@@ -44,6 +45,7 @@ _SIZES = {name: option for name, option in SIZES.items() if name != "nodes"}  # 
 @o.command(
     query=(*o.SELECTION, *o.DAYS, "tokens", "steps", "all_rows", "prices"),
     groups={"sizes": _SIZES},
+    kept=True,
 )
 def explain(
     what: Annotated[
@@ -81,6 +83,8 @@ def explain(
     what, source = _in_order(what, source)
     every, query = query.all_rows, replace(query, by=by, base=base, all_rows=True)
     root = source.root
+    if not source.paths:
+        note_source(committed=False)  # lines are shown from the files
     with _open(source, what) as warehouse:
         if what == WORD:
             nodes = {"nodes": query.nodes} if query.nodes else {}

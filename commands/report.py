@@ -14,7 +14,7 @@ from ..terminal import options as o
 from ..terminal.source import Source
 
 
-@o.command(source=("db", "overrides", *o.PAST), query=(*o.SELECTION, *o.LISTING))
+@o.command(source=("db", "overrides", *o.PAST), query=(*o.SELECTION, *o.LISTING), kept=True)
 def report(
     source: Source,
     query: Query,

@@ -7,7 +7,7 @@ from ..terminal import options as o
 from ..terminal.source import Source
 
 
-@o.command(query=("model", "where", "since", "document", "columns", "group", "all_rows"))
+@o.command(query=("model", "where", "since", "document", "columns", "group", "all_rows"), kept=True)
 def runs(source: Source, query: Query, format: o.Format = None, output: o.Output = None) -> None:
     """List runs, one row per configuration; --all lists every run."""
     from ..terminal import reporting

@@ -10,7 +10,7 @@ from ..terminal import options as o
 from ..terminal.source import Source
 
 
-@o.command()
+@o.command(kept=True)
 def show(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run id, or FILE:LINE.")],
     source: Source,

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
-from ..vocabulary.hardware import device_of
+from ..vocabulary.hardware import device_of, watts_in
 from ..vocabulary.prices import Price, Prices
 from .provenance import Derivation, devices_of, input_number
 
@@ -28,7 +28,7 @@ NUMBERS = (
     "power_w",
 )  # fmt: skip
 ORDERED = {"cost": "cost", "energy": "energy_kwh"}  # column by what --by names
-STATED, RATED = "stated", "rated"
+STATED, LIMIT, RATED = "stated", "limit", "rated"
 _UNIT = 100e9  # tokens
 _TOO_MUCH = 1.5  # of the rated power: a larger number is not the power of one device
 _STATED = """
@@ -69,12 +69,15 @@ def add_costs(row: dict[str, Any], prices: Prices) -> None:
 
 
 def _power(row: Row) -> tuple[float | None, str | None, str]:
-    """W of a device, whether it is stated or rated, and the source."""
+    """W of a device, whether it is stated, its limit or rated, and the source."""
     known = device_of(row["device"]) if row["device"] else None
     rated = known.power_w if known else None
     stated = [one for run in row.get("members") or (row,) if (one := run["power_stated_w"])]
     if stated and (rated is None or median(stated) <= _TOO_MUCH * rated):
         return median(stated), STATED, "power of a device, as its sources state it"
+    limit = watts_in(row["device"]) if row["device"] else None
+    if limit and (rated is None or limit <= rated):
+        return limit, LIMIT, "power limit of the device, as its name states it"
     if known is None or rated is None:
         return None, None, ""
     return rated, RATED, f"rated power of {known.name}, assumed: {known.power_source}"

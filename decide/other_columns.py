@@ -74,6 +74,10 @@ _MEASURED = _words(
     rate speed startup compile load save n count errors retries restarts"""
 )
 _SET = _words("cap limit set target requested bucket buffer size workers threads channels lr")
+# The same in headings of other scripts, whose words have no blanks between.
+_REMARKS = re.compile(
+    r"备注|说明|结论|原因|状态|编号|序号|链接|日志|日期|时间戳|任务|作业|비고|설명|備考|説明"
+)
 _VERSIONS = _words("version cuda rocm nccl rccl driver cudnn python torch triton ratio dropout lr")
 
 
@@ -162,8 +166,11 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
     stated = [
         text for cell in cells if not _MISSING.fullmatch(text := _DRESS.sub("", cell).strip())
     ]
-    if not words or not stated or variable_of(plain):
+    if not stated or variable_of(plain):
         return False
+    if not words:  # another script: words set rows apart, and numbers may be measured
+        named = re.search(r"[^\W\d_]", plain) and not _REMARKS.search(plain)
+        return bool(named) and not all(map(_BEGINS_WITH_NUMBER.match, stated))
     if words == ["name"] and 2 * sum(" " in text for text in stated) > len(stated):
         return True  # what was changed in words; names of jobs have no blanks
     if set(words) <= _OF_A_JOB:  # a job may be named by its model's size: 1.34G

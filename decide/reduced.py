@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ..schema.warehouse import Row, Warehouse
 from .budget import Budget
 from .eligible import doubts_near, fill
-from .rows import CONFIGURATION, THREADS, load, read_own, statements, worked_out
+from .rows import CONFIGURATION, THREADS, load, name_systems, read_own, statements, worked_out
 from .scaling_curves import FREE, Candidate, curves_of
 from .selection import show_every
 
@@ -91,9 +91,12 @@ class Reduced:
         ]
 
     def _load(self, runs: list[str]) -> list[Row]:
+        if not runs:
+            return []
         query = "CREATE OR REPLACE TEMP TABLE few AS SELECT DISTINCT unnest(?::VARCHAR[]) AS run_id"
         self.warehouse.rows(query, [runs])
-        return load(self.warehouse, "(FROM selected SEMI JOIN few USING (run_id))")
+        name_systems(self.warehouse, "selected")  # others may have named those of fewer runs
+        return load(self.warehouse, "(FROM selected SEMI JOIN few USING (run_id))", self.own)
 
 
 def _kinds() -> Iterator[str]:

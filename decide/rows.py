@@ -107,7 +107,7 @@ def load(warehouse: Warehouse, runs: str = "selected", own: OwnSettings | None =
     return cast("list[Row]", rows)
 
 
-def _name_systems(warehouse: Warehouse, runs: str) -> None:
+def name_systems(warehouse: Warehouse, runs: str) -> None:
     """Fill the temporary table `systems`: the machine of each device of some runs."""
     devices = [name for (name,) in warehouse.rows(f"SELECT DISTINCT device FROM {runs}") if name]
     query = """CREATE OR REPLACE TEMP TABLE systems AS
@@ -148,7 +148,7 @@ _NONE: dict[str, str] = {}
 def read_own(warehouse: Warehouse, runs: str) -> OwnSettings:
     """The flags, versions, arguments and unknown columns of the runs of a relation; their systems
     are in the temporary table `systems` from then on."""
-    _name_systems(warehouse, runs)
+    name_systems(warehouse, runs)
     found = OwnSettings({}, {}, {}, other_columns(warehouse, runs), {})
     for run, name, value, kind in warehouse.rows(_FLAGS.format(runs=runs)):
         text = "none" if value is None else "set" if kind == "launcher" and not value else value

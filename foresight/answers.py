@@ -92,7 +92,7 @@ class Start:
 
     def timed(self, row: Row) -> dict[str, Any]:
         """A measured row with its days and costs."""
-        return {**_with_days(row, self), "basis": "measured"}
+        return {**_with_days(self.predictor.with_speed(row), self), "basis": "measured"}
 
     def ranked(
         self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
@@ -221,6 +221,7 @@ def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> 
         _near(rows, _size(changed(base, {**model, **shape})) or 1.0)
     known = everything.eligible("pace")
     predictor = trained(known.kept, known.left_out, system_of(base))
+    rows, base = [predictor.with_speed(row) for row in rows], predictor.with_speed(base)
     if model:  # other documents plan the training of other models
         warehouse.rows("DELETE FROM selected WHERE uri <> ?", [base["uri"]])
     plan = planned(warehouse, query)
@@ -279,11 +280,15 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
         "params_b": size, "size": query.model, "model": query.model,
     }  # fmt: skip
     if not sizes or any(abs(one / size - 1) <= _EQUAL for one in sizes):
-        found = candidates(warehouse, query)
-        failed = only_failed(found.rows)
-        if failed is None:
-            return {}, found
-        change |= {name: failed[name] for name in _MODEL} | {"params_b": size}
+        every = candidates(warehouse, Query(model=query.model)).rows
+        try:
+            found = candidates(warehouse, query)
+            stated = only_failed(found.rows)
+            if stated is None:
+                return {}, found
+        except BenchError:  # measured, but by none of the runs that the query selects
+            stated = max(every, key=lambda row: bool(row["layers"] and row["hidden"]))
+        change |= {name: stated[name] for name in _MODEL} | {"params_b": size}
     return change, candidates(warehouse, replace(query, model=None))
 
 

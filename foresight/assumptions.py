@@ -48,11 +48,17 @@ def assumptions(row: Row, predictor: Predictor) -> list[str]:
         found.append(
             "usual times for keys and values between CP ranks, as no run of this system has CP"
         )
-    if row["peak_tflops"] is None:
+    if not row["peak_known"]:
         found.append("no peak of the device: speeds are relative to its own runs")
     found += _of_room(row)
     if row["batch"] is None:
         found.append("the batch as in the runs it rests on, which do not state it")
+    if row["base"].get("by_flops"):
+        found.append(
+            f"the speed of {row['base']['where']} from the TFLOP/s that it prints: a token counts 6"
+            " FLOPs a parameter and 12 a channel and position of attention, a third more with full"
+            " recompute"
+        )
     if row["power_from"] == START:
         found.append(f"{row['power_w']:.4g} W a device, as {row['base']['where']} states it")
     return found

@@ -73,6 +73,7 @@ class Predictor:
             known["scored_by"] = str(self.widths.scored_by(of.kinds[0]))
             known["outside_text"] = "; ".join(each.words for each in of.outside) or None
             known["jobs_apart"] = jobs
+            known["peak_known"] = one.peak_flop_s is not None
             known |= self._inferred(row, one)
             known["times_beyond"] = max((each.times for each in of.outside), default=1.0)
             known |= _of_pace(row, one, middle, ends)
@@ -133,6 +134,15 @@ class Predictor:
             for at, (row, one) in enumerate(zip(rows, gain, strict=True))
         ]
         return sorted(found, key=lambda row: -row["expected_gain"])
+
+    def with_speed(self, row: Row) -> Row:
+        """A measured run with the tokens/s that its printed TFLOP/s stand for, if it has none."""
+        one = setting(row)
+        if one is None or not one.by_flops:
+            return row
+        rate = 1 / float(self.unstated.settled(one).s_per_token or math.inf)
+        speeds = {_RATE: rate, "tokens_per_s": rate * one.devices}
+        return {**row, **speeds, "by_flops": True}
 
     def _settings(self, rows: Sequence[Row]) -> list[Setting]:
         return [self.unstated.settled(_of(row, self.systems)) for row in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from .setting import Setting
+from .setting import REPEATED, Setting
 from .terms import all_activations, states
 
 _MOST = 80.0  # GB of a device whose memory is not known
@@ -28,11 +28,11 @@ def inferred(settings: Sequence[Setting]) -> frozenset[Hashable]:
 
 def settled(setting: Setting, full: frozenset[Hashable]) -> Setting:
     """A run with the recomputation of its source, unless it states one."""
-    return (
-        replace(setting, recompute="full")
-        if setting.recompute is None and place(setting) in full
-        else setting
-    )
+    if setting.recompute is not None or place(setting) not in full:
+        return setting
+    pace = setting.s_per_token
+    counted = REPEATED if setting.by_flops else 1.0  # printed FLOPs include what is repeated
+    return replace(setting, recompute="full", s_per_token=pace and pace * counted)
 
 
 def place(setting: Setting) -> Hashable:

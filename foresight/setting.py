@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ..audit.memory import GB, gib_of
 from ..decide.rows import batch_of
 from ..schema.warehouse import Row
-from ..vocabulary.hardware import device_of, memory_in
+from ..vocabulary.hardware import device_of, memory_in, watts_in
+from .links import Links, links_of
 from .numbers import number
 
 ASPECT = number("aspect")  # hidden size over layers of usual models, if no source states the shape
@@ -18,21 +19,10 @@ ASSUMED_SEQ_LEN = number("sequence")  # tokens, if no source states the length o
 VOCAB = number("vocabulary")  # words, if no source states them
 NODE = int(number("node"))  # devices of a node, if unstated
 ZERO = 0  # the default stage
+# FLOPs of a printed TFLOP/s, as Megatron-LM counts them (2104.04473, equation 3).
+_PRINTED_SCORES = number("printed_scores")
+REPEATED = 4 / 3  # work with full recompute over that without: a third of it is forward
 _FROZEN = number("frozen")  # of the FLOPs of training: frozen weights have no gradients
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Bytes/s of a device that kernels and collectives reach of its memory and of the links of a
-    node: the prior, not the fit. Unknown devices have those of an A100."""
-
-    memory: float = number("memory_unknown")
-    inside: float = number("links_unknown")
-
-    @property
-    def across(self) -> float:
-        """Of the network, which no source states."""
-        return self.inside * number("across")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +35,7 @@ class Setting:
     """
 
     system: Hashable
-    source: tuple[str, str | None]  # and the regime in it
+    source: tuple[str, str | None]  # a document, or all logs of a trainer; and the regime in it
     model: Hashable
     shape: Hashable
     group: Hashable  # equal for repeats of one configuration
@@ -80,7 +70,8 @@ class Setting:
     adapters: bool  # weights are not trained, only adapters beside them
     device_memory_gb: float | None  # GB of a device
     s_per_token: float | None = None
-    noise: float = 0.0  # deviation of ln(pace) by printed digits
+    by_flops: bool = False  # the pace is that of printed TFLOP/s
+    noise: float = 0.0  # deviation of ln(pace) by printed digits, or by how FLOPs were counted
     jobs: int = 1
     peak_memory_gb: float | None = None  # GB of a device at its peak
     group_any_day: Hashable = None  # equal for repeats on any day
@@ -115,9 +106,9 @@ def lacking(row: Row) -> str | None:
         return "no number of devices"
     if _flops(row) is None:
         return "no size of the model"
-    return (
-        None if _pace(row) else "no tokens/s, and no step time at a known batch and sequence length"
-    )
+    if _pace(row) or _prints_flops(row):
+        return None
+    return "no tokens/s or TFLOP/s, and no step time at a known batch and sequence length"
 
 
 def setting(row: Row) -> Setting | None:
@@ -130,13 +121,17 @@ def setting(row: Row) -> Setting | None:
     shaped = bool(layers and hidden)
     if not hidden:
         hidden = math.sqrt(params / 12 / layers) if layers else (params * ASPECT / 12) ** (1 / 3)
-    adapters = "adapters" in (row["flags"] or ())
     batch, dense = batch_of(row), params / max(1.0, row["experts"] or 1)
+    layers = layers or dense / 12 / hidden**2
+    adapters, pace, printed = _adapters(row), _pace(row), _prints_flops(row)
+    if pace is None and printed:
+        scores = _PRINTED_SCORES * layers * hidden * (row["seq_len"] or ASSUMED_SEQ_LEN)
+        pace = (flops + scores) * (REPEATED if row["recompute"] == "full" else 1.0) / printed
     if batch is None and row["mbs"] and row["grad_accum"] is None and row["device_batch"]:
         batch = row["device_batch"] * devices
     return Setting(
         system=system_of(row),
-        source=(row["uri"], row["regime"]),
+        source=(source_of(row), row["regime"]),
         model=(row["size"], row["model"]),
         shape=_shape(row),
         group=_group(row),
@@ -144,10 +139,10 @@ def setting(row: Row) -> Setting | None:
         flops=flops * (_FROZEN if adapters else 1.0),
         peak_flop_s=_peak(row),
         format_speedup=float(_NARROW.get(row["dtype"] or "", 1)),
-        links=_links(row),
+        links=links_of(row),
         params=params,
         expert_params=_of_experts(row, params),
-        layers=float(layers or dense / 12 / hidden**2),
+        layers=float(layers),
         hidden=float(hidden),
         heads=row["heads"],
         vocab=float(row["vocab_used"] or VOCAB),
@@ -171,8 +166,9 @@ def setting(row: Row) -> Setting | None:
         sequence_parallel=bool(row["sequence_parallel"]) or (row["cp"] or 1) > 1,
         adapters=adapters,
         device_memory_gb=room(row["device"]),
-        s_per_token=_pace(row),
-        noise=_rounding(row),
+        s_per_token=pace,
+        by_flops=_pace(row) is None and pace is not None,
+        noise=_rounding(row) if _pace(row) else number("printed_noise"),
         jobs=row.get("jobs") or 1,
         peak_memory_gb=row["memory_gb"],
         group_any_day=_group(row, dated=False),
@@ -190,6 +186,15 @@ def is_of_the_pipeline(row: Row, batch: float | None) -> bool:
         return bool(row["framework"] == "torchtitan")
     replicas = row["device_count"] / (stages * (row["tp"] or 1) * (row["cp"] or 1))
     return bool(batch == row["mbs"] * replicas)
+
+
+def source_of(row: Row) -> str:
+    """What a run shares its program and network with: its document, or all logs of its trainer.
+
+    A sweep leaves a file, often a folder, for each run: none of them is a source by itself.
+    """
+    of = row["base"] if row["origin"] == "prediction" else row
+    return f"logs of {of['framework']}" if of["origin"] == "log" else str(of["uri"])
 
 
 def system_of(row: Row) -> Hashable:
@@ -252,6 +257,18 @@ def _pace(row: Row) -> float | None:
     return None
 
 
+def _adapters(row: Row) -> bool:
+    """Whether only adapters beside the weights are trained."""
+    return "adapters" in (row["flags"] or ())
+
+
+def _prints_flops(row: Row) -> float | None:
+    """FLOP/s that a run prints of a device, if it says no more of its speed; none of adapters,
+    whose FLOPs are counted in many ways."""
+    printed = row["tflops"] if row["origin"] != "prediction" and not _adapters(row) else None
+    return float(printed) * 1e12 if printed else None
+
+
 def _peak(row: Row) -> float | None:
     if row["peak_tflops"]:
         return float(row["peak_tflops"]) * 1e12
@@ -269,16 +286,6 @@ def room(device: str | None) -> float | None:
     """GB (1e9 bytes) of a device, by its name or known specification."""
     gib = gib_of(device) or memory_in(device or "")
     return gib * GB["GiB"] if gib else None
-
-
-def _links(row: Row) -> Links:
-    device = device_of(row["device"]) if row["device"] else None
-    memory, inside = (device.memory_gb_s, device.link_gb_s) if device else (None, None)
-    plain = Links()
-    return Links(
-        memory * 1e9 * number("memory_reached") if memory else plain.memory,
-        inside * 1e9 * number("links_reached") if inside else plain.inside,
-    )
 
 
 def _rounding(row: Row) -> float:
@@ -300,6 +307,8 @@ def words_of(row: Row) -> dict[str, str]:
              "async_launch")  # fmt: skip
     words = {name: str(row[name]) for name in kinds if row[name] is not None}
     words["zero_stage"] = str(row["zero_stage"] or ZERO)
+    if limit := watts_in(row["device"] or ""):
+        words["power limit"] = f"{limit:g} W"
     # A repair changes a machine: a prediction is for the day of its base run.
     if date := (row["base"] if row["origin"] == "prediction" else row)["date"]:
         words["date"] = str(date)[:10]

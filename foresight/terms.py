@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .numbers import number, priors
-from .setting import ASSUMED_SEQ_LEN, Setting
+from .setting import ASSUMED_SEQ_LEN, REPEATED, Setting
 
 _BYTES = number("transferred")
 _SCORES = number("attention_flops")
@@ -43,12 +43,12 @@ class Term:
 def recomputed(setting: Setting) -> float:
     """FLOPs of matrix products with recomputation over those without: a third is forward, which
     full recompute repeats."""
-    return 4 / 3 if setting.recompute == "full" else 1.0
+    return REPEATED if setting.recompute == "full" else 1.0
 
 
 def attention_recomputed(setting: Setting) -> float:
     """The same of attention scores, which selective recompute repeats too (2205.05198)."""
-    return 4 / 3 if setting.recompute in ("full", "selective") else 1.0
+    return REPEATED if setting.recompute in ("full", "selective") else 1.0
 
 
 def _ideal(setting: Setting) -> float:

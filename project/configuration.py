@@ -1,6 +1,6 @@
 """`bench.toml`: all settings with descriptions; docs/bench.schema.json is generated from this.
 
-Imported only when there is a `bench.toml`: pydantic takes as long to import as DuckDB.
+Imported once for each text of a `bench.toml`: pydantic takes as long to import as DuckDB.
 """
 
 from __future__ import annotations

@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
 from ..schema.place import located, path_of
+from ..vocabulary.kept import cached
 from ..vocabulary.prices import NO_PRICES, Price, Prices
 from ..vocabulary.regular import read_text
 from ..vocabulary.sizes import Length, parse_length, parse_size
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
-    from . import configuration
     from .path_patterns import PathPattern
 
 DEFAULT_DB = "bench.duckdb"
@@ -105,10 +106,19 @@ def read_settings(cwd: Path | None = None) -> Settings:
 
 def read_file(file: Path) -> Settings:
     """Read one file; raises BenchError, with the line, for the first invalid setting."""
-    # Imported late: pydantic is slow to import, and most commands have no file.
-    from ..vocabulary.toml import TOMLDecodeError, loads
-
     text = _read(file)
+    schema = files(__package__ or "bench.project") / "configuration.py"
+    found = cached("settings", [schema], lambda: _valid(file, text), text)
+    return _made(file, text, found)
+
+
+def _valid(file: Path, text: str) -> Mapping[str, Any]:
+    """The values of all settings. A text is validated once: pydantic is slow to import."""
+    from pydantic import ValidationError
+
+    from ..vocabulary.toml import TOMLDecodeError, loads
+    from .configuration import Configuration
+
     try:
         values = loads(text)
     except TOMLDecodeError as error:
@@ -118,39 +128,35 @@ def read_file(file: Path) -> Settings:
             where=_place(file, error),
             hint='write settings as db = "bench.duckdb"',
         ) from error
-    return _checked(file, text, values)
-
-
-def _checked(file: Path, text: str, values: Mapping[str, Any]) -> Settings:
-    from pydantic import ValidationError
-
-    from .configuration import Configuration
-
     try:
-        found = Configuration.model_validate(values)
+        return Configuration.model_validate(values).model_dump()
     except ValidationError as error:
         # They come in the order of the text, but for those of the model itself.
         first = min(error.errors()[:_MOST_ERRORS], key=lambda error: _line(text, error["loc"]))
         raise _refused(file, text, first) from error
+
+
+def _made(file: Path, text: str, found: Mapping[str, Any]) -> Settings:
+    """The settings; paths are checked each time, since links may have changed."""
     return Settings(
         file=file,
-        db=located(found.db, file.parent) if found.db else None,
-        templates=_inside(file, found.templates) if found.templates else None,
-        formats=_formats(file, found.formats) if found.formats else None,
-        facts=_inside(file, found.facts) if found.facts else None,
-        sources=tuple(_inside(file, source) for source in found.sources),
-        pages=tuple(found.pages),
-        paths=_patterns(file, text, found.paths),
-        lengths=_lengths(file, text, found.budgets),
-        aliases=_aliases(file, text, found.aliases),
-        prices=_prices(found.prices) if found.prices else NO_PRICES,
-        github=_job(found.github),
-        gitlab=_job(found.gitlab),
+        db=located(found["db"], file.parent) if found["db"] else None,
+        templates=_inside(file, found["templates"]) if found["templates"] else None,
+        formats=_formats(file, found["formats"]) if found["formats"] else None,
+        facts=_inside(file, found["facts"]) if found["facts"] else None,
+        sources=tuple(_inside(file, source) for source in found["sources"]),
+        pages=tuple(found["pages"]),
+        paths=_patterns(file, text, found["paths"]),
+        lengths=_lengths(file, text, found["budgets"]),
+        aliases=_aliases(file, text, found["aliases"]),
+        prices=_prices(found["prices"]) if found["prices"] else NO_PRICES,
+        github=_job(found["github"]),
+        gitlab=_job(found["gitlab"]),
     )
 
 
 def _patterns(
-    file: Path, text: str, path_patterns: Sequence[configuration.PathPattern]
+    file: Path, text: str, path_patterns: Sequence[Mapping[str, Any]]
 ) -> tuple[PathPattern, ...]:
     from .path_patterns import checked
 
@@ -161,7 +167,7 @@ def _patterns(
         else [_line(text, ("paths",))] * len(path_patterns)
     )
     return tuple(
-        checked(one.pattern, one.example, one.gives, f"{file}:{line}", line)
+        checked(one["pattern"], one["example"], one["gives"], f"{file}:{line}", line)
         for one, line in zip(path_patterns, lines, strict=True)
     )
 
@@ -204,18 +210,18 @@ def aliased(uris: Iterable[str], aliases: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _prices(device_prices: configuration.DevicePrices) -> Prices:
-    origin = f"as set in {FILE}"
+def _prices(device_prices: Mapping[str, Any]) -> Prices:
+    origin, default = f"as set in {FILE}", device_prices["default"]
 
     def price(amount: float) -> Price:
-        return Price(amount, device_prices.currency, origin)
+        return Price(amount, device_prices["currency"], origin)
 
-    devices = {name: price(amount) for name, amount in device_prices.devices.items()}
-    return Prices(price(device_prices.default) if device_prices.default else None, devices)
+    devices = {name: price(amount) for name, amount in device_prices["devices"].items()}
+    return Prices(price(default) if default else None, devices)
 
 
-def _job(job: configuration.Job) -> JobSettings:
-    return JobSettings(job.comment, job.comment_id, tuple(job.fail_on))
+def _job(job: Mapping[str, Any]) -> JobSettings:
+    return JobSettings(job["comment"], job["comment_id"], tuple(job["fail_on"]))
 
 
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from .errors import BenchError, Incompatible, Locked
+from .place import logs_of
 from .turn import Turn, pause
 
 STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
@@ -23,8 +24,6 @@ STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
 _free: dict[int, list[_Instance]] = {}
 _KEPT = 4  # free instances confined to one file: no other warehouse can use them
 _instances: WeakKeyDictionary[duckdb.DuckDBPyConnection, _Instance] = WeakKeyDictionary()
-# Companion files of DuckDB and of SQLite.
-_LOGS = (".wal", ".wal.checkpoint", ".wal.recovery", "-journal", "-wal", "-shm")
 _DAMAGE = (
     duckdb.IOException,
     duckdb.SerializationException,
@@ -254,11 +253,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def logs_of(path: Path) -> list[Path]:
-    """Where DuckDB, or SQLite, keeps what is not yet in the file itself."""
-    return [Path(f"{path}{end}") for end in _LOGS]
 
 
 def require_plain(path: Path) -> None:

@@ -19,10 +19,11 @@ from pathlib import Path
 import duckdb
 
 from ..vocabulary.kept import keep, kept_file, read
-from .connect import connect_memory, disconnect, explained, logs_of
+from .connect import connect_memory, disconnect, explained
 from .ddl import tables
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
+from .place import logs_of
 from .template import fill, version
 
 _REMEMBERED = 200  # the newest files

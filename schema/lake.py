@@ -29,6 +29,9 @@ from .permissions import permissions_of, share
 
 _SLICE = 1 << 20  # rows
 _FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")
+# Rows of other tools may lie in the catalog itself.
+_INSERTED = ("tables_inserted_into", "inlined_insert")
+_DELETED = ("tables_deleted_from", "inlined_delete")
 _CHECKED = "checkpoints"  # whose rows are deleted when newer ones come
 
 
@@ -88,8 +91,9 @@ class Lake:
         with self._attached(version=until) as con:
             con.execute("BEGIN")  # one state for all queries
             latest = _latest(con)
-            filled = _filled(con, after, latest) if after else None
-            whole = filled is None
+            # To plan a query of an empty table costs more than one of a filled one.
+            filled = _filled(con, after, latest)
+            whole = filled is None or not after
             first = after + 1
             rows = {
                 table: partial(
@@ -256,22 +260,29 @@ def _names(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def _touched(changes: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> tuple[str, ...]:
-    ids = (*changes.get("tables_inserted_into", ()), *changes.get("tables_deleted_from", ()))
-    return tuple(sorted({names[one] for one in ids if one in names}))
+    touched = _ids(changes, *_INSERTED, *_DELETED)
+    return tuple(sorted({names[one] for one in touched if one in names}))
+
+
+def _ids(changes: Mapping[str, Sequence[str]], *kinds: str) -> Iterator[str]:
+    """Tables of some kinds of changes, by their ids."""
+    for kind in kinds:
+        yield from changes.get(kind, ())
 
 
 def _filled(con: duckdb.DuckDBPyConnection, after: int, latest: int) -> list[str] | None:
     """The tables with new rows after a snapshot; None if that is no longer known."""
-    query = "SELECT snapshot_id, changes FROM wh.snapshots() WHERE snapshot_id > ? ORDER BY 1"
-    snapshots = con.execute(query, [after]).fetchall()
+    query = """SELECT snapshot_id, changes FROM wh.snapshots()
+               WHERE snapshot_id BETWEEN ? AND ? ORDER BY 1"""
+    snapshots = con.execute(query, [after + 1, latest]).fetchall()
     if len(snapshots) != latest - after:
         return None
     names, filled = _names(con), dict[str, None]()
     for _, changes in snapshots:
-        shrunk = {names.get(one) for one in changes.get("tables_deleted_from", ())}
+        shrunk = {names.get(one) for one in _ids(changes, *_DELETED)}
         if shrunk - {_CHECKED}:
             return None
-        for one in changes.get("tables_inserted_into", ()):
+        for one in _ids(changes, *_INSERTED):
             if names.get(one) in tables():
                 filled[names[one]] = None
     return list(filled)

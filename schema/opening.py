@@ -16,12 +16,11 @@ from .connect import (
     connect_memory,
     disconnect,
     explained,
-    logs_of,
     require_plain,
 )
 from .definitions import created_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
-from .place import is_shared, require_place
+from .place import is_shared, logs_of, require_place
 from .replica import open_replica
 from .template import create_file, fill, stamp_applied
 from .warehouse import Warehouse

@@ -18,6 +18,7 @@ from typer.main import get_command
 from ..schema import own_process
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
 from ..schema.errors import did_you_mean as did_you_mean
+from . import recording
 
 _QUERY_INTERRUPTED = "Query interrupted"  # DuckDB's message for Ctrl-C
 PIPE_CLOSED = 128 + 13  # a shell's code for a program ended by SIGPIPE
@@ -241,7 +242,13 @@ def _write(text: str, tag: str = "") -> None:
     safe = logged("\n".join(map(terminal, text.split("\n"))))
     encoding = sys.stderr.encoding or "utf-8"
     text = f"{tag} {safe}" if tag else safe
-    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    to_stderr(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def to_stderr(text: str) -> None:
+    """Write a text that is safe for a terminal."""
+    recording.note("stderr", text)
+    sys.stderr.write(text)
     sys.stderr.flush()
 
 

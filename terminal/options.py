@@ -236,12 +236,14 @@ def command(
     source: Sequence[str] = ("paths", "overrides", "db"),
     query: Sequence[str] = (),
     groups: Mapping[str, Options] = MappingProxyType({}),
+    kept: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorate a command: its parameters of type Source and Query become options.
 
     `source` and `query` are the fields with an option; `groups` has the options of parameters
     that are mappings, which get the given values by name. Every command has --quiet and --verbose,
-    those with a Source also --lock-timeout.
+    those with a Source also --lock-timeout. Its answers are `kept` if they follow from the
+    warehouse and the options (`kept_answers.py`).
     """
 
     def expand(function: Callable[..., None]) -> Callable[..., None]:
@@ -276,7 +278,12 @@ def command(
                 given[group] = {name: one for name, one in values.items() if one is not None}
             for name in _VOLUME:
                 del given[name]
-            function(**given)
+            if kept:
+                from .kept_answers import answer
+
+                answer(function, given)
+            else:
+                function(**given)
 
         call.__doc__, call.__name__ = function.__doc__, function.__name__
         parameters += _parameters(last)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..schema.errors import BenchError
 from ..schema.place import home_of
 from .messages import warn, warn_of
+from .recording import note_source
 
 if TYPE_CHECKING:
     from ..decide.query import TableRef
@@ -143,9 +144,11 @@ class Source:
 
     def _file(self, db: Path) -> Warehouse:
         from ..project.settled import open_settled
+        from ..schema.materialized import views_are_stored
 
         if self.corrected:
             warehouse = open_settled(db, self.lock_timeout)
+            note_source(committed=not warehouse.original and views_are_stored(warehouse))
             if warehouse.remade:
                 more = f", and {len(warehouse.remade) - 1} more" if warehouse.remade[1:] else ""
                 warn(f"{db} was changed by others, and is made anew: {warehouse.remade[0]}{more}")
@@ -164,6 +167,7 @@ class Source:
             processes=cores(), unreadable=lambda uri, reason: warn(f"{uri}: {reason}"),
             given=None if self.corrected else (),
         )  # fmt: skip
+        note_source(committed=True)
         if skipped is not None:
             skipped += summary.skipped
         warn_of(checked.contradictions)

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from ..schema.errors import BenchError, did_you_mean
 from ..vocabulary.atomic import atomic_write
+from . import recording
 from .messages import info
 
 _PAGES = (".html", ".htm", ".xhtml")
@@ -96,7 +97,7 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
     from ..vocabulary.printable import logged, visible
 
     if output is None or str(output) == "-":
-        _to_stdout(logged(text).encode("utf-8", "backslashreplace"))
+        to_stdout(logged(text))
         return
     file = _target(output, name)
     if file.suffix.lower() in _PAGES and not text.startswith("<!doctype html>"):
@@ -112,8 +113,10 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
     info(f"wrote {file}")
 
 
-def _to_stdout(data: bytes) -> None:
-    # Bytes, independent of platform and locale.
+def to_stdout(text: str) -> None:
+    """Write a text that is safe for a terminal, as UTF-8, independent of platform and locale."""
+    recording.note("stdout", text)
+    data = text.encode("utf-8", "backslashreplace")
     sys.stdout.flush()
     if hasattr(sys.stdout, "buffer"):
         rest = memoryview(data)

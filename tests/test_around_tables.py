@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.ingest.documents.around import TableContext
+from bench.ingest.documents.context_lines import line_facts
 from bench.ingest.documents.document import read_document
 from bench.ingest.documents.nouns import named_numbers, noun_samples
 
@@ -156,3 +157,26 @@ def test_a_list_of_settings_above_names_a_technique(lead: str, kind: str | None)
 def test_one_count_of_several_is_none() -> None:
     assert "nodes" not in around(f"{TITLE}Throughput on 5 and 40 nodes.\n\n{TABLE}")
     assert around(f"{TITLE}Throughput on 40 nodes.\n\n{TABLE}")["nodes"] == "40"
+
+
+@pytest.mark.parametrize(
+    ("command", "stated"),
+    [
+        (
+            "torchrun --nproc_per_node 8 train.py --micro-batch-size 4 --seq-length 4096 --bf16",
+            {"devices": "8", "mbs": "4", "seq_len": "4096", "dtype": "bf16"},
+        ),
+        (
+            "torchrun --nnodes=2 --nproc_per_node=8 train.py --tensor-model-parallel-size 2",
+            {"devices": "16", "nodes": "2", "tp": "2"},
+        ),
+        ("torchrun --nnodes $N --nproc_per_node=8 train.py --micro-batch-size 2", {"mbs": "2"}),
+        ("torchrun --nproc_per_node=8 train.py", {"devices": "8"}),
+        ("python train.py --attention-softmax-in-fp32 --main-grads-dtype fp32 --no-bf16", {}),
+        ("python -c 'print(1)' --micro-batch-size 4 --seq-length 4096", {}),
+    ],
+)
+def test_a_command_sets_what_its_arguments_say(command: str, stated: dict[str, str]) -> None:
+    found = {fact.field: fact.value for fact in line_facts(command, 1).section}
+    found.pop("devices_per_node", None)
+    assert found == stated

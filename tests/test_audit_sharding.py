@@ -111,3 +111,18 @@ def test_a_bare_name_does_not_tell_how_much_memory_there_is(
     (tmp_path / "x.md").write_text(f"{text}| {device} | 8 | 2.5 | {memory} |\n")
     found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R5c"]
     assert [one["severity"] for one in found if "more memory" in one["message"]] == grades
+
+
+def test_sharded_copies_may_count_as_one(tmp_path: Path) -> None:
+    """argonne-lcf/Megatron-DeepSpeed ALCF/notes/AuroraGPT-70B.md counts DP 1 under ZeRO-3."""
+    head = (
+        "| GPUs | PP | DP | TP | MBS | GAS | GBS | ZeRO | TFLOPS |\n|--|--|--|--|--|--|--|--|--|\n"
+    )
+    rows = (
+        "| 48 | 1 | 1 | 1 | 1 | 2 | 96 | {0} | 70 |\n| 72 | 1 | 1 | 1 | 1 | 2 | 144 | {0} | 71 |\n"
+    )
+    found = []
+    for stage in (3, 1):
+        (tmp_path / "x.md").write_text(head + rows.format(stage))
+        found.append([one["rule"] for one in audited(tmp_path / "x.md")].count("R2b"))
+    assert found == [0, 2]

@@ -71,3 +71,13 @@ def test_rates_of_another_kind_of_device_show_no_swap(tmp_path: Path) -> None:
     text += "".join(f"| {name} | 8 | 1 | {time} | {rate} |\n" for name, time, rate in rows)
     (tmp_path / "x.md").write_text(text)
     assert "R6c" not in {one["rule"] for one in audited(tmp_path / "x.md")}
+
+
+def test_a_heading_that_is_missing_shifts_no_cell(tmp_path: Path) -> None:
+    head = "| Run | GPUs | Tokens/s | Script |\n|--|--|--|--|\n"
+    rows = ["| 1 | 8 | 160k | a.py | prepare.py |\n", "| 2 | 8 | 170k | b.py | prepare.py |\n"]
+    page = tmp_path / "x.md"
+    for text, severity in (("".join(rows), "warning"), (rows[0] + rows[1][:24] + "\n", "error")):
+        page.write_text(f"# Training\n\n{head}{text}")
+        found = [one["severity"] for one in audited(page) if one["rule"] == "R9"]
+        assert found == [severity], text

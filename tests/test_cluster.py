@@ -112,7 +112,7 @@ def test_a_shared_warehouse(form: str, files: Path, tmp_path: Path, address: str
 
 
 def test_a_killed_worker_costs_a_retry(files: Path, tmp_path: Path) -> None:
-    killed: list[int] = []
+    before, killed = dict(os.environ), list[int]()
 
     def kill(_: str) -> None:
         every = psutil.Process().children(recursive=True)
@@ -126,6 +126,7 @@ def test_a_killed_worker_costs_a_retry(files: Path, tmp_path: Path) -> None:
     plain = ingest([files], one)
     assert read_on("local:1", [files], two, progress=kill) == plain
     assert killed and everything(two) == everything(one)
+    assert dict(os.environ) == before, "Dask sets OMP_NUM_THREADS and others where workers start"
 
 
 def test_poison_is_told_and_all_else_is_read(files: Path, tmp_path: Path, address: str) -> None:
@@ -287,11 +288,3 @@ def test_a_lost_scheduler_is_reported(tmp_path: Path) -> None:
     _, errors = child.communicate(timeout=120)
     assert child.returncode == 2, errors
     assert "the cluster is lost" in errors and "Traceback" not in errors, errors
-
-
-def test_a_cluster_of_this_machine_leaves_the_environment_as_it_was() -> None:
-    """Dask sets OMP_NUM_THREADS and others of the process that starts its workers."""
-    before = dict(os.environ)
-    with opened("local:1", None, print) as cluster:
-        cluster.settle()
-    assert dict(os.environ) == before

@@ -49,6 +49,15 @@ def test_cost_and_energy_of_stated_and_rated_power(warehouse: Warehouse) -> None
     assert [row["nodes"] for row in front] == [1, 2]
 
 
+def test_a_limit_in_the_name_of_a_device_is_its_power(tmp_path: Path) -> None:
+    head = f"# S\n\nSEQ_LEN=2048\n\n| Device {HEAD}\n{'| --: ' * 10}|\n"
+    (tmp_path / "a.md").write_text(head + f"| H100 at 500 W | {ROWS[1]} |\n")
+    found = in_memory()
+    ingest_into(found, [tmp_path / "a.md"], tmp_path)
+    [row] = ranked(found, candidates(found, PRICED), PRICED).rows
+    assert (row["power_w"], row["power_from"]) == (500, "limit")
+
+
 SMI = """timestamp, index, power.draw [W], temperature.gpu
 2026/03/01 00:00:00.000, 0, 61.20 W, 30
 2026/03/01 00:00:01.000, 0, 301.50 W, 55

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.files.pipeline import ingest_into
+from bench.ingest.logs.number_names import numbers_on
+from bench.ingest.logs.number_shapes import shape_of
 from bench.schema.opening import in_memory
 
 SECONDS = (2.0, 2.2, 1.9, 2.6, 2.1, 2.0, 1.8, 2.4)
@@ -195,3 +197,61 @@ def test_a_summary_of_a_run_is_no_log(tmp_path: Path) -> None:
         with in_memory() as warehouse:
             ingest_into(warehouse, [tmp_path / name], tmp_path)
             assert warehouse.rows("SELECT count(*) FROM runs") == [(runs,)]
+
+
+def test_steps_that_begin_again_with_each_epoch_go_on(tmp_path: Path) -> None:
+    line = "Epoch: [{epoch}]  [{n}/3]  eta: 0:00:05  loss: {loss:.4f}  lr: 0.001"
+    text = "\n".join(
+        line.format(epoch=e, n=n, loss=3 - e - n / 9) for e in range(2) for n in range(3)
+    )
+    found, _ = stored(tmp_path, text)
+    assert [step for step, _, _ in found] == [0, 1, 2, 3, 4, 5]
+
+
+def test_steps_of_all_epochs_stay_as_they_are(tmp_path: Path) -> None:
+    line = "Epoch {epoch}/3 [Step {n}/1640]: loss={loss:.4f}"
+    text = "\n".join(
+        line.format(epoch=1 + n // 547, n=n, loss=3 - n / 999) for n in range(0, 1640, 90)
+    )
+    found, _ = stored(tmp_path, text)
+    assert [step for step, _, _ in found] == [*range(0, 1640, 90)]
+
+
+def test_steps_below_the_heading_of_an_epoch_are_read(tmp_path: Path) -> None:
+    """Each epoch is a stretch of its own: no line tells how many steps the one before had."""
+    epoch = "Epoch {n}/9:\n" + "".join(
+        f"  [Step {step}/522] loss: {{n}}.{step}, lr: 1.2e-5\n" for step in (100, 200, 300)
+    )
+    found, _ = stored(tmp_path, epoch.format(n=1) + epoch.format(n=2))
+    assert [step for step, _, _ in found] == [100, 200, 300] * 2
+
+
+def test_the_losses_of_a_policy(tmp_path: Path) -> None:
+    line = "step: {n} - actor/policy_loss: 0.0{n} - critic/vf_loss: 2.0 - timing_s/step: 9.5{n}"
+    found, _ = stored(tmp_path, "\n".join(line.format(n=n) for n in range(1, 6)))
+    assert found[0] == (1, 9.51, 0.01) and len(found) == 5
+
+
+LINES = (
+    "step 7/500 | loss: 2.31 | lr: 1e-05 | dt: 512.3ms | tok/s: 1,234,567 | 1.2K tok | mfu: 41%",
+    "step 4711/500 | loss: 12.3101 | lr: 1.25e-4 | dt: 5.3ms | tok/s: 12,345 | 10K tok | mfu: 4.5%",
+    "[2026-01-02 03:04:05] iter 12 loss -0.5 grad nan eta 1:02:03 [17:16<36:13:38, 46.38s/it]",
+    "gpt2 layer_3 rank7: {'loss': .5, 'n_tokens': 12, 'epoch': 0.123} +5 -12 3. 3e5 inf",
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_shape_names_the_numbers_of_its_lines_as_each_line_does(line: str) -> None:
+    shape, found = shape_of(line)
+    own = [
+        (found[n.place].start(), found[n.place].end() + more, n.column, n.type, n.shift, n.name)
+        for n, more in zip(shape.numbers, shape.suffixes, strict=True)
+    ]
+    assert own == [
+        (n.start, n.end, n.column, n.type, n.shift, n.name) for n in numbers_on(line)
+    ]  # fmt: skip
+
+
+def test_lines_of_other_numbers_have_one_shape() -> None:
+    first, second = (shape_of(f"step {n} loss {n / 7} tok/s {n:,}")[0] for n in (1234, 98765))
+    assert first is second

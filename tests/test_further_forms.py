@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from bench.decide.other_columns import is_setting
 from bench.ingest.documents.counts import counted
 from bench.ingest.documents.frameworks import frameworks_heading
 from bench.ingest.documents.grid import Table
 from bench.ingest.documents.markdown import blocks
 from bench.ingest.documents.nouns import named_numbers
 from bench.ingest.documents.secret_columns import without_secrets
+from bench.ingest.files.pipeline import ingest_into
+from bench.schema.opening import in_memory
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns, columns_of
 from bench.vocabulary.parallelism import open_batch_in, sizes_in
@@ -32,6 +35,8 @@ from tests.documents import check, read
             {"nodes": "1", "devices_per_node": "8", "devices": "8"},
         ),
         ("4 nodes, 8 GPUs per node", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+        ("Iteration results x8 H100", {"devices": "8"}),
+        ("DGX x8 H100 speed-up, 4 x8 lanes", {"devices": "8"}),
         ("TPU v5p-256 with MaxText", {"devices": "128"}),
         ("a v5litepod-16 slice", {"devices": "16"}),
         ("4 台各配置了 8 张 V100", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
@@ -253,3 +258,31 @@ def test_a_topic_is_no_framework(heading: str, named: int) -> None:
 )
 def test_a_round_length_may_be_decimal(thousands: int, tokens: int | None) -> None:
     assert binary_length(thousands) == tokens
+
+
+SCALED = "| 策略 | GPU 数 | Tokens/sec |\n|--|--:|--:|\n| DDP | 1 | 34794 |\n| DDP | 8 | {} |\n"
+
+
+@pytest.mark.parametrize(
+    ("rate", "metric"),
+    [
+        ("225918", "tokens_per_s"),
+        ("31000", None),  # of a device, or of a job that does not scale
+        ("60000", None),
+    ],
+)
+def test_a_rate_that_grows_with_the_devices_is_of_the_job(
+    rate: str, metric: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text(f"# 训练\n\n{SCALED.format(rate)}", "utf-8")
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path / "a.md"], tmp_path)
+        found = warehouse.rows("SELECT DISTINCT scope FROM measurements WHERE line = 6")
+    assert found == [("job" if metric else None,)]
+
+
+def test_words_under_a_heading_in_another_script_set_rows_apart() -> None:
+    assert is_setting("策略", ["DDP", "FSDP"])
+    assert is_setting("**设定**", ["eager", "16 卡 compile"])
+    for heading, cells in (("扩展效率", ["100%", "81%"]), ("备注", ["好", "慢"]), ("±", ["a"])):
+        assert not is_setting(heading, cells)

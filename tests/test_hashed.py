@@ -85,7 +85,8 @@ def test_logs_of_one_size_are_told_apart(tmp_path: Path) -> None:
 def test_a_long_log_that_holds_a_table_is_a_document(tmp_path: Path) -> None:
     table = "| Model | Nodes | Time per iteration (s) | TFLOPs |\n|:--|--:|--:|--:|\n"
     rows = "".join(f"| 1.3B | {n} | {100 / n:.2f} | 50.0 |\n" for n in range(1, 9))
-    text = f"# Sweep\n\n{table}{rows}\n" + "Nothing that anybody reads.\n" * (LONG_BYTES // 27)
+    line = "Nothing that anybody reads. " * 40 + "\n"
+    text = f"# Sweep\n\n{table}{rows}\n" + line * (LONG_BYTES // len(line) + 1)
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(text + name)
     ingest([tmp_path / "a.log"], tmp_path / "bench.duckdb")

@@ -133,7 +133,7 @@ def test_a_long_line_takes_no_time(unit: str) -> None:
         return time.process_time() - begun
 
     # Four times the line may take four times as long; a pattern that goes back takes sixteen.
-    assert processor_time(400_000) < 9 * processor_time(100_000) + 0.1
+    assert processor_time(120_000) < 9 * processor_time(30_000) + 0.1
 
 
 def test_the_tables_take_every_row(data: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.ingest.cast import inverse, inverse_rounded
 from bench.ingest.logs.closing import left_out, quantities
 from bench.ingest.logs.equations import FirstSteps, Sizes
+from bench.ingest.logs.unnumbered import COUNTED
 from tests.log_lines import read, rows
 
 SWIFT = (
@@ -54,7 +55,16 @@ def test_a_summary_gives_the_steps_of_losses_without_bars() -> None:
     assert rows(log)[0]["more"] == {"epoch": "0.12", "step": "10, derived from the epoch"}
     output = "TrainOutput(global_step=240, training_loss=1, metrics={'train_runtime': 60.0})"
     assert rows(read(*printed, end.format(rate=4.0), output)) == rows(log)
-    assert not rows(read(*printed, end.format(rate=4.0))), "238 to 243 steps"
+    open_rate = rows(read(*printed, end.format(rate=4.0)))  # 238 to 243 steps
+    assert [(r["iteration"], r["loss"]) for r in open_rate[:2]] == [(1, 10.0), (2, 20.0)]
+    assert open_rate[1]["more"] == {"epoch": "0.25", "step": f"2, {COUNTED}"}
+
+
+def test_epochs_of_two_trainings_count_no_steps() -> None:
+    loss = "{{'loss': 2.0{n}, 'learning_rate': 1e-05, 'epoch': {epoch}}}"
+    first = [loss.format(n=n, epoch=n / 10) for n in range(1, 4)]
+    assert [row["iteration"] for row in rows(read(*first))] == [1, 2, 3]
+    assert not rows(read(*first, loss.format(n=9, epoch=0.1)))
 
 
 def test_a_rate_that_says_too_little_is_no_time() -> None:

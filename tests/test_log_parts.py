@@ -180,7 +180,66 @@ def test_losses_beside_their_bars() -> None:
     assert [row.get("loss") for row in found if row.get("loss")] == [285.0, 290.0]
 
 
-def test_losses_without_any_step_are_reported() -> None:
+def test_losses_of_a_log_without_any_step_are_counted() -> None:
     log = read(LOSS.format(loss=2.3, epoch=0.01) + LOSS.format(loss=2.2, epoch=0.02))
+    first, second = rows(log, "iterations")
+    assert (first["iteration"], second["iteration"], second["loss"]) == (1, 2, 2.2)
+    assert second["more"] == {"epoch": "0.02", "step": "2, counted: no line numbers the steps"}
+    assert second["interval_length"] is None and not rows(log, "warnings")
+
+
+def test_losses_of_two_trainings_without_any_step_are_reported() -> None:
+    log = read(LOSS.format(loss=2.3, epoch=0.5) + LOSS.format(loss=2.2, epoch=0.1))
     assert not rows(log, "iterations")
     assert [row["code"] for row in rows(log, "warnings")] == ["no_step"]
+
+
+def test_a_second_training_of_the_same_program_is_another_run() -> None:
+    """Two models finetuned in turn: the first is over, and epochs begin again."""
+    one = LOSS.format(loss=2.0, epoch=0.5) + LOSS.format(loss=1.5, epoch=1.0)
+    end = END.format(epoch=1.0)
+    evaluated = "{'eval_loss': 1.25, 'epoch': 1.0}\n"
+    log = read(one + end + evaluated + one + end)
+    first, second = rows(log, "runs")
+    assert (first["last_line"], second["line"]) == (4, 5)
+    assert [first["status"], second["status"]] == ["ok", "ok"]
+    steps = [(row["run_id"], row["iteration"]) for row in rows(log, "iterations")]
+    assert steps == [(run["run_id"], n) for run in (first, second) for n in (1, 2)]
+
+
+def test_a_training_that_prints_its_end_alone_is_a_run() -> None:
+    bars = "".join(BAR.format(n=n) for n in (1, 300, 600))
+    log = read(bars + "{'eval_loss': 1.25, 'epoch': 1.0}\n" + END.format(epoch=3.0))
+    (run,) = rows(log, "runs")
+    assert run["status"] == "ok"
+    found = {row["metric"]: row["value"] for row in rows(log, "measurements")}
+    assert found == {"train_runtime": 600.0, "train_samples_per_second": 4.0}
+    assert [row["value"] for row in rows(log, "evaluations")] == [1.25]
+
+
+def test_a_bar_that_counts_records_is_none_of_a_training() -> None:
+    map_bar = "Map: 100%|####| 5000/5000 [00:01<00:00,  4.00it/s]\n"
+    log = read(
+        map_bar + "".join(BAR.format(n=n) for n in (1, 2)) + LOSS.format(loss=2.0, epoch=1.0)
+    )
+    assert [row["iteration"] for row in rows(log, "iterations")] == [1, 2]
+
+
+def test_a_dict_broken_by_a_terminal() -> None:
+    whole = (
+        "{'loss': 0.1, 'grad_norm': 0.2, 'learning_rate': 5e-05, 'epoch': 0.05, "
+        "'global_step/max_steps': '600/22156', 'elapsed_time': '3h 14m'}"
+    )
+    cut = f"{whole[:100]}\n{whole[100:]}   \nBar\n"
+    (row,) = rows(read(cut), "iterations")
+    assert (row["iteration"], row["loss"], row["grad_norm"]) == (600, 0.1, 0.2)
+
+
+def test_a_training_that_begins_anew_without_a_checkpoint_is_another_run() -> None:
+    """Two commands of a page: no arguments are printed between them."""
+    phase = "[before the start of training step] datetime: 2024-09-03 1{n}:00:00\n"
+    steps = "\n".join(map(line, (10, 20, 30))) + "\n"
+    log = read(phase.format(n=5) + steps + phase.format(n=6) + steps)
+    assert [(run["line"], run["last_line"]) for run in rows(log, "runs")] == [(2, 4), (6, 8)]
+    load = "  successfully loaded checkpoint from /ckpt [ t 1/1, p 1/1 ] at iteration 10\n"
+    assert len(rows(read(steps + load + phase.format(n=6) + steps), "runs")) == 1

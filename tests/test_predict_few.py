@@ -184,3 +184,29 @@ def test_a_size_that_was_never_measured_is_not_said_to_be(tmp_path: Path) -> Non
     assert "This model was also measured on" in known.out, known.out
     new = quick(tmp_path, "predict", ".", "--model", "2B", "--format", "md")
     assert "Predicted: 2B" in new.out and "also measured on" not in new.out, new.out
+
+
+PRINTED = "| Size | GPUs | TP | PP | GBS | TFLOP/s per GPU |\n| -- | -: | -: | -: | -: | -: |\n"
+
+
+def test_printed_flops_stand_for_a_speed(tmp_path: Path) -> None:
+    """Many papers print nothing else."""
+    splits = ((32, 1, 1, 137), (64, 2, 1, 138), (128, 4, 1, 142), (64, 4, 1, 135))
+    rows = "".join(f"| 7.5B | {n} | {tp} | {pp} | 512 | {of} |\n" for n, tp, pp, of in splits)
+    shape = "--num-layers 36 --hidden-size 4096 --num-attention-heads 32"
+    head = f"# Sweep\n\nA100 80GB, bf16, SEQ_LEN=2048, {shape}\n\n{PRINTED}"
+    (tmp_path / "sweep.md").write_text(head + rows)
+    asked = ("predict", "sweep.md", "--nodes", "8", "--tp", "2")
+    [row] = json.loads(quick(tmp_path, *asked, "--format", "json").out)
+    counted = 6 * 7.5e9 + 12 * 36 * 4096 * 2048
+    assert row["tokens_per_s_per_device"] == pytest.approx(138e12 / counted, rel=0.1)
+    told_so = quick(tmp_path, *asked, "--format", "md").out
+    assert "from the TFLOP/s that it prints" in told_so, told_so
+
+
+def test_a_model_of_another_document_starts_from_the_nearest_size(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(mbs=2, time=20.0), _row(mbs=4, time=21.0)])
+    other = table(tmp_path / "other.md", ["2 | 2.7B | 16 | 1 | 1 | 2 | 512 | 20GB | 41.00 | | "])
+    asked = ("predict", "sweep.md", str(other), "--model", "2.7B", "--document", "sweep.md")
+    done = quick(tmp_path, *asked, "--format", "md")
+    assert done.code == 0 and "started from sweep:" in done.out, done.text

@@ -31,6 +31,17 @@ def records(swept: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "records"
 
 
+@pytest.fixture(scope="module")
+def rebuilt(records: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with these records and a warehouse of them; tests only read there."""
+    folder = tmp_path_factory.mktemp("rebuilt")
+    (folder / ".git").mkdir()
+    shutil.copytree(records, folder / "records")
+    done = quick(folder, "ingest", "records")
+    assert done.code == 0 and "6 new" in done.err, done.text
+    return folder
+
+
 # What a record is.
 
 
@@ -59,8 +70,9 @@ def test_records_fit_the_published_schema(records: Path) -> None:
 
 def test_the_same_bytes_whatever_the_order(records: Path, data: Path, folder: Path) -> None:
     shutil.copytree(data, folder / "data")
-    for path in sorted((folder / "data").rglob("*.*"), reverse=True):
-        assert quick(folder, "ingest", "-q", str(path)).code in (0, 3)
+    paths = sorted(map(str, (folder / "data").rglob("*.*")), reverse=True)
+    for at in range(0, len(paths), 8):
+        assert quick(folder, "ingest", "-q", *paths[at : at + 8]).code in (0, 3)
     assert quick(folder, "export", "--records", "again").code == 0
     assert files(folder / "again") == files(records)
     done = quick(folder, "export", "--records", "again")
@@ -76,26 +88,23 @@ def test_paths_need_no_warehouse(records: Path, data: Path, folder: Path) -> Non
 # Reading them.
 
 
-def test_records_rebuild_the_warehouse(records: Path, swept: Path, folder: Path) -> None:
-    done = quick(folder, "ingest", str(records))
-    assert done.code == 0 and "6 new" in done.err, done.text
+def test_records_rebuild_the_warehouse(
+    records: Path, swept: Path, rebuilt: Path, folder: Path
+) -> None:
     for view in RUNS:
-        assert count(folder / "bench.duckdb", view) == count(swept / "bench.duckdb", view), view
+        assert count(rebuilt / "bench.duckdb", view) == count(swept / "bench.duckdb", view), view
     ours, theirs = (quick(at, "sql", f"SELECT count(*) FROM ({FACTS}) WHERE run_id IS NOT NULL").out
-                    for at in (folder, swept))  # fmt: skip
+                    for at in (rebuilt, swept))  # fmt: skip
     assert ours == theirs
-    assert quick(folder, "export", "--records", "again").code == 0
+    assert quick(rebuilt, "export", "--records", str(folder / "again")).code == 0
     assert files(folder / "again") == files(records), "not a byte is lost"
-    done = quick(folder, "ingest", str(records))
+    done = quick(rebuilt, "ingest", "records")
     assert "0 new, 6 unchanged" in done.err
 
 
 @pytest.mark.parametrize("name", ["model", "days", "sweep", "runs"])
-def test_pages_from_records_tell_the_same(
-    records: Path, swept: Path, folder: Path, name: str
-) -> None:
-    shutil.copytree(records, folder / "records")
-    ours = quick(folder, "report", name, "records", "--model", "1.3B")
+def test_pages_from_records_tell_the_same(swept: Path, rebuilt: Path, name: str) -> None:
+    ours = quick(rebuilt, "report", name, "--model", "1.3B")
     theirs = quick(swept, "report", name, "--model", "1.3B").out
     assert ours.code == 0, ours.text
     ours_lines, theirs_lines = ours.out.splitlines(), theirs.splitlines()
@@ -106,26 +115,29 @@ def test_pages_from_records_tell_the_same(
     assert all(re.match(r"\| (:-|File|Name|00[0-4] )|Remarks",
                         line) for line in other), other  # fmt: skip
     assert name == "model" or not other
-    assert quick(folder, "show", "001:29", "records").code == 0
 
 
-def test_a_table_comes_back_from_records(records: Path, swept: Path, folder: Path) -> None:
-    assert quick(folder, "ingest", "-q", str(records)).code == 0
-    ours = quick(folder, "report", "--table", "001:2").out
+def test_records_are_read_without_a_warehouse(rebuilt: Path) -> None:
+    assert quick(rebuilt, "show", "001:29", "records").code == 0
+
+
+def test_a_table_comes_back_from_records(swept: Path, rebuilt: Path) -> None:
+    ours = quick(rebuilt, "report", "--table", "001:2").out
     assert ours == quick(swept, "report", "--table", "001:2").out != ""
 
 
-def test_a_run_and_its_record_are_one(records: Path, data: Path, folder: Path) -> None:
+def test_a_run_and_its_record_are_one(
+    records: Path, data: Path, swept: Path, rebuilt: Path, folder: Path
+) -> None:
     shutil.copytree(data, folder / "data")
     shutil.copytree(records, folder / "records")
     db = folder / "bench.duckdb"
-    for order in (["records", "data"], ["data", "records"]):
-        db.unlink(missing_ok=True)
-        for name in order:
-            assert quick(folder, "ingest", "-q", name).code == 0
-            assert {view: count(db, view) for view in ("runs", "configurations")} == {
-                "runs": 210, "configurations": 210
-            }  # fmt: skip
+    for first, second in ((rebuilt, "data"), (swept, "records")):
+        shutil.copy(first / "bench.duckdb", db)
+        assert quick(folder, "ingest", "-q", second).code == 0
+        assert {view: count(db, view) for view in ("runs", "configurations")} == {
+            "runs": 210, "configurations": 210
+        }  # fmt: skip
         assert count(db, "iterations") == 26, "the log itself goes before its record"
         assert count(db, "runs", "uri LIKE 'records%'") == 0
     assert quick(folder, "forget", "data/logs/fugaku_dp2.log").code == 0

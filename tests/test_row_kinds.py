@@ -117,6 +117,38 @@ def test_rows_of_inference_are_no_runs(tmp_path: Path) -> None:
     assert not read(tmp_path, f"{served}| 7B | 1 | 150 | 70% |\n", "SELECT line FROM runs")
 
 
+def test_rows_of_differences_are_no_runs(tmp_path: Path) -> None:
+    head = "# Training\n\n| Version | TFLOPS/GPU | MFU | vs first |\n|---|---|---|---|\n"
+    rows = (
+        "| first | 229.64 | 14.60% | - |\n| **总计提升** | **+2.80** | **+0.18%** | **+1.2%** |\n"
+    )
+    assert read(tmp_path, head + rows, "SELECT line FROM runs") == [(5,)]
+    gain = (head + rows).replace("**总计提升**", "with gains")  # the name of a run
+    assert read(tmp_path, gain, "SELECT line FROM runs ORDER BY line") == [(5,), (6,)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [
+        ("## Performance targets\n\n### Throughput", "planned"),
+        ("## Throughput expectations", "planned"),
+        ("## Targets of the compiler", "measured"),
+        ("## Expected performance", "measured"),  # to be had by who runs it again
+    ],
+)
+def test_targets_are_no_measurements(tmp_path: Path, heading: str, kind: str) -> None:
+    rows = "\n\n| GPUs | Tokens/s/GPU | Tokens/s |\n|---|---|---|\n| 64 | 450 | 28,800 |\n"
+    assert read(tmp_path, f"# Training\n\n{heading}{rows}", "SELECT kind FROM runs") == [(kind,)]
+
+
+def test_how_a_row_ended_without_a_number_of_its_own(tmp_path: Path) -> None:
+    head = "# Training\n\n| Job | Nodes | MBS | Status | Step time |\n|---|---|---|---|---|\n"
+    rows = "| P8 | 10 | 4 | **DONE: 192 samp/s** | |\n| P9 | 10 | 4 | queued | |\n"
+    told = "| P7 | 8 | 4 | | 0.58 s → with saves ~0.8 s |\n| P6 | 8 | 4 | | later |\n"
+    found = read(tmp_path, head + rows + told, "SELECT status FROM runs ORDER BY line")
+    assert [status for (status,) in found] == ["ok", "not_run", "ok", "not_run"]
+
+
 @pytest.mark.parametrize(
     ("setup", "row", "dtype", "devices"),
     [

@@ -123,3 +123,16 @@ def test_two_sources_never_have_one_name(tmp_path: Path) -> None:
         (tmp_path / f"{name}.md").write_text(text)
     shown = quick(tmp_path, "show", "Notes:5", ".").out
     assert "001.md:5" in shown and "Notes_old" not in shown, "a name that is the beginning of one"
+
+
+def test_a_text_that_was_valid_elsewhere_is_not_believed_about_links(tmp_path: Path) -> None:
+    """Settings are validated once a text; where their paths lead is looked at each time."""
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        (folder / ".git").mkdir(parents=True)
+        (folder / "bench.toml").write_text('facts = "of_links.toml"\nsources = ["logs"]\n')
+        assert read_settings(folder).sources == (folder / "logs",)
+    (tmp_path / "two" / "of_links.toml").symlink_to("/etc/passwd")
+    with pytest.raises(BenchError, match="outside"):
+        read_settings(tmp_path / "two")
+    assert read_settings(tmp_path / "one").facts == tmp_path / "one" / "of_links.toml"

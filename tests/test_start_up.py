@@ -32,6 +32,17 @@ def test_a_page_of_the_warehouse_loads_no_reader(data: Path, tmp_path: Path) -> 
     assert not modules & heavy
 
 
+def test_settings_are_validated_once(
+    data: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pydantic takes as long to import as DuckDB."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    (folder / "bench.toml").write_text('[budgets]\n"1.3B" = "380B tokens"\n')
+    command = ["runs", str(data / "tables" / "004_tr3m-1B3.md"), "-q"]
+    assert "pydantic" in imported(command, folder)
+    assert "pydantic" not in imported(command, folder)
+
+
 def test_reading_goes_without_pandas(data: Path, tmp_path: Path) -> None:
     """PyArrow would import it with its first array, and nothing here uses it."""
     modules = imported(["ingest", "-q", str(data / "logs"), "--db", "w.duckdb"], tmp_path)

@@ -206,6 +206,14 @@ def test_a_bare_batch_is_the_same_in_the_next_table(tmp_path: Path) -> None:
         ("Batch time (s) | GAS", ["1.5 | 1"], set(), "step_time"),
         ("Block size | MBS", ["1024 | 4"], set(), "seq_len"),
         ("Block size | MBS", ["128 | 4"], set(), ""),
+        (
+            "BS | ga | nodes",
+            ["4 | 1 | 10", "4 | 4 | 10"],
+            set(),
+            "mbs",
+        ),  # ten nodes, four sequences
+        ("BS | ga | nodes | TP", ["4 | 1 | 10 | 16"], set(), "gbs"),
+        ("tokens / samples | MBS", ["24,000 / 48 | 1", "48,000 / 96 | 1"], set(), ""),
     ],
 )
 def test_what_the_rows_settle(

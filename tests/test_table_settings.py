@@ -85,9 +85,14 @@ def test_a_setting_that_nobody_knows_keeps_rows_apart(
         found = answer(folder, command, path)
         assert [row["jobs"] for row in found] == [1, 1], command
         assert {row["settings"] for row in found} == {f"{heading}={cell}" for cell in cells}
-        assert cells[1] in quick(folder, command, path).out
     [pair] = answer(folder, "compare", path, "--by", heading)
     assert (pair["base"], pair["level"], round(pair["speedup"], 9)) == (*cells, 1.25)
+
+
+def test_such_a_setting_is_shown_on_pages(folder: Path) -> None:
+    path = str(sweep(folder, "Attention", TWO.format("eager", "flash")))
+    for command in ("best", "days"):
+        assert "flash" in quick(folder, command, path).out, command
 
 
 def test_such_a_setting_is_named_beside_another_factor(folder: Path) -> None:

@@ -12,6 +12,7 @@ from bench.schema.connect import connect_memory
 from bench.schema.migrate import bring_up_to_date
 from bench.schema.opening import in_memory, open_write
 from bench.schema.warehouse import Rows, Warehouse
+from tests.sharing import furnished
 
 # Views by their columns: DuckDB prints the columns of EXCLUDE in another order each time.
 CATALOGUE = (
@@ -29,6 +30,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "bench"
 
 
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same with the template in it that other tests have made."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(furnished(tmp_path / "cache")))
+    return tmp_path / "cache" / "bench"
+
+
 def catalogue(warehouse: Warehouse) -> list[Rows]:
     found = [
         warehouse.rows(f"{query} WHERE database_name = 'wh' ORDER BY ALL") for query in CATALOGUE
@@ -36,7 +44,7 @@ def catalogue(warehouse: Warehouse) -> list[Rows]:
     return [*found, warehouse.rows("SELECT number, name, sha256 FROM raw.applied ORDER BY number")]
 
 
-def test_a_copy_is_what_is_made(cache: Path, tmp_path: Path) -> None:
+def test_a_copy_is_what_is_made(kept: Path, tmp_path: Path) -> None:
     con = connect_memory()
     bring_up_to_date(con)
     with Warehouse(con, None) as made, in_memory() as first, in_memory() as again:
@@ -60,16 +68,17 @@ def test_it_is_made_once_and_tells_the_time_of_each_copy(cache: Path) -> None:
     assert [path.stat() for path in cache.iterdir()] == [before]
 
 
-def test_a_damaged_template_is_made_anew(cache: Path) -> None:
-    in_memory().close()
-    [template] = cache.iterdir()
-    whole = template.stat().st_size
-    for damage in (b"", b"no database", template.read_bytes()[: whole // 2]):
+def test_a_damaged_template_is_made_anew(kept: Path) -> None:
+    [template] = kept.iterdir()
+    content = template.read_bytes()
+    whole = len(content)
+    for damage in (b"", b"no database", content[: whole // 2]):
+        template.unlink()  # a link to the one of other tests
         template.write_bytes(damage)
         with in_memory() as warehouse:
             assert warehouse.rows("SELECT count(*) FROM runs") == [(0,)]
         in_memory().close()
-        [template] = cache.iterdir()
+        [template] = kept.iterdir()
         assert template.stat().st_size == whole
 
 

@@ -24,6 +24,10 @@ from bench.vocabulary.parallelism import sizes_in
         (["Seq len", "TFLOPs", "HBM"], ["Attention kernels"], "training", False),
         (["Model", "GBS", "Loss"], ["Training"], "", False),
         (["GPUs", "TP", "Sec/it"], [], "", True),
+        (["Version", "Val BPB", "Step Time (ms)"], ["Iteration results"], "", True),
+        (["Run", "Kernel", "Step time (ms)", "Samples/s"], ["Epochs of the baseline"], "", True),
+        (["Run", "Kernel", "Time (ms)"], ["Epochs of the baseline"], "", False),
+        (["Method", "Tokens/sec", "Relative"], ["Results"], "", False),  # of no rows
         (["Model", "train_runtime", "samples/sec", "steps/sec"], ["Results"], "", True),
     ],
 )
@@ -78,3 +82,17 @@ def test_steps_that_say_what_changed_are_runs(second: tuple[str, str], answer: b
     headings = ["Step", "Levers", "Mean step (s)", "tok/s/GPU", "MFU"]
     rows = [["0", second[0], "6.1", "5,339", "13%"], ["1-3", second[1], "4.4", "7,463", "18%"]]
     assert is_training(headings, ["Training"], "", rows=rows) is answer
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        ([["Full FT", "1000"], ["LoRA", "950"], ["QLoRA (4-bit)", "800"]], True),
+        ([["FSDP + compile", "6667"], ["DDP", "5762"]], True),
+        ([["LoRA", "950"], ["llama.cpp", "800"], ["ours", "900"]], False),
+        ([["Loran", "950"], ["DDPM", "800"]], False),
+    ],
+)
+def test_rows_named_after_methods_of_training(rows: list[list[str]], answer: bool) -> None:
+    assert is_training(["Method", "Tokens/sec"], ["Comparison"], "", rows=rows) is answer
+    assert not is_training(["Method", "Tokens/sec", "TTFT"], ["Comparison"], "", rows=rows)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.files.content import is_long
 from bench.ingest.files.pipeline import ingest
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read
@@ -288,3 +289,28 @@ def test_a_log_that_is_renamed_between_two_looks(tmp_path: Path) -> None:
     follower._ingest(found, live=True)
     with open_read(tmp_path / "bench.duckdb") as warehouse:
         assert warehouse.rows("SELECT uri FROM runs") == [("b.log",)]
+
+
+def test_the_log_of_an_unknown_trainer_is_followed(tmp_path: Path) -> None:
+    own, line = tmp_path / "own.log", "step {n}/900 | loss: {loss:.4f} | dt: 512.5ms\n"
+    lines = [line.format(n=n, loss=4 - n / 999) for n in range(1, 901)]
+    follower = Follower([own], tmp_path / "bench.duckdb", 5.0)
+    for count in (3, 400, 900):
+        own.write_text("starting\n" + "".join(lines[:count]))
+        follower.store()
+        with open_read(tmp_path / "bench.duckdb") as warehouse:
+            query = "SELECT count(*), max(iteration), max(line) FROM iterations"
+            assert warehouse.rows(query) == [(count, count, count + 1)]
+            assert len(warehouse.rows("FROM runs")) == 1
+
+
+def test_a_long_log_of_an_unknown_trainer_is_read(tmp_path: Path) -> None:
+    """A file that is read piece by piece."""
+    lines = [
+        f"step {n}/20000 | loss: {4 - n / 9e4:.4f} | lr: 1e-4 {'.' * 60}" for n in range(12_000)
+    ]
+    (tmp_path / "own.log").write_text("\n".join(lines))
+    assert is_long((tmp_path / "own.log").stat().st_size)
+    ingest([tmp_path / "own.log"], tmp_path / "bench.duckdb")
+    with open_read(tmp_path / "bench.duckdb") as warehouse:
+        assert warehouse.rows("SELECT count(*) FROM iterations") == [(12_000,)]

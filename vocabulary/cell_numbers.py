@@ -44,7 +44,9 @@ _OF_CAPACITY = re.compile(
 )
 # Usual device memories in GB.
 CAPACITIES = frozenset((16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288))
-_SPREAD = re.compile(rf"^\s*(?:±|\+/-|\+-)\s*({NUMBER})$")
+_SPREAD = re.compile(
+    rf"^\s*(?:±|\+/-|\+-)\s*(?P<half>{NUMBER})\s?(?P<unit>(?:{ANY_UNIT})(?![A-Za-z/]))?(?:\s*\([^()]{{1,80}}\))?$"
+)
 _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 # `8 : 16`, `32/32`, `176 and 24`: of two runs or two phases, by the heading
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
@@ -203,7 +205,8 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     worded = replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
     spread = _SPREAD.match(rest)
     if spread:
-        return replace(worded, half=float(spread[1].replace(",", "")))
+        half = float(spread["half"].replace(",", ""))
+        return replace(worded, half=half, unit=cell.unit or spread["unit"])
     plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
     remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
     each = column.type == "memory" and _OF_EACH.fullmatch(rest)

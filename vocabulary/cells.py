@@ -21,6 +21,7 @@ _MISSING = re.compile(
 _IN_WORDS = ("text", "notes")  # types of column
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
+_BOLD_FIRST = re.compile(r"\*\*(?P<bold>[^*\s][^*]{0,30})\*\*(?P<rest>[^*]{1,80})")
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
 _LARGEST = 1e30  # of any number printed; the FLOPs of a training have 26 digits
 
@@ -41,12 +42,25 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
         opened.append(["gap", layer[0]])
         inner = layer[1]
         closed.insert(0, ["gap", layer[2]])
-    cell = _parse(inner, column)
+    cell = _begun(inner, column) or _parse(inner, column)
     if ["gap", "~~"] in opened:
         cell = replace(cell, kind="misfit", invalid="struck out")
     if not opened:
         return cell
     return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
+
+
+def _begun(raw: str, column: Column) -> Cell | None:
+    """A number in bold with plain words behind it: `**35.9 GB** of 40`."""
+    found = _BOLD_FIRST.fullmatch(raw) if column.role == "result" else None
+    if found is None:
+        return None
+    whole = _parse(found["bold"] + found["rest"], column)
+    number = _parse(found["bold"], column)
+    if whole.kind != "number" or whole.invalid:
+        return None
+    sign: Piece = ["gap", "**"]
+    return replace(whole, raw=raw, pieces=(sign, *number.pieces, sign, ["word", found["rest"]]))
 
 
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:

@@ -98,6 +98,7 @@ _PLAIN = re.compile(
     re.I,
 )
 _MEMORY = re.compile(r"(?<![A-Za-z0-9])(\d{1,4})[ -]?(?:GiB|GB|G)(?![A-Za-z0-9])", re.I)
+_WATTS = re.compile(r"(?<![A-Za-z0-9.])(\d{2,4})[ -]?W(?:att)?s?(?![A-Za-z0-9])", re.I)
 _SAYS_MORE = re.compile(r"[A-Za-z0-9]")
 
 
@@ -106,6 +107,12 @@ def memory_in(text: str) -> float | None:
     found = _MEMORY.search(text)
     size = float(found[1]) if found else None
     return size if size and size <= (most_memory_gib(text) or 0.0) else None
+
+
+def watts_in(text: str) -> float | None:
+    """W that the name of a device states (`H100 at 500 W`): the limit that it is run with."""
+    found = _WATTS.search(text)
+    return float(found[1]) if found else None
 
 
 def usual_memory_gib(text: str) -> float | None:

@@ -17,13 +17,13 @@ KEPT = 4  # files of other versions; older ones are removed
 
 
 def cached(
-    name: str, files: Sequence[Traversable], make: Callable[[], Mapping[str, Any]]
+    name: str, files: Sequence[Traversable], make: Callable[[], Mapping[str, Any]], text: str = ""
 ) -> Mapping[str, Any]:
-    """The cached result of `make` on some files: plain values by their names, in order.
+    """The cached result of `make` on some files and a text: plain values by their names, in order.
 
-    A file with other bytes gives another key, so nothing needs invalidation.
+    Other bytes give another key, so nothing needs invalidation.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(text.encode() + b"\0" if text else b"")
     for file in files:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     path = None
@@ -54,8 +54,8 @@ def read(path: Path) -> bytes:
         return file.read()
 
 
-def keep(path: Path, content: bytes) -> None:
-    """Write a file of the cache atomically; older ones of its name are removed.
+def keep(path: Path, content: bytes, kept: int = KEPT) -> None:
+    """Write a file of the cache atomically; of those of its name the newest are `kept`.
 
     Raises OSError.
     """
@@ -69,5 +69,5 @@ def keep(path: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
     name = path.name.partition("-")[0]
     others = sorted(path.parent.glob(f"{name}-*{path.suffix}"), key=lambda one: one.stat().st_mtime)
-    for other in others[:-KEPT]:
+    for other in others[:-kept]:
         other.unlink(missing_ok=True)

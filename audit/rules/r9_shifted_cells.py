@@ -25,6 +25,7 @@ RULE = declared(__name__)
 
 
 _MANY = 3  # cells that do not fit: fewer are slips
+_ALL = 2  # rows that are alike: a single one may as well have lost its place
 _ODD = {"ragged", "worded"}
 # `~1% faster` under a rate is relative to another row.
 _COMPARES = re.compile(
@@ -52,6 +53,10 @@ def check(data: AuditInput) -> Iterator[Finding]:
         alike = _unknown_notation(table, odd, raws)
         if alike:
             yield _unread(table, alike, raws)
+        unheaded = _lacks_headings(table, odd, raws)
+        if unheaded:
+            yield unheaded
+            continue
         for row in odd if not alike else [row for row in odd if row not in alike]:
             cells = raws.get(row.run_id, [])
             yield from _judge(table, row, cells, list(moves(cells, columns)), len(columns))
@@ -75,6 +80,18 @@ def _unknown_notation(table: Table, odd: Sequence[Row], raws: dict[str, list[str
                 by_column.setdefault(name, []).append(row)
     most = max(by_column.values(), key=len, default=[])
     return most if len(most) >= _MANY and 2 * len(most) > len(table.rows) else []
+
+
+def _lacks_headings(table: Table, odd: Sequence[Row], raws: dict[str, list[str]]) -> Finding | None:
+    """That every row has equally many cells more than the headings, and each known one fits."""
+    widths = {len(raws.get(row.run_id, ())) for row in table.rows}
+    width = len(table.headings)
+    if len(table.rows) < _ALL or len(widths) > 1 or min(widths) <= width:
+        return None
+    if any(row.invalid or "worded" in row.flags for row in odd):
+        return None
+    shape = f"{min(widths)} cells under {width} headings in every row"
+    return RULE.finding("unheaded", tuple(row.at() for row in table.rows), shape=shape)
 
 
 def _unread(table: Table, rows: Sequence[Row], raws: dict[str, list[str]]) -> Finding:

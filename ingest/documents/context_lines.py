@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, without_subjects
+from .commands import arguments_in, launched
 from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts
 from .explained import explained
 from .fact import Fact
@@ -95,9 +96,10 @@ def line_facts(text: str, line: int) -> LineFacts:
     prose names devices for many other reasons.
     """
     facts = configuration(text, line) or explained(text, line)
-    if facts:
+    started = launched(text, line)
+    if facts or started:
         facts = without_subjects(facts, facts_by_subject(text, line))
-        return LineFacts(facts, [], facts, facts)
+        return LineFacts(facts, [], [*facts, *started], facts)
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")
     of_nodes = is_launch(text) or bool(_OF_NODES.search(text))
     section = formula or (machine if of_nodes else [])
@@ -120,13 +122,14 @@ def configuration(text: str, line: int) -> list[Fact]:
     """
     if len(text) > _LONGEST or text.lstrip().startswith(">") or _COMPUTES.search(text):
         return []
-    parts = list(_parts(text))
+    arguments = [] if is_launch(text) else arguments_in(text)
+    parts = arguments or list(_parts(text))
     read = _read_parts(parts, text, line)
     known = [part for part in read if part]
     unknown = [
         part
         for part, one in zip(parts, read, strict=True)
-        if not one and not _ASSIGNMENT.match(part) and not _VALUE.match(part)
+        if not (one or arguments or _ASSIGNMENT.match(part) or _VALUE.match(part))
     ]
     sentences = sum(bool(_SENTENCE.search(part)) for part in unknown)
     if len(unknown) > len(known) or (sentences and 2 * sentences >= len(known)):

@@ -39,6 +39,8 @@ _COUNT = re.compile(
 _IN_NAME = re.compile(rf"(?<=[A-Za-z]_)(?P<n>\d{{1,6}})(?={_COUNTED}s?(?![A-Za-z0-9]))", re.I)
 # `A100 80G * 8`
 _TIMES = re.compile(r"\s*[x×*]\s*(?P<n>\d{1,6})(?![\w.%]|\s*(?:nodes?|hosts?)\b)", re.I)
+# `x8 H100`
+_SIGNED = re.compile(rf"(?<![\w.,/])(?<!\d )[x×](?P<n>\d{{1,6}})\s+{_MAKER}", re.I)
 # `Single A100`, `on a single RTX 5090`, `isolated single GPU`, `on one A100`; `on an RTX PRO 4500`
 _SINGLE = re.compile(
     r"(?:(?:^|[,;:(]\s?)(?:an?\s)?(?:\w+\s)?|\b(?:on|using|with|of)\s(?:(?:a|just|only)\s)?)"
@@ -185,6 +187,9 @@ def _without_numbers(text: str) -> Iterator[_Count]:
         times = _TIMES.match(text, device.end())
         if times and not _PER_NODE.match(text[times.end() :]):
             yield _Count("devices", int(times["n"]))
+    for found in _SIGNED.finditer(text):
+        if device_pattern().match(text, found.end()):
+            yield from _of_devices(text, found)
     for found in _IN_NAME.finditer(text):
         yield _Count("devices", int(found["n"]))
     for found in _CHIPS.finditer(text):

@@ -19,6 +19,7 @@ from .context import is_aside
 from .fact import Fact
 from .flops_scope import flops_settled
 from .grid import Table, TableRow
+from .markdown import Heading
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
@@ -226,7 +227,7 @@ class RowReader:
             flags = sorted([*flags, "machines"])
         if self._adapters.trained(row.cells):
             flags = sorted([*flags, "adapters"])
-        if found_table.path and is_aside(found_table.path[-1].text, "projected"):
+        if _is_projected(found_table.path):
             status = replace(status, kind="planned")
         if note := found_table.withdrawn:
             flags = sorted([*flags, "withdrawn"])
@@ -306,6 +307,11 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
             scope=fact.scope,
             how="stated",
         )
+
+
+def _is_projected(path: Sequence[Heading]) -> bool:
+    """Whether the heading of a table says that nothing was measured, or one above but the title."""
+    return any(is_aside(one.text, "projected") for one in path if one.level > 1 or one is path[-1])
 
 
 def _by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[str, Cell]:

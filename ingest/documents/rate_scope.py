@@ -7,8 +7,10 @@ a parameter. The rows of a table have one scope; where no row decides, it stays 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ...vocabulary.experts import has_experts
 from ...vocabulary.hardware import peak_tflops
@@ -18,6 +20,8 @@ from .row import PublishedRow
 
 RATE = "tokens_per_s"
 _CLOSE = 0.05  # of batch x length / step time
+_GROWN = 1.5  # times the rate of half as many devices
+_WORDS = re.compile(r"[^\W\d_]{2,}")
 # FLOPs of a token over parameters: 6, 8 with full recomputation, and attention; a label rounds.
 _LEAST, _MOST = 5.0, 14.0
 
@@ -64,7 +68,7 @@ def settled(
         scope for (read, results), is_bare in zip(rows, bare, strict=True)
         if is_bare and (scope := _scope_of(read, results))
     }  # fmt: skip
-    scope = votes.pop() if len(votes) == 1 else None
+    scope = votes.pop() if len(votes) == 1 else None if votes else _scope_of_growth(rows)
     for (read, _), results in zip(rows, measured, strict=True):
         own = scope or ("job" if _devices(read) == 1 else None)
         results[:] = [
@@ -95,6 +99,28 @@ def _scope_of(read: PublishedRow, results: Sequence[Result]) -> str | None:
         if _adds_up(of_job, known)
     }
     return fits.pop() if len(fits) == 1 else None
+
+
+def _scope_of_growth(rows: Sequence[tuple[PublishedRow, Sequence[Result]]]) -> str | None:
+    """job, if rows of the same words have rates that grow with their devices.
+
+    More devices make none of them much faster.
+    """
+    groups: dict[Hashable, dict[int, float]] = {}
+    for read, results in rows:
+        rate = next((result.value for result in results if result.metric == RATE), None)
+        devices = _devices(read)
+        if rate and devices:
+            words = tuple(sorted(set(_WORDS.findall(read.words.casefold()))))
+            groups.setdefault((words, read.model(), read.dtype()), {}).setdefault(devices, rate)
+    growths = [
+        (after[1] / before[1], after[0] / before[0])
+        for group in groups.values()
+        for before, after in pairwise(sorted(group.items()))
+        if after[0] >= 2 * before[0]
+    ]
+    grown = [max(_GROWN, more / 2) <= faster <= _GROWN * more for faster, more in growths]
+    return "job" if grown and all(grown) else None
 
 
 def _adds_up(of_job: float, known: Known) -> bool:

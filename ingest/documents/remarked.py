@@ -14,6 +14,7 @@ from ...vocabulary.headings import columns_of
 from .grid import Table, TableRow
 
 _DRESS = re.compile(r"[*`]|(?<!_)__(?!_)")
+_NARROW = str.maketrans("（）／；", "()/;")  # as Chinese and Japanese texts write them
 _TWO = re.compile(
     r"\s*([~≈]?\s?\d[^()/|;]{0,24}?)\s*\(([^()]{1,40})\)\s*[/|;]\s*([~≈]?\s?\d[^()/|;]{0,24}?)\s*\(([^()]{1,40})\)\s*"
 )
@@ -39,7 +40,7 @@ def _apart(row: TableRow, results: set[int]) -> Iterator[TableRow]:
     two = {
         at: match
         for at, cell in enumerate(row.cells)
-        if at in results and (match := _TWO.fullmatch(_DRESS.sub("", cell)))
+        if at in results and (match := _TWO.fullmatch(_DRESS.sub("", cell.translate(_NARROW))))
     }
     remarks = {(match[2], match[4]) for match in two.values()}
     if len(remarks) != 1:

@@ -36,21 +36,29 @@ _EITHER = re.compile(r"\bfull\b|\ball weights\b|全参|全量", re.I)
 
 # A row of ratios of the rows above: `**Speedup** | 3.08x | 3.08x faster`.
 _COMPARES = re.compile(
-    r"\W*(?:speed-?ups?|improvements?|gains?|deltas?|Δ|differences?|changes?|ratios?|reductions?"
-    r"|加速比|提升)\W*",
+    r"\W*(?:(?:total|overall|net|relative) )?(?:speed-?ups?|improvements?|gains?|deltas?|Δ"
+    r"|diff(?:erence)?s?|changes?|ratios?|reductions?|savings?|overhead|加速比|总?计?提升|变化|差[异值])\W*",
     re.I,
 )
 _RATIO = re.compile(r"\W*\d[\d.,]*\s?(?:[x×%]|倍)(?:\s?[a-z]+)?\W*|[\W_]*|n/?a", re.I)
+_DIFFERENCE = re.compile(
+    r"[*_`~ ]*[+−–-]\s?\d[\d.,]*\s?(?:[a-z%]{1,6}(?:/[a-z]{1,6}){0,2})?[*_` ]*", re.I
+)
 
 
 def no_run(cells: Sequence[str], headings: Sequence[str]) -> str | None:
     """Why a row is no run: it is of inference (`Predict` below `Phase`), or compares others."""
-    if cells and _COMPARES.fullmatch(cells[0]) and all(map(_RATIO.fullmatch, cells[1:])):
+    if cells and _COMPARES.fullmatch(cells[0]) and all(map(_compares, cells[1:])):
         return f"a row of {cells[0].strip(' *_`')!r} compares others"
     for cell, heading in zip(cells, headings, strict=False):
         if _SERVED.fullmatch(cell) and _PHASE.fullmatch(heading):
             return f"a row of {cell!r} is no run of training"
     return None
+
+
+def _compares(cell: str) -> bool:
+    """Whether a cell is a ratio (`3.08x`, `+1.2%`), a difference with its sign, or nothing."""
+    return bool(_RATIO.fullmatch(cell) or _DIFFERENCE.fullmatch(cell))
 
 
 class Adapters:

@@ -19,6 +19,11 @@ _MEANS = (
     ("fail", re.compile(r"\b(?:fail\w*|crash\w*)\b", re.I)),
 )
 _NOT_RUN = re.compile(r"\W*(?:skip\w*|not[ _-]?run|pending|queued|planned|to ?do|tbd|n/a)\b", re.I)
+_DONE = re.compile(
+    r"\W*(?:done|ok|pass(?:ed)?|success(?:ful|fully)?|succeeded|completed?|finished|完成|成功)\b",
+    re.I,
+)
+_SOME_RESULT = re.compile(r"[\W_]*\d[\d.,]*\s?(?:m?s|min|h|[GM]i?B|[TP]FLOP|tok|samp|seq|it)", re.I)
 _SHORT = 60  # characters of a cell that states a failure
 _DASHES = frozenset("-–—")
 _ESTIMATED = re.compile(r"\bestimat", re.I)
@@ -89,7 +94,8 @@ def status_of(
     stated = by_name.get("status")
     if stated and _NOT_RUN.match(stated.raw.replace("_", " ")):
         return Status("not_run", stated.raw)
-    if results or any(cell.invalid for cell in by_name.values()):
+    done = bool(stated and _DONE.match(stated.raw))
+    if results or done or any(cell.invalid for cell in by_name.values()):
         return Status("ok")
     for mark in (mark for cell in by_name.values() for mark in cell.marks):
         if failed := footnotes.failure(mark):
@@ -103,6 +109,8 @@ def status_of(
     if _is_dashed(by_name, columns) and (failed := footnotes.failure(DASH)):
         kind, legend = failed
         return Status(kind, legend.raw, legend.line)
+    if told := _told_result(by_name, columns):
+        return Status("ok", told)
     if unread:
         return Status("not_run", "its result column is not read")
     if remark := _remark_on_results(by_name, columns):
@@ -152,6 +160,12 @@ def _remark_on_results(by_name: Mapping[str, Cell], columns: Sequence[Column | N
     names = (column.name for column in columns if column and column.role == "result")
     cells = (by_name.get(name) for name in names)
     return next((cell.raw for cell in cells if cell and cell.kind == "words"), None)
+
+
+def _told_result(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
+    """A result with more than a number: `0.26s (alone) / 0.47s (two at once)`."""
+    remark = _remark_on_results(by_name, columns)
+    return remark if remark and _SOME_RESULT.match(remark) else None
 
 
 def rough(raw: str) -> set[str]:

@@ -12,10 +12,10 @@ from ...vocabulary.parallelism import sizes_in
 
 _TRAINING = re.compile(
     r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
-    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro-?batch"
+    r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro[- ]?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
-    r"|\b(?:final|best|last|val(?:idation)?) loss\b"
+    r"|\b(?:final|best|last|val(?:idation)?)[ _](?:loss|bpb|ppl|perplexity)\b|(?<![\w-])epochs?\b"
     r"|\bSFT\b|\bDDP\b|\bMegatron\b|训练|微调",
     re.I,
 )
@@ -71,6 +71,12 @@ _IN_PARTS = re.compile(
     r"\b(?:break-?down|profil(?:e|er|ed|ing)|traces?)\b|\|\W{0,8}(?:total|sum|forward|backward|fwd|bwd|optimizer)\b",
     re.I,
 )
+# The name of a row: how its model was trained.
+_METHOD = re.compile(
+    r"\W*(?:full[ -]?(?:FT|fine-?tun\w*|param\w*|weights?)|q?-?lora|dora"
+    r"|FSDP2?|HSDP|DDP|ZeRO[ -]?[0-3])(?![a-z])[^|]{0,40}",
+    re.I,
+)
 _SIZED = ("topology", "batch")
 _SEVERAL = 2  # sizes in a cell
 _CODE = 200  # characters of a cell that names sizes
@@ -82,6 +88,7 @@ _KINDS = (
 )
 # No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
+_OF_MODEL_STEPS = frozenset({"step_time", "samples_per_s"})
 
 
 # A row of these is a moment or a statistic of one run: `Step | Loss | Tokens/s`.
@@ -118,7 +125,7 @@ def is_training(
     in_cells = _has_column_of_sizes(rows)
     sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
-    named = _nearest([" ".join(headings), *near])
+    named = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
     about = named or subject
     served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
     if served or about == "inference":
@@ -137,9 +144,8 @@ def is_training(
     saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
     if saves and results <= {"step_time", "speed", "mem"}:
         return False
-    if not (sized or results & _OF_MODELS) and any(
-        _KERNELS.search(text) for text in (*headings, near[0], *near[1:2])
-    ):
+    whole = sized or results & _OF_MODELS or results >= _OF_MODEL_STEPS
+    if not whole and any(_KERNELS.search(text) for text in (*headings, near[0], *near[1:2])):
         return False
     if not results and losses:
         return False
@@ -192,6 +198,12 @@ def _has_column_of_sizes(rows: Sequence[Sequence[str]]) -> bool:
         if named and 2 * named >= len(rows):
             return True
     return False
+
+
+def _names_methods(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most rows begin with a method of training: `Full FT`, `LoRA`."""
+    named = sum(bool(row and _METHOD.fullmatch(row[0])) for row in rows)
+    return len(rows) > 1 and 2 * named > len(rows)
 
 
 def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:

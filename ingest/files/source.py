@@ -204,12 +204,7 @@ def _read_log(
         cut = ended_early(stream)
     content.check_read(digest)
     read = _finished(task, reader)
-    unknown = None
-    suffix, lines = content.path.suffix.lower(), read.coverage.lines if read.coverage else 0
-    # One line of JSON is the summary of a run, not its log.
-    may_be_unknown = suffix in _UNNAMED | _LOGS or (suffix in _LINES and lines > 1)
-    if recode is None and may_be_unknown and not reader.has_steps:
-        unknown = _of_unknown_trainer(task, sink, reader.step_formats)
+    unknown = _of_unknown_trainer(task, sink, reader, read) if recode is None else None
     if waiting is not None and unknown is None:
         waiting.flush()
     read = unknown or read
@@ -240,17 +235,23 @@ class _Waiting:
 
 
 def _of_unknown_trainer(
-    task: Task, sink: Sink | None, engine: Sequence[Dialect]
+    task: Task, sink: Sink | None, known: LogReader, read: ReadFile
 ) -> ReadFile | None:
-    """A log without steps of a known format whose lines show that they are; None for any other."""
+    """A log without steps of a known format whose lines show that they are; None for any other.
+
+    A grown one is read as a whole again: its formats are in no folder.
+    """
     from ..logs.bulk import feed
     from ..logs.drafted_log import drafted_beside
 
     content = task.content
-    if content.size > _DOCUMENT_LIMIT:
+    suffix, many = content.path.suffix.lower(), read.coverage and read.coverage.lines > 1
+    # One line of JSON is the summary of a run, not its log.
+    may_be_one = suffix in _UNNAMED | _LOGS or (suffix in _LINES and many)
+    if known.has_steps or not may_be_one or content.size > _DOCUMENT_LIMIT:
         return None
     with content.stream(0, content.size) as stream:
-        draft = drafted_beside(read_lines(BytesIO(stream.read(_SAMPLE))), engine)
+        draft = drafted_beside(read_lines(BytesIO(stream.read(_SAMPLE))), known.step_formats)
     if draft is None:
         return None
     reader = LogReader(task.source_id, (*dialects(task.formats), *draft.dialects))
@@ -271,21 +272,25 @@ def _growing(task: Task, sink: Sink) -> ReadFile:
     reader = thaw(since.state, task.source_id, known) if since else None
     resumed, start = (True, since.offset) if since and reader else (False, 0)
     reader, checkpoint = reader or LogReader(task.source_id, known), None
+    waiting = _Waiting(reader, sink)
     end, digest = content.end_of_lines(start), content.digest()
     with content.stream(start, end, digest) as lines:
-        feed(reader, lines, sink)
+        feed(reader, lines, waiting)
     if reader.has_begun:
         reader.end_line()
-        sink(reader.take_rows())
-        state = freeze(reader)
-        checkpoint = Checkpoint(end, state) if state else None
+        waiting(reader.take_rows())
+        checkpoint = Checkpoint(end, state) if (state := freeze(reader)) else None
     with content.stream(end, content.size, digest) as rest:
         feed(reader, rest)
     if resumed and digest:  # the bytes before were not read
         content.check_tail(digest)
     else:
         content.check_read(digest)
-    return replace(_finished(task, reader), checkpoint=checkpoint, resumed=resumed)
+    read = _finished(task, reader)
+    if unknown := _of_unknown_trainer(task, sink, reader, read):
+        return unknown
+    waiting.flush()
+    return replace(read, checkpoint=checkpoint, resumed=resumed)
 
 
 def _finished(task: Task, reader: LogReader) -> ReadFile:

@@ -24,6 +24,8 @@ from .equations import COLUMNS, FirstSteps, Sizes
 from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
 from .number_names import Number, columns, kept, name_before, numbers_of, numbers_on
+from .record import Fields
+from .step import members_of
 
 RANKED_DIGITS = re.compile(
     r"(?<=\brank)\d+\b|(?<=\bgpu)\d+\b|(?<=\bnode)\d+\b|(?<=\bworker)\d+\b", re.I
@@ -169,18 +171,35 @@ def _proved(family: _Family) -> Draft | None:
     found = checked(texts, [at if isinstance(at, datetime) else None for at in dates], numbers)
     known = {number.column for number in found.numbers}
     if len(lines) >= LEAST_LINES and found.proof and known & {*COLUMNS}:
-        return Draft((_format(found, texts[0]),), shape, found.proof)
+        return Draft((_format(found, texts),), shape, found.proof)
     if not {"iteration", "loss"} <= known:
         return None
-    made = _format(found, texts[0])
+    made = _format(found, texts)
     return Draft((made,), shape, BY_NAMES) if _is_training(made, family.lines) else None
 
 
-def _format(found: Checked, line: str) -> Dialect:
+def _format(found: Checked, lines: Sequence[str]) -> Dialect:
     """The format of the lines with these names; of vague times those that an equation shows."""
     timed = found.proof is not None and "step time" in found.proof
     own = [n for n in found.numbers if n.column in columns() and (timed or not n.is_vague)]
-    return named_format(own, line)
+    made = named_format(own, lines[0])
+    epoch = next((n for n in found.numbers if n.name == "epoch"), None)
+    if epoch is None or not any(n.column == "train_iters" for n in own):
+        return made
+    places = [_place(record.fields) for line in lines if (record := made.read(line))]
+    again = [after[0] > before[0] for before, after in pairwise(places)]
+    falls = [after[1] < before[1] for before, after in pairwise(places)]
+    # Where steps begin again with each epoch, they are counted within it.
+    if any(falls) and falls == again:
+        made = named_format([*own, replace(epoch, column="epoch")], lines[0])
+    return made
+
+
+def _place(fields: Fields) -> tuple[float, float]:
+    """The epoch and the step of a line; an epoch that it does not print is -1."""
+    more, step = members_of(fields.get("more")), fields.get("iteration")
+    epoch = fields.get("epoch", more.get("epoch"))
+    return float(str(epoch or -1)), step if isinstance(step, int) else -1
 
 
 def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
@@ -192,7 +211,8 @@ def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
     rows = [record.fields for line in lines if (record := made.read(line.text))]
     steps = [step for row in rows if isinstance(step := row.get("iteration"), int)]
     losses = [loss for row in rows if isinstance(loss := row.get("loss"), float)]
-    falls = sum(before > after for before, after in pairwise(steps))
+    places = [_place(row) for row in rows]
+    falls = sum(a[1] > b[1] and a[0] >= b[0] for a, b in pairwise(places))
     every = frozenset.intersection(*(frozenset(row) for row in rows)) if rows else frozenset()
     # Evaluations print losses and times, servers times and tokens/s; all three are of a training.
     own = (every & OF_TRAINING) | ({"pace"} if every >= PACE else set())
@@ -201,7 +221,7 @@ def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
     return (
         len(set(steps)) + len(own) >= least
         and (not unnamed or bool(own))
-        and 10 * falls <= len(steps)
+        and (3 if "train_iters" in every else 10) * falls <= len(steps)
         and 2 * len(losses) > len(rows)
     )
 

@@ -29,8 +29,8 @@ def named_format(numbers: Sequence[Number], line: str, reads: str = "iteration")
 
     A line of a step has its count and its loss, if it has any; another line one of the names.
     """
-    keys = {n.name: {"column": n.column, "type": n.type if n.column == "mfu" else "varchar"}
-            for n in numbers}  # fmt: skip
+    own = {"epoch": "bigint"} | {n.column: n.type for n in numbers if n.column == "mfu"}
+    keys = {n.name: {"column": n.column, "type": own.get(n.column, "varchar")} for n in numbers}
     step = next((n for n in numbers if n.column == "iteration"), None)
     first = step or numbers[0]
     needed = [[n.name] for n in numbers if n is step or (step and n.column == "loss")]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...schema.rows import Rows
 from ...vocabulary.secrets import redact_text
-from .record import Record
+from .record import Fields, Record
+
+# What a trainer prints of the whole training at its end, by our fields: its own name, and the unit.
+SUMMARY = {
+    "train_runtime_s": ("train_runtime", "s"),
+    "train_samples_per_s": ("train_samples_per_second", ""),
+}
 
 
 @dataclass(slots=True)
@@ -91,6 +97,12 @@ class Figures:
                 value=value,
                 unit=unit or "",
             )
+
+    def summarize(self, record: Record, line: int) -> None:
+        """The figures of the whole training on the line of its end."""
+        for name, (metric, unit) in SUMMARY.items():
+            fields: Fields = {"metric": metric, "value": record.fields.get(name), "unit": unit}
+            self.measure(replace(record, fields=fields), line)
 
     def measure(self, record: Record, line: int) -> None:
         """A value that the log reports for the whole run."""

@@ -4,7 +4,8 @@ A trainer draws its bar at once and prints losses through a buffer. A single los
 consecutive bars was not buffered, and belongs to the bar above. Losses flushed together print
 their epoch alone: they come every so many steps, and mostly one interval and one first step fit
 all of them. Where several do, or none, the losses have no step. If a finished training printed as
-many lines as it took steps, they are those of the steps, in order.
+many lines as it took steps, they are those of the steps, in order. The lines
+of a log that states no step at all are counted, as long as their epochs grow.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...vocabulary.pieces import half_digit
 from .dialect import Dialect
 from .record import Record
 from .steps import Steps
+from .unnumbered import COUNTED
 
 COPIES_WITHIN = 64  # losses
 MOST_PENDING = 200_000
@@ -44,11 +47,11 @@ class PendingRecord:
     place: int = 0  # among the lines with losses, from 1
 
     def numbered(self, step: int, by: str) -> Record:
-        """The record with this step, marked as derived."""
+        """The record with this step, and where that is from."""
         if self.step is not None:
             return self.record
         more = self.record.fields.get("more")
-        note = {"step": f"{step}, derived from {by}"}
+        note = {"step": f"{step}, {by}"}
         fields = self.record.fields | {"more": (more if isinstance(more, dict) else {}) | note}
         return replace(self.record, fields=fields)
 
@@ -89,6 +92,14 @@ class LateLosses:
         """Whether a line has no step yet."""
         return bool(self.waiting or self.unplaced)
 
+    def is_behind(self, record: Record, last: int | None) -> bool:
+        """Whether a record is of the next training: this one is over, and was further on."""
+        epoch, step = record.fields.get("epoch"), record.fields.get("iteration")
+        if self.last_epoch is None:
+            return False
+        again = isinstance(step, int) and last is not None and step < last
+        return again or (isinstance(epoch, float) and epoch < self.last_epoch)
+
     def add(self, pending: PendingRecord) -> bool:
         """One more line; False for a copy by another rank."""
         text = pending.record.raw.strip()
@@ -120,13 +131,24 @@ class LateLosses:
     def place(self, steps: Steps, plan: Plan) -> PendingRecord | None:
         """Rows of the unplaced losses, after all others; returns the first line with a step."""
         numbers = None if steps.segment > 1 else self._numbers(plan)
+        by = "its place among as many lines as steps" if self._is_whole(plan) else "the epoch"
+        by = f"derived from {by}"
+        if numbers is None and not (steps.count or plan.goal or plan.per_epoch):
+            numbers, by = self._counted(), COUNTED
         if numbers is None:
             steps.lost += sum("loss" in pending.record.fields for pending in self.unplaced)
             return None
-        by = "its place among as many lines as steps" if self._is_whole(plan) else "the epoch"
         placed = zip(numbers, self.unplaced, strict=True)
         steps.supply([(step, pending.numbered(step, by), pending.line) for step, pending in placed])
         return self.unplaced[0] if self.unplaced else None
+
+    def _counted(self) -> list[int] | None:
+        """The lines in order, where one after the other is of a later time of one training."""
+        epochs = [pending.epoch for pending in self.unplaced]
+        known = [epoch for epoch in epochs if epoch is not None]
+        own = len(known) == len(epochs) and all(a <= b for a, b in pairwise(known))
+        numbered = any(pending.step is not None for pending in self.unplaced)
+        return [*range(1, len(epochs) + 1)] if own and not numbered else None
 
     def _is_whole(self, plan: Plan) -> bool:
         """Whether the training is finished, and printed a line for each step."""

@@ -7,10 +7,11 @@ has its name in front of it, or its unit behind it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from .number_names import Number, numbers_on
+from .number_names import Number
+from .number_shapes import MOST_SHAPES, Shape, shape_of
 from .record import Field, Fields, Record, is_invalid
 
 MOST_NUMBERS = 200
@@ -23,6 +24,21 @@ OTHER_WORK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """How one number of a shape is read: its place, the letters behind it, and what it is.
+
+    Without a field it is kept as printed.
+    """
+
+    place: int
+    suffix: int
+    name: str
+    kept: str
+    field: Field | None
+    cast: Callable[[str], object] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """The reader of lines with these names, in small letters without blanks and marks.
 
@@ -32,45 +48,61 @@ class Named:
     anchor: re.Pattern[str]  # of each line
     keys: Mapping[str, Field]
     requires: Sequence[frozenset[str]]
+    _plans: dict[Shape, Sequence[_Read]] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The record of this line."""
         if self.anchor.search(text) is None:
             return None
-        numbers = numbers_on(text)[:MOST_NUMBERS]
+        shape, found = shape_of(text)
+        plan = self._plans.get(shape)
+        if plan is None:
+            if len(self._plans) >= MOST_SHAPES:
+                self._plans.clear()
+            plan = self._plans[shape] = self._plan(shape)
+        if not plan:
+            return None
+        fields: Fields = {}
+        more: dict[str, str] = {}
+        invalid: tuple[str, ...] = ()
+        for one in plan:
+            match = found[one.place]
+            printed = text[match.start() : match.end() + one.suffix]
+            spec = one.field
+            if spec and spec.column and one.cast and spec.column not in fields:
+                value = one.cast(printed)
+                invalid += (one.name,) if value is None and is_invalid(printed, spec) else ()
+                if value is not None:
+                    fields[spec.column] = value
+                    continue
+            more.setdefault(one.kept, printed)
+        if more:
+            fields["more"] = more
+        return Record(dialect, reads, fields, text, invalid=invalid)
+
+    def _plan(self, shape: Shape) -> Sequence[_Read]:
+        """How lines of a shape are read; empty if they are none of these."""
+        numbers = shape.numbers[:MOST_NUMBERS]
         own: dict[str, Number] = {}
         for number in numbers:
             if number.name in self.keys:
                 own.setdefault(number.name, number)
         if not all(group & own.keys() for group in self.requires):
-            return None
+            return ()
         first = max(own[name].start for group in self.requires for name in group & own.keys())
-        if OTHER_WORK.search(text[:first]):
-            return None
-        fields, invalid = self._fields(text, numbers, own)
-        return Record(dialect, reads, fields, text, invalid=invalid)
+        if OTHER_WORK.search(shape.text[:first]):
+            return ()
+        return [
+            self._read(number, suffix, own.get(number.name) is number)
+            for number, suffix in zip(numbers, shape.suffixes, strict=False)
+        ]
 
-    def _fields(
-        self, text: str, numbers: Sequence[Number], own: Mapping[str, Number]
-    ) -> tuple[Fields, tuple[str, ...]]:
-        fields: Fields = {}
-        more: dict[str, str] = {}
-        invalid: tuple[str, ...] = ()
-        for number in numbers:
-            printed, value = text[number.start : number.end], None
-            spec = self.keys.get(number.name)
-            if spec and spec.column and own[number.name] is number and spec.column not in fields:
-                typed = spec if spec.type != "varchar" else _typed(spec, number)
-                value = typed.cast(printed)
-                invalid += (number.name,) if value is None and is_invalid(printed, typed) else ()
-                if value is not None:
-                    fields[spec.column] = value
-                    continue
-            kept = number.column if number.column.startswith("more.") else number.name
-            more.setdefault(kept.removeprefix("more."), printed)
-        if more:
-            fields["more"] = more
-        return fields, invalid
+    def _read(self, number: Number, suffix: int, is_own: bool) -> _Read:
+        name = number.name
+        kept = (number.column if number.column.startswith("more.") else name).removeprefix("more.")
+        spec = self.keys.get(name) if is_own else None
+        typed = _typed(spec, number) if spec and spec.type == "varchar" else spec
+        return _Read(number.place, suffix, name, kept, typed, typed.cast if typed else None)
 
     def cut_off(self, text: str) -> bool:
         """Whether text after a record is the start of a value that was cut off."""

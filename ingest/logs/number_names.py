@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
 
-_NAME = re.compile(r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$")
+_NAME = re.compile(
+    r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=]\s?[(\[]|[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$"
+)
 _NEAR = 200  # characters before a number: the longest name
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
@@ -83,7 +85,8 @@ def numbers_on(line: str) -> list[Number]:
 def numbers_of(lines: Sequence[str]) -> list[Number]:
     """The named numbers of the first line, each name once; later lines show which of them grow.
 
-    A time that only grows is a clock; of several counts the step is one that never restarts.
+    A time that only grows is a clock; of several counts the step is one that never restarts, but
+    with an epoch.
     """
     line = lines[0]
     found, values = numbers_on(line), _columns(lines)
@@ -91,10 +94,12 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
     found = [kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
     found = [n if n.column != "iteration" or _is_whole(values, n) else kept(n) for n in found]
     steps = [n for n in found if n.column == "iteration"]
-    if len({values[n.place][-1] - values[n.place][0] for n in steps if _grows(values, n)}) > 1:
+    again = _new_epochs(found, values)
+    rising = [n for n in steps if _grows(values, n, again)]
+    if len({values[n.place][-1] - values[n.place][0] for n in rising}) > 1:
         # Counts of two kinds: which of them a time is of, its name need not tell.
         found = [replace(n, is_vague=True) if n.column == "step_time_s" else n for n in found]
-    rising = [n for n in steps if _grows(values, n)] or [n for n in steps if n.name not in UNNAMED]
+    rising = rising or [n for n in steps if n.name not in UNNAMED]
     step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
     found = [kept(n) if n.column == "iteration" and n is not step else n for n in found]
     losses = [n for n in found if n.column == "loss"]
@@ -260,10 +265,20 @@ def _of_share(line: str, values: Sequence[Sequence[float]], number: Number) -> s
     return "percent" if in_percent else "double"
 
 
-def _grows(values: Sequence[Sequence[float]], number: Number) -> bool:
-    """Whether a number grows from the first line to the last, and never falls."""
+def _new_epochs(found: Sequence[Number], values: Sequence[Sequence[float]]) -> frozenset[int]:
+    """The lines, by place, behind which a number named epoch is larger."""
+    epoch = next((n.place for n in found if n.name == "epoch"), len(values))
+    own = values[epoch] if epoch < len(values) else []
+    return frozenset(place for place, (a, b) in enumerate(pairwise(own)) if a < b)
+
+
+def _grows(
+    values: Sequence[Sequence[float]], number: Number, again: frozenset[int] = frozenset()
+) -> bool:
+    """Whether a number grows, and never falls but behind the places `again`."""
     own = values[number.place] if number.place < len(values) else []
-    return len(own) > 1 and own[-1] > own[0] and all(a <= b for a, b in pairwise(own))
+    pairs = [pair for place, pair in enumerate(pairwise(own)) if place not in again]
+    return any(a < b for a, b in pairs) and all(a <= b for a, b in pairs)
 
 
 def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) -> bool:

@@ -55,6 +55,7 @@ class Run:
     late: LateLosses = field(default_factory=LateLosses)
     unnumbered: Unnumbered = field(default_factory=Unnumbered)
     timed_from: datetime | None = None  # start of the interval timed by the clock
+    starts_again: int | None = None  # first line of a start-up after steps; 0: it loads them
     figures: Figures = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,6 +102,7 @@ class Run:
             self.figures.add_memory(record, line, self.steps.iteration, rank_of(prefixes))
         if kind == "new":
             self._keep_from(record, line, rank_of(prefixes))
+        self.starts_again = None
 
     def _add_pending(self, pending: PendingRecord) -> None:
         """Losses whose step is known at the next bar, or at the end of the log."""
@@ -198,6 +200,10 @@ class Run:
         self.events_seen.add((kind, raw))
         # A checkpoint that is loaded does not belong to the step above it.
         at = None if kind == LOAD else self.steps.iteration
+        if kind == LOAD:
+            self.starts_again = 0
+        elif kind == "phase" and self.steps.count and self.starts_again is None:
+            self.starts_again = line
         self.rows.add(
             "events",
             run_id=self.run_id,
@@ -223,6 +229,7 @@ class Run:
         epoch, *summary = (
             record.fields.get(name) for name in ("epoch", "train_runtime_s", "train_steps_per_s")
         )
+        self.figures.summarize(record, line)
         self.done = self.done or steps_in(*summary)
         self.late.last_epoch = epoch if isinstance(epoch, float) else self.late.last_epoch
         self.add_event(record, line, "end")
@@ -248,7 +255,7 @@ class Run:
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Stores the run, its topology, its environment and its warnings."""
         self.late.settle(self.steps, self._plan)
-        if not self.steps.count and not self.late.has_any:
+        if self.unnumbered.kept and not (self.steps.count or self.late.has_any):
             self.steps.forget_parts()
             for one in list(self.unnumbered.steps()):
                 self.add_step(*one)

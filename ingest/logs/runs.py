@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from ...schema.rows import Rows, content_id
 from .dialect import Dialect
 from .environment import Environment
+from .figures import SUMMARY
 from .header import Header
 from .logread import LogRead
 from .record import Record
@@ -16,6 +18,8 @@ from .run import LOAD, Run
 from .steps import Steps
 
 MOST_WAITING = 5000
+# In front of a bar: what it counts, if that is nothing of a training.
+OTHER_BAR = re.compile(r"^(?!.*(?i:train|epoch|step|iter|progress)).*[A-Za-z]{3}")
 STATED = frozenset(("header", "parameters", "argument", "block", "memory"))
 Kept = tuple[Dialect, Record, int]
 Drawn = tuple[Dialect, Record, int, tuple[str, ...]]
@@ -86,6 +90,9 @@ class Runs:
     def _take_step(self, dialect: Dialect, record: Record, prefixes: tuple[str, ...]) -> bool:
         self.block = None
         fields = record.fields
+        self._end_before(dialect, record)
+        if dialect.progress_bar and OTHER_BAR.search(record.before):
+            return True
         of_run = self.run is not None and self.run.goal == fields.get("train_iters")
         if dialect.progress_bar and not of_run:
             self.bars.append((dialect, record, self._number, prefixes))
@@ -95,6 +102,20 @@ class Runs:
             self._take_bars()
         self._current(record).add_step(dialect, record, self._number, prefixes)
         return True
+
+    def _end_before(self, dialect: Dialect, record: Record) -> None:
+        """A run ends at a line of the next one: it was over, or its program began anew."""
+        run, line = self.run, self._number
+        if run is None:
+            return
+        own = dialect.buffered or dialect.progress_bar or dialect.reads == "evaluation"
+        over = own and run.late.is_behind(record, run.steps.iteration)
+        step, first = record.fields.get("iteration"), run.steps.begins_at
+        if dialect.reads == "iteration" and isinstance(step, int) and run.starts_again and first:
+            over, line = step <= first, run.starts_again
+        if over:
+            run.last_line = line - 1
+            self.finish(line)
 
     def _take_bars(self) -> None:
         """The bar of the training, now that losses show there is one: the bar with most updates."""
@@ -149,7 +170,9 @@ class Runs:
             run.header.argument(name, value, line, dialect.scope)
 
     def _take_event(self, dialect: Dialect, record: Record) -> bool:
-        if self.run is None and not dialect.starts_run:
+        self._end_before(dialect, record)
+        summarizes = not SUMMARY.keys().isdisjoint(record.fields)
+        if self.run is None and not (dialect.starts_run or summarizes):
             self.preamble.keep(dialect, record, self._number)
             self.in_preamble = True
             return False

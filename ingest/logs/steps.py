@@ -133,6 +133,11 @@ class Steps:
         return step is not None and printed and line - step.line <= COPIES_WITHIN
 
     @property
+    def begins_at(self) -> int | None:
+        """The first step of the segment."""
+        return self._first
+
+    @property
     def is_numbered(self) -> bool:
         """Whether lines with step numbers, such as those of a bar, count the steps."""
         return self._absolute

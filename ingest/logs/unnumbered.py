@@ -12,6 +12,7 @@ from .dialect import Dialect
 from .record import NO_COLUMNS, Fields, Record
 from .step import readings
 
+COUNTED = "counted: no line numbers the steps"
 MOST_KEPT = 100_000
 Part = tuple[Dialect, Record, int]
 
@@ -47,7 +48,7 @@ class Unnumbered:
 
 def _numbered(first: Part, fields: Fields, number: int) -> Part:
     dialect, record, line = first
-    note: Fields = {"more": {"step": f"{number}, counted: no line numbers the steps"}}
+    note: Fields = {"more": {"step": f"{number}, {COUNTED}"}}
     own = _joined(fields, note) | {"iteration": number}
     return dialect, replace(record, reads="iteration", fields=own), line
 

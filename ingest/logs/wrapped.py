@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .dialect import Dialect
+from .readers import Mapped
 from .record import Record
 from .segments import Segments
 
@@ -47,7 +48,8 @@ class Wrapped:
         if not self._text:
             self._remember(text, line)
             return None
-        if not text.strip() or line != self._line + self._lines or "|" not in text:
+        goes_on = "|" in text or (_is_cut_dict(self._text) and "': " in text)
+        if not text.strip() or line != self._line + self._lines or not goes_on:
             if text.strip():
                 self._text = ""
                 self._remember(text, line)
@@ -65,23 +67,31 @@ class Wrapped:
 
     def _best(self, text: str, dialects: Sequence[Dialect]) -> tuple[Dialect, Record, str] | None:
         best = None
-        most = self._fields
+        most, cut_dict = self._fields, _is_cut_dict(self._text)
         for between in ("", " "):
             joined = self._text.rstrip() + between + text.strip()
             for dialect in dialects:
-                steps = dialect.reads == "iteration" and isinstance(dialect.reader, Segments)
-                if not steps and dialect.reads != "memory":
-                    continue
-                record = dialect.read(joined)
-                if record is not None and "iteration" in record.fields:
+                if cut_dict:
+                    own = dialect.buffered and isinstance(dialect.reader, Mapped)
+                else:
+                    steps = dialect.reads == "iteration" and isinstance(dialect.reader, Segments)
+                    own = steps or dialect.reads == "memory"
+                record = dialect.read(joined) if own else None
+                if record is not None and (cut_dict or "iteration" in record.fields):
                     if size(record) > most:
                         best, most = (dialect, record, joined), size(record)
                     break
         return best
 
     def _remember(self, text: str, line: int) -> None:
-        if "iteration" in text and "|" in text and len(text) < LONGEST:
+        is_half = ("iteration" in text and "|" in text) or _is_cut_dict(text)
+        if is_half and len(text) < LONGEST:
             self._text, self._line, self._lines, self._fields = text, line, 1, -1
+
+
+def _is_cut_dict(text: str) -> bool:
+    """Whether a text is the first part of a dict with a loss, which a terminal has broken."""
+    return text.startswith("{'loss': ") and "}" not in text
 
 
 def size(record: Record) -> int:

@@ -1,0 +1,265 @@
+"""Answers kept between processes: the same bytes again, and never those of another state."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from bench.ingest.files.pipeline import ingest
+from bench.terminal import kept_answers
+from tests.making import doubted, log
+from tests.program import Outcome, bench, quick
+
+MARK = "an answer that was kept"
+DOCUMENT = "data/tables/004_tr3m-1B3.md"
+OF_ROWS = (
+    ("report", "--model", "1.3B"), ("report", "sweep"), ("runs",), ("show", "004:44"), ("best",),
+    ("days", "--model", "1.3B"), ("compare", "--by", "tp"),
+)  # fmt: skip
+OF_DOCUMENTS = (
+    ("audit", DOCUMENT), ("explain", "25.4", DOCUMENT), ("report", DOCUMENT),
+    ("compare", DOCUMENT, DOCUMENT),
+)  # fmt: skip
+PAGE = ("best", "--format", "table")
+
+
+@pytest.fixture
+def place(swept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with data/ and its warehouse, and an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.delenv(kept_answers.FRESH)
+    for name in ("NO_COLOR", "COLUMNS", "BENCH_DB"):
+        monkeypatch.delenv(name, raising=False)
+    shutil.copytree(swept / "data", folder / "data")
+    shutil.copyfile(swept / "bench.duckdb", folder / "bench.duckdb")
+    assert quick(folder, "sql", "SELECT 1").code == 0
+    return folder
+
+
+def entries(place: Path) -> list[Path]:
+    return sorted((place / "cache" / "bench").glob("answer-*"))
+
+
+def mark(place: Path) -> None:
+    """Tell kept answers from computed ones: each begins with a mark from here on."""
+    for file in entries(place):
+        found = json.loads(file.read_bytes().partition(b"\n")[2])
+        found["printed"].insert(0, ["stdout", MARK])
+        content = json.dumps(found).encode()
+        file.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+
+
+def asked(place: Path, *words: str) -> Outcome:
+    """An answer that is computed, and kept; the one that was kept is marked."""
+    done = quick(place, *words)
+    assert MARK not in done.out
+    mark(place)
+    return done
+
+
+def is_kept(place: Path, *words: str) -> bool:
+    return quick(place, *words).out.startswith(MARK)
+
+
+@pytest.mark.parametrize("words", [*OF_ROWS, *OF_DOCUMENTS], ids=" ".join)
+def test_the_same_answer_again(place: Path, words: tuple[str, ...]) -> None:
+    first = quick(place, *words)
+    assert first.out and first == quick(place, *words)
+    [kept] = entries(place)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    mark(place)
+    again = quick(place, *words)
+    assert again == Outcome(first.code, MARK + first.out, first.err)
+
+
+def test_the_exit_code_is_kept(place: Path) -> None:
+    doubted(place / "doubted")
+    words = ("audit", "doubted/wrong.md")
+    assert asked(place, *words).code == quick(place, *words).code == 1
+    assert is_kept(place, *words)
+
+
+def _grown(place: Path) -> None:
+    (place / "new.log").write_text(log(5))
+    assert quick(place, "ingest", "-q", "new.log").code == 0
+
+
+def _replaced(place: Path) -> None:
+    shutil.copyfile(place / "bench.duckdb", place / "copy")
+    (place / "copy").replace(place / "bench.duckdb")
+
+
+def _written_to(place: Path) -> None:
+    with duckdb.connect(str(place / "bench.duckdb")) as con:
+        con.execute("UPDATE raw.runs SET model = '1.3B'")
+        os.utime(place / "bench.duckdb", ns=(0, 0))
+
+
+def _being_written(place: Path) -> None:
+    (place / "bench.duckdb.wal").write_bytes(b"")
+
+
+def _configured(place: Path) -> None:
+    (place / "bench.toml").write_text('[aliases]\n"004_tr3m-1B3.md" = "tr3m"\n')
+
+
+CHANGES: tuple[Callable[[Path], None], ...] = (
+    _grown, _replaced, _written_to, _being_written, _configured,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_an_answer_of_another_state_is_computed(
+    place: Path, change: Callable[[Path], None]
+) -> None:
+    asked(place, *PAGE)
+    assert is_kept(place, *PAGE)
+    change(place)
+    assert not is_kept(place, *PAGE)
+
+
+def test_another_document_or_fact_is_computed(place: Path) -> None:
+    words = ("report", DOCUMENT)
+    for file in (DOCUMENT, "data/tables/facts.toml", "data/facts.toml", "facts.toml", "bench.toml"):
+        asked(place, *words)
+        assert is_kept(place, *words)
+        with (place / file).open("a") as stream:
+            stream.write("\n# no more\n")
+    asked(place, *words)
+
+
+def test_another_terminal_is_computed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("COLUMNS", "60"), ("TERM", "dumb"), ("NO_COLOR", "1"), ("TZ", "UTC+3")):
+        asked(place, *PAGE)
+        assert is_kept(place, *PAGE)
+        monkeypatch.setenv(name, value)
+    asked(place, *PAGE)
+
+
+def test_another_question_is_computed(place: Path) -> None:
+    asked(place, *PAGE)
+    for more in ("--by=mfu", "--model=1.3B", "--where=tp = 1", "--all", "-q", "--format=json"):
+        assert not is_kept(place, *PAGE, more)
+    assert is_kept(place, *PAGE)
+
+
+def test_another_folder_or_warehouse_is_computed(place: Path) -> None:
+    words = (*PAGE, "--db", str(place / "bench.duckdb"))
+    asked(place, *words)
+    with chdir(place):
+        assert is_kept(place, *words)
+    assert not quick(place / "data", *words).out.startswith(MARK)
+    shutil.copyfile(place / "bench.duckdb", place / "other.duckdb")
+    assert not is_kept(place, *PAGE, "--db", str(place / "other.duckdb"))
+
+
+def test_a_change_of_the_program_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    file = tmp_path / "sub" / "view.sql"
+    file.write_text("SELECT 1")
+    before = kept_answers.files_of(str(tmp_path))
+    assert before == kept_answers.files_of(str(tmp_path))
+    file.write_text("SELECT 2")
+    os.utime(file, ns=(0, 0))
+    assert before != kept_answers.files_of(str(tmp_path))
+
+
+def test_what_reads_more_and_what_fails_is_not_kept(place: Path) -> None:
+    for words in (
+        ("best", "-o", "best.md"), ("best", "-v"), ("best", "data/*/004*"), ("audit",),
+        ("runs", "data/logs/fugaku_dp2.log"), ("runs", "data/tables"),
+        ("best", "--known-at", "2099-01-01"), ("report", "--without-corrections"),
+        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("best", "--where", "no such thing"),
+    ):  # fmt: skip
+        quick(place, *words)
+        assert entries(place) == [], words
+
+
+@pytest.mark.parametrize("setting", ["templates", "formats", "facts"])
+def test_files_named_by_settings_are_not_looked_at(place: Path, setting: str) -> None:
+    (place / "own").mkdir()
+    (place / "bench.toml").write_text(f'{setting} = "own"\n')
+    quick(place, "report", "--model", "1.3B")
+    assert entries(place) == []
+
+
+def test_nothing_is_kept_between_a_load_and_what_follows(place: Path) -> None:
+    """Such an answer also follows from facts.toml, which may change."""
+    (place / "bench.duckdb").unlink()
+    ingest([doubted(place / "logs")], place / "bench.duckdb")
+    assert quick(place, "report").code == 0
+    assert entries(place) == []
+
+
+def _cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def _changed(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(MARK.encode(), b"X" * len(MARK)))
+
+
+def _of_others(file: Path) -> None:
+    file.chmod(0o666)
+
+
+def _linked(file: Path) -> None:
+    file.rename(file.with_suffix(".moved"))
+    file.symlink_to(file.with_suffix(".moved"))
+
+
+def _of_another_key(file: Path) -> None:
+    content = file.read_bytes().partition(b"\n")[2].replace(b'"key": "', b'"key": "0')
+    file.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+
+
+def test_a_damaged_entry_is_not_believed(place: Path) -> None:
+    first = quick(place, *PAGE)
+    for damage in (_cut, _changed, _of_others, _linked, _of_another_key):
+        mark(place)
+        assert is_kept(place, *PAGE)
+        [entry] = entries(place)
+        damage(entry)
+        assert quick(place, *PAGE) == first, damage
+        for moved in entry.parent.glob("*.moved"):
+            moved.unlink()
+
+
+def test_a_user_may_want_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked(place, *PAGE)
+    monkeypatch.setenv(kept_answers.FRESH, "1")
+    assert not is_kept(place, *PAGE)
+
+
+def test_few_are_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_answers, "KEPT", 3)
+    for number in range(5):
+        quick(place, "runs", "--where", f"tp > {number}")
+    assert len(entries(place)) == 3
+    monkeypatch.setattr(kept_answers, "LARGEST", 10)
+    quick(place, "runs")
+    assert len(entries(place)) == 3
+
+
+def test_no_cache_is_no_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = quick(place, *PAGE)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nothing")
+    assert quick(place, *PAGE) == first
+
+
+def test_programs_at_once(place: Path) -> None:
+    """Whole programs that keep the same answer print what one alone prints."""
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(lambda _: bench(place, *PAGE), range(3)))
+    assert len(set(answers)) == 1 and answers[0].code == 0, answers[0].text
+    [_] = entries(place)
+    assert bench(place, *PAGE) == answers[0]
