@@ -14,7 +14,7 @@ from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.query import Query
 from ..decide.rows import Decision
-from ..decide.selection import known_models, select
+from ..decide.selection import has_model, known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import chance
@@ -257,7 +257,8 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
     change: dict[str, Any] = dict.fromkeys(_MODEL) | {
         "params_b": size, "size": query.model, "model": query.model,
     }  # fmt: skip
-    if not sizes or any(abs(one / size - 1) <= _EQUAL for one in sizes):
+    stated = any(abs(one / size - 1) <= _EQUAL for one in sizes)
+    if not sizes or stated or has_model(warehouse, str(query.model)):
         every = candidates(warehouse, Query(model=query.model)).rows
         try:
             found = candidates(warehouse, query)
