@@ -118,7 +118,7 @@ def _judge(
     move = _best(table, raws, found)
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
-    if move is None and worded:
+    if worded and not (move and move.shifts_numbers(raws)):
         return  # a remark in place of a number
     if move is None:
         is_error = surplus > 0 or _wrong_unit(table, raws)
@@ -248,6 +248,13 @@ class Move:
     put: int | None
     raws: tuple[str, ...]
     cells: tuple[Cell, ...]
+
+    def shifts_numbers(self, raws: Sequence[str]) -> bool:
+        """Whether a number comes under another heading, and not words alone."""
+        places = enumerate(zip(self.raws, self.cells, strict=True))
+        return any(
+            cell.value is not None and [raw] != [*raws[at : at + 1]] for at, (raw, cell) in places
+        )
 
     def printed(self, columns: Sequence[Column | None]) -> dict[str, Printed]:
         """The measurements of the row as moved."""

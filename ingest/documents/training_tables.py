@@ -115,8 +115,12 @@ def is_training(
     lead: str,
     subject: str | None = None,
     rows: Sequence[Sequence[str]] = (),
+    *,
+    generates: bool = False,
 ) -> bool:
     """Whether a table is one of training runs; `path` are the headings above, outermost first.
+
+    `generates`: columns of generation stood next to those of training, so a latency serves nobody.
 
     The nearest words decide between training and inference, else the subject of the document
     (`subject`). Loss curves, timings of kernels and saves of checkpoints are excluded.
@@ -128,7 +132,8 @@ def is_training(
     near = [lead, *reversed(path)]
     named = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
     about = named or subject
-    served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
+    reinforced = generates or _is_reinforced([*headings, *near])
+    served = any(map(_SERVED.search, headings)) and not reinforced
     if served or about == "inference":
         return False
     moments = [
