@@ -18,7 +18,7 @@ _SPLIT = ("dp", "tp", "pp", "cp", "vpp", "mbs")
 
 
 def with_room(start: Any, row: Row, request: Mapping[str, Any]) -> Row | None:
-    """By an answer's start: for a configuration that probably runs out of memory, the fastest split of its devices that
+    """For a configuration that probably runs out of memory, the fastest split of its devices that
     hardly does, else the one with the most room; None where all probably do."""
     if (row["out_of_memory"] or 0.0) <= LIKELY:
         return None
