@@ -279,8 +279,8 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
     change: dict[str, Any] = dict.fromkeys(_MODEL) | {
         "params_b": size, "size": query.model, "model": query.model,
     }  # fmt: skip
-    stated = any(abs(one / size - 1) <= _EQUAL for one in sizes)
-    if not sizes or stated or has_model(warehouse, str(query.model)):
+    is_label = any(abs(one / size - 1) <= _EQUAL for one in sizes)
+    if not sizes or is_label or has_model(warehouse, str(query.model)):
         every = candidates(warehouse, Query(model=query.model)).rows
         try:
             found = candidates(warehouse, query)
