@@ -59,7 +59,7 @@ def test_a_longer_run_is_estimated_from_the_steps_of_a_shorter_one(folder: Path)
 
 
 def test_a_limit_ends_every_rank(folder: Path) -> None:
-    words = f"launch --model nano --dp 2 --iterations {ENDLESS} --time-limit 7"
+    words = f"launch --model nano --dp 2 --iterations {ENDLESS} --time-limit 5"
     assert bench(folder, *words.split()).code == 1
     assert endless() == []
     assert rows(folder, "SELECT status FROM runs") == [("timeout",)]
@@ -69,7 +69,7 @@ def test_torchrun_runs_and_its_workers_are_ended_too(folder: Path) -> None:
     text = 'launcher = "torchrun"\n[settings]\nmodel = "nano"\ndp = 2\niterations = {}\n'
     (folder / "short.toml").write_text(text.format(3))
     assert bench(folder, "launch", "short.toml").code == 0
-    (folder / "long.toml").write_text(text.format(ENDLESS) + "[limits]\ntime_s = 12\n")
+    (folder / "long.toml").write_text(text.format(ENDLESS) + "[limits]\ntime_s = 8\n")
     assert bench(folder, "launch", "long.toml").code == 1
     assert endless() == []
     told = rows(folder, "SELECT status, count(*) FROM runs GROUP BY ALL ORDER BY ALL")
