@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from tests.warm import forked
+
 # Run by each worker when it starts. Files end the process that opens them by their names, as bytes
 # would that a library crashes at; and more rows are staged than those of large batches.
 FATAL = """
@@ -23,6 +25,9 @@ def look(event, arguments):
 sys.addaudithook(look)
 staging._FEW = 5_000
 """
+# Workers are forked from a process that has imported what they need, which takes seconds of
+# processor time; so are those that follow one that died.
+METHOD = "distributed.worker.multiprocessing-method"
 
 
 @contextmanager
@@ -30,6 +35,7 @@ def running(folder: Path, workers: int = 2) -> Iterator[str]:
     """The address of a scheduler with so many workers of these."""
     import dask
     from distributed import LocalCluster
+    from distributed.utils import get_mp_context
 
     from bench.ingest.files.cluster import _CONFIG, environment_kept
 
@@ -37,13 +43,17 @@ def running(folder: Path, workers: int = 2) -> Iterator[str]:
     preload.write_text(FATAL)
     with (
         environment_kept(),
-        dask.config.set({**_CONFIG, "distributed.worker.preload": [str(preload)]}),
-        LocalCluster(
+        dask.config.set(
+            {**_CONFIG, METHOD: "forkserver", "distributed.worker.preload": [str(preload)]}
+        ),
+    ):
+        get_mp_context()  # it has a list of its own, which it sets once
+        forked("distributed.nanny", "bench.ingest.files.batches")
+        with LocalCluster(
             n_workers=workers, threads_per_worker=1, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", silence_logs=50,
-        ) as cluster,
-    ):  # fmt: skip
-        yield str(cluster.scheduler_address)
+        ) as cluster:  # fmt: skip
+            yield str(cluster.scheduler_address)
 
 
 def read(ready: Connection, files: Path, db: Path, address: str, seen: Path) -> None:

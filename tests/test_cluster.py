@@ -30,7 +30,7 @@ from bench.ingest.files.staging import NAME, pack, staging, unpacked
 from bench.ingest.files.summary import Summary
 from bench.schema.errors import BenchError
 from bench.schema.place import scratch_of
-from tests.clusters import read, running
+from tests.clusters import METHOD, read, running
 from tests.making import count, everything, folder, iteration, log, whole
 from tests.program import bench, environment, quick, told
 from tests.sharing import made
@@ -123,7 +123,8 @@ def test_a_killed_worker_costs_a_retry(files: Path, tmp_path: Path) -> None:
 
     one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
     plain = ingest([files], one)
-    assert read_on("local:1", [files], two, progress=kill) == plain
+    with dask.config.set({METHOD: "spawn"}):  # as where no tests fork
+        assert read_on("local:1", [files], two, progress=kill) == plain
     assert killed and everything(two) == everything(one)
     assert dict(os.environ) == before, "Dask sets OMP_NUM_THREADS and others where workers start"
 

@@ -17,10 +17,13 @@ IMPORTED = ["bench.ingest.files.pipeline", "bench.schema.store", "bench.schema.o
             "bench.project.after_ingest", __name__]  # fmt: skip
 
 
-def forked() -> ForkServerContext:
-    """The way to such processes; the server that is forked starts with the first of them."""
+def forked(*more: str) -> ForkServerContext:
+    """The way to such processes; the server that is forked starts with the first of them.
+
+    `more`: what it imports besides, if it has not started yet.
+    """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(IMPORTED)
+    context.set_forkserver_preload([*IMPORTED, *more])
     return context
 
 
