@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_new_long_log_is_read_once(
     log, db = long_log(tmp_path / "run.log", end), tmp_path / "bench.duckdb"
     sha256 = read_content(log).sha256
     while not stamp_of(log).settled:
-        pass
+        time.sleep(0.01)
     for module in (content, planner):  # it is hashed neither before nor again
         monkeypatch.setattr(module, "fingerprint_of", None)
     ingest([log], db)
@@ -82,11 +83,15 @@ def test_logs_of_one_size_are_told_apart(tmp_path: Path) -> None:
     assert len({sha256 for _, sha256, _ in stored(db)}) == 2
 
 
-def test_a_long_log_that_holds_a_table_is_a_document(tmp_path: Path) -> None:
+def test_a_long_log_that_holds_a_table_is_a_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = 1 << 16  # a megabyte of sentences takes seconds
+    monkeypatch.setattr(content, "LONG_BYTES", long)
     table = "| Model | Nodes | Time per iteration (s) | TFLOPs |\n|:--|--:|--:|--:|\n"
     rows = "".join(f"| 1.3B | {n} | {100 / n:.2f} | 50.0 |\n" for n in range(1, 9))
     line = "Nothing that anybody reads. " * 40 + "\n"
-    text = f"# Sweep\n\n{table}{rows}\n" + line * (LONG_BYTES // len(line) + 1)
+    text = f"# Sweep\n\n{table}{rows}\n" + line * (long // len(line) + 1)
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(text + name)
     ingest([tmp_path / "a.log"], tmp_path / "bench.duckdb")
