@@ -23,8 +23,8 @@ from .connect import connect_memory, disconnect, explained
 from .ddl import tables
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
-from .place import logs_of
 from .template import fill, version
+from .write_logs import logs_of
 
 _REMEMBERED = 200  # the newest files
 _TABLES_ALONE = ("raw", STORED_VIEWS)  # schemas without views

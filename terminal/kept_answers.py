@@ -24,9 +24,12 @@ import typer
 from ..project.facts import NAME as FACTS
 from ..project.repository import find_file
 from ..project.settings import find_db, read_settings
-from ..schema.place import is_shared, logs_of
+from ..schema.place import is_shared
+from ..schema.write_logs import logs_of
+from ..vocabulary import recording
 from ..vocabulary.kept import keep, kept_file, read
-from . import messages, recording
+from ..vocabulary.regular import read_first, read_regular
+from . import messages
 from .source import Source
 from .tables import to_stdout
 
@@ -46,14 +49,14 @@ def answer(function: Callable[..., None], given: Mapping[str, Any]) -> None:
     Errors are those of the command; they are not kept.
     """
     name = function.__name__
-    key = _key(name, given)
-    if key is None:
+    known = key(name, given)
+    if known is None:
         function(**given)
         return
-    if (kept := _kept(key)) is None:
+    if (kept := _kept(known)) is None:
         code, made = _recorded(function, given)
-        if made.of_rows and not _names_files() and _key(name, given) == key:
-            _keep(key, code, made)
+        if made.of_rows and not _names_files() and key(name, given) == known:
+            _keep(known, code, made)
     else:
         code = kept["code"]
         for stream, text in kept["printed"]:
@@ -82,17 +85,20 @@ def _recorded(
     return code, made
 
 
-def _key(name: str, given: Mapping[str, Any]) -> str | None:
+def key(name: str, given: Mapping[str, Any]) -> str | None:
     """A digest of all that an answer follows from; None if something cannot be in it."""
     source = given["source"]
-    sources = None if _is_elsewhere(source, given) else _sources(source, given)
-    if sources is None:
+    try:
+        sources = None if _is_elsewhere(source, given) else _sources(source, given)
+        if sources is None:
+            return None
+        settings = find_file(Path.cwd())
+        whole = (
+            name, sorted(given.items()), os.getcwd(), sources, _program(), _terminal(),
+            settings and (str(settings), _digest(settings)),
+        )  # fmt: skip
+    except OSError:  # no file, or none that may be read whole: the command says so
         return None
-    settings = find_file(Path.cwd())
-    whole = (
-        name, sorted(given.items()), os.getcwd(), sources, _program(), _terminal(),
-        settings and (str(settings), settings.read_bytes()),
-    )  # fmt: skip
     return hashlib.sha256(repr(whole).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -129,22 +135,21 @@ def _is_document(path: Path) -> bool:
 def _document(path: Path) -> object:
     """A document, and every `facts.toml` that may speak of it."""
     above = {*path.absolute().parents, *path.resolve().parents, *Path.cwd().parents, Path.cwd()}
-    facts = [(file, file.read_bytes()) for folder in sorted(above)
+    facts = [(str(file), _digest(file)) for folder in sorted(above)
              if (file := folder / FACTS).is_file()]  # fmt: skip
-    return str(path), str(path.resolve()), path.read_bytes(), facts
+    return str(path), str(path.resolve()), _digest(path), facts
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(read_regular(file)).hexdigest()
 
 
 def _state(db: Path) -> str | None:
-    """The committed state of a file; None without one, or while writes wait beside it."""
-    try:
-        found = db.stat()
-        with db.open("rb") as file:
-            headers = file.read(_HEADERS)
-    except OSError:
-        return None
+    """The committed state of a file, or None while writes wait beside it; raises OSError."""
     if any(map(os.path.lexists, logs_of(db))):
         return None
-    return f"{hashlib.sha256(headers).hexdigest()} {_stamp(found)}"
+    headers = hashlib.sha256(read_first(db, _HEADERS)).hexdigest()
+    return f"{headers} {_stamp(db.stat())}"
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:

@@ -232,6 +232,46 @@ def test_the_losses_of_a_policy(tmp_path: Path) -> None:
     assert found[0] == (1, 9.51, 0.01) and len(found) == 5
 
 
+def test_names_behind_a_bracket_that_closes(tmp_path: Path) -> None:
+    """timm: the mean of each value is in brackets."""
+    line = (
+        "Train: 0 [{n:4d}/1251 (  4%)]  Loss: 6.{n} (6.94)  Time: 0.5{n}s, 2043.91/s"
+        "  (0.551s, 1858.43/s)  LR: 1.000e-06  Data: 0.011 (0.031)"
+    )
+    found, _ = stored(tmp_path, "\n".join(line.format(n=n) for n in range(0, 300, 50)))
+    assert found[1] == (50, None, 6.5) and len(found) == 6
+
+
+TABLES = (
+    "Step\tTraining Loss\n1\t2.5000\n2\t2.2500\n3\t2.0000\n",
+    "┃ Step ┃ Val loss ┃ Loss ┃\n┡━━━╇━━━╇━━━┩\n│ 1 │ 9.5 │ 2.5000 │\n│ 2 │ 9.4 │ 2.25 │\n"
+    "│ 3 │ 9.3 │ 2.0000 │\n└───┴───┘\n",
+    "  step   loss  lr  ms\n     1  2.5000  1e-4  512\n     2  2.2500  1e-4  510\n"
+    "     3  2.0000  1e-4  511\n\n",
+    "step loss lr\n1 2.5 1e-4\n2 2.25 1e-4\n3 2.0 1e-4\n",
+)
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_a_table_of_steps(tmp_path: Path, text: str) -> None:
+    found, _ = stored(tmp_path, f"starting\n{text}done\n")
+    assert found == [(1, None, 2.5), (2, None, 2.25), (3, None, 2.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Epoch\tTraining Loss\n1\t2.5\n2\t2.25\n3\t2.0\n",  # no steps
+        "Step\tValidation Loss\n1\t2.5\n2\t2.25\n3\t2.0\n",  # no training
+        "Step\tLoss\n1\t2.5\n2\t2.25\n",  # too few
+        "Step\tLoss\n3\t2.5\n2\t2.25\n1\t2.0\n",  # a ranking
+    ],
+)
+def test_a_table_of_something_else(tmp_path: Path, text: str) -> None:
+    found, messages = stored(tmp_path, text)
+    assert (found, messages) == ([], [])
+
+
 LINES = (
     "step 7/500 | loss: 2.31 | lr: 1e-05 | dt: 512.3ms | tok/s: 1,234,567 | 1.2K tok | mfu: 41%",
     "step 4711/500 | loss: 12.3101 | lr: 1.25e-4 | dt: 5.3ms | tok/s: 12,345 | 10K tok | mfu: 4.5%",

@@ -16,6 +16,7 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.terminal import kept_answers
+from bench.terminal.source import Source
 from tests.making import doubted, log
 from tests.program import Outcome, bench, quick
 
@@ -24,6 +25,7 @@ DOCUMENT = "data/tables/004_tr3m-1B3.md"
 OF_ROWS = (
     ("report", "--model", "1.3B"), ("report", "sweep"), ("runs",), ("show", "004:44"), ("best",),
     ("days", "--model", "1.3B"), ("compare", "--by", "tp"),
+    ("predict", "--model", "1.3B", "--nodes", "16"),
 )  # fmt: skip
 OF_DOCUMENTS = (
     ("audit", DOCUMENT), ("explain", "25.4", DOCUMENT), ("report", DOCUMENT),
@@ -178,7 +180,8 @@ def test_what_reads_more_and_what_fails_is_not_kept(place: Path) -> None:
         ("best", "-o", "best.md"), ("best", "-v"), ("best", "data/*/004*"), ("audit",),
         ("runs", "data/logs/fugaku_dp2.log"), ("runs", "data/tables"),
         ("best", "--known-at", "2099-01-01"), ("report", "--without-corrections"),
-        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("best", "--where", "no such thing"),
+        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("report", "failures"),
+        ("report", "stragglers"), ("compare", "main", "HEAD"), ("best", "--where", "no such thing"),
     ):  # fmt: skip
         quick(place, *words)
         assert entries(place) == [], words
@@ -232,6 +235,26 @@ def test_a_damaged_entry_is_not_believed(place: Path) -> None:
         assert quick(place, *PAGE) == first, damage
         for moved in entry.parent.glob("*.moved"):
             moved.unlink()
+
+
+@pytest.mark.parametrize("words", [("runs",), ("runs", DOCUMENT)], ids=" ".join)
+def test_a_pipe_is_not_waited_for(place: Path, words: tuple[str, ...]) -> None:
+    pipe = place / (words[1] if words[1:] else "bench.duckdb")
+    pipe.unlink()
+    os.mkfifo(pipe)
+    done = quick(place, *words)
+    assert done.code and done.err.startswith(("error", "warning")), done.text
+    assert entries(place) == []
+
+
+@pytest.mark.parametrize("name", [DOCUMENT, "facts.toml", "bench.toml"])
+def test_a_hole_is_not_read(place: Path, name: str) -> None:
+    given = {"source": Source(paths=(Path(DOCUMENT),))}
+    with chdir(place):
+        assert kept_answers.key("runs", given)
+        with (place / name).open("wb") as file:
+            file.truncate(1 << 40)
+        assert kept_answers.key("runs", given) is None
 
 
 def test_a_user_may_want_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,3 +165,17 @@ def test_steps_of_an_epoch_are_no_goal_once_there_are_more() -> None:
     whole = "".join(EPOCHS.format(e=0, i=n, n=n) for n in range(20))
     (run,) = rows(read(whole), "runs")
     assert (run["status"], run["train_iters"]) == ("ok", 20)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("2026-01-02 10:00:33 INFO Training finished in 0:00:33", "ok"),
+        ("Training complete!", "ok"),
+        ("Epoch 3 training complete", "ended"),
+        ("the training is not finished yet", "ended"),
+    ],
+)
+def test_a_program_that_says_that_it_is_over(line: str, status: str) -> None:
+    (run,) = rows(read("\n".join([iteration(1), iteration(2), line])), "runs")
+    assert run["status"] == status

@@ -3,7 +3,8 @@
 
 import pytest
 
-from tests.log_lines import line, read, rows
+from tests.log_lines import line, read
+from tests.logs import rows
 
 STEP_TIME = "Step Time : {s:.2f}s GPU utilization: {tflops}MODEL_TFLOP/s/GPU"
 # microsoft/DeepSpeedExamples 0eaa79617531, step3_rlhf_finetuning/training_log_output
@@ -188,6 +189,13 @@ def test_losses_of_a_log_without_any_step_are_counted() -> None:
     assert second["interval_length"] is None and not rows(log, "warnings")
 
 
+def test_losses_with_a_summary_whose_steps_do_not_fit_are_counted() -> None:
+    end = "{'train_runtime': 364.4972, 'train_steps_per_second': 0.165, 'epoch': 0.01}\n"
+    log = read(LOSS.format(loss=2.3, epoch=0.01) + LOSS.format(loss=2.2, epoch=0.01) + end)
+    assert [row["iteration"] for row in rows(log, "iterations")] == [1, 2]
+    assert not rows(log, "warnings")
+
+
 def test_losses_of_two_trainings_without_any_step_are_reported() -> None:
     log = read(LOSS.format(loss=2.3, epoch=0.5) + LOSS.format(loss=2.2, epoch=0.1))
     assert not rows(log, "iterations")
@@ -205,6 +213,15 @@ def test_a_second_training_of_the_same_program_is_another_run() -> None:
     assert [first["status"], second["status"]] == ["ok", "ok"]
     steps = [(row["run_id"], row["iteration"]) for row in rows(log, "iterations")]
     assert steps == [(run["run_id"], n) for run in (first, second) for n in (1, 2)]
+
+
+def test_an_evaluation_behind_the_training_is_of_its_run() -> None:
+    trained = "".join(BAR.format(n=n) for n in (599, 600)) + LOSS.format(loss=1.5, epoch=3.0)
+    bars = "".join(f" {n}%|#   | {n}/4 [00:30<01:10,  1.00s/it]\n" for n in (1, 4))
+    evaluated = "{'eval_loss': 1.25, 'eval_runtime': 2.0, 'epoch': 3.0}\n"
+    log = read(TRAINING + trained + END.format(epoch=3.0) + bars + evaluated)
+    (run,) = rows(log, "runs")
+    assert [row["run_id"] for row in rows(log, "evaluations")] == [run["run_id"]]
 
 
 def test_a_training_that_prints_its_end_alone_is_a_run() -> None:

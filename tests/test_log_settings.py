@@ -30,6 +30,8 @@ def columns_of(folder: Path, text: str, *names: str) -> list[object]:
         "Number of GPUs: 8\n  Sequence length: 4096, Batch size per GPU: 2 - Mixed precision: bf16",
         "│ num_gpus │ 8 │\n│ seq_len │ 4096 │\n│ micro_batch_size │ 2 │\nmixed_precision: bf16",
         '{"args.num_gpus": "8", "data.seq_len": "4096", "train.micro_batch_size": 2, "bf16": true}',
+        "n_gpus: 8 | context_len 4096 | micro_batch: 2 | precision: bf16",
+        "num_devices: 8\nctx_len: 4096\nlocal_batch_size: 2\ndtype = 'bfloat16'",
         "$ python a.py --num-gpus 8 --seq-length 4096 --micro-batch-size=2 --mixed-precision bf16",
     ],
 )  # fmt: skip

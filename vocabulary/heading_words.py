@@ -30,9 +30,13 @@ _OF_ALL = re.compile(
 )
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
 _ANY_RATE = re.compile(r"\b(?:performance|speed|throughput|achieved)\b", re.I)
-# `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`: the window has no effect.
+# `avg_last10_tokens_sec`, `tok/s (last 1K steps)`, `step p50`, `end-to-end samples/s`: of what is
+# measured these say how long, or that it is whole.
 _WINDOW = re.compile(
-    r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50)(?![a-z0-9])", re.I
+    r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50"
+    # such a time may be that of all steps
+    r"|(?:end[ _-]?(?:to|2)[ _-]?end|e2e)(?![ _-]{0,2}(?:time|latency|duration)))(?![a-z0-9])",
+    re.I,
 )
 _NAME = re.compile(r"[A-Za-z_]+")
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|_")  # numGpus, tokens_per_sec

@@ -113,10 +113,12 @@ def _judge(
     worded = "worded" in row.flags
     if surplus == 0 and not row.invalid and not worded:
         return
+    if worded and not row.invalid and surplus == 0 and _are_remarked(table, raws):
+        return
     move = _best(table, raws, found)
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
-    if move is None and worded:
+    if worded and not (move and move.shifts_numbers(raws)):
         return  # a remark in place of a number
     if move is None:
         is_error = surplus > 0 or _wrong_unit(table, raws)
@@ -127,6 +129,13 @@ def _judge(
     columns = columns_of(table.headings)
     row.printed, row.invalid, row.unshifted = move.printed(columns), False, True
     yield RULE.finding("shifted", doubted, shape=shape, fix=_suggestion(table, raws, move))
+
+
+def _are_remarked(table: Table, raws: Sequence[str]) -> bool:
+    """Whether what does not fit begins with a number in a unit of its column: `0.58s → ~0.8s`."""
+    pairs = zip(columns_of(table.headings), raws, strict=False)
+    odd = [cell for column, raw in pairs if column and (cell := parse_cell(raw, column)).invalid]
+    return all((one.invalid or "").startswith(_NOTATIONS[1]) and one.unit for one in odd)
 
 
 def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | None:
@@ -239,6 +248,13 @@ class Move:
     put: int | None
     raws: tuple[str, ...]
     cells: tuple[Cell, ...]
+
+    def shifts_numbers(self, raws: Sequence[str]) -> bool:
+        """Whether a number comes under another heading, and not words alone."""
+        places = enumerate(zip(self.raws, self.cells, strict=True))
+        return any(
+            cell.value is not None and [raw] != [*raws[at : at + 1]] for at, (raw, cell) in places
+        )
 
     def printed(self, columns: Sequence[Column | None]) -> dict[str, Printed]:
         """The measurements of the row as moved."""

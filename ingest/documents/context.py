@@ -51,6 +51,12 @@ _TOKENS = re.compile(
     re.I,
 )
 # Of experts, a token uses a part: `active params (21.6B)`, `3B active`.
+_LIMIT = re.compile(
+    r"\b(?:under|below|beyond|above|over|up to|at (?:most|least)|sub"
+    r"|(?:less|fewer|more|larger|smaller) than)"
+    r"[ -](?:the |an? )?\d{1,4}(?:\.\d{1,3})?[ -]?[bBmMtT](?:illion|rillion)?\b",
+    re.I,
+)
 _ACTIVE = re.compile(
     r"\b(?:active|activated)\s(?:param\w*)?\W{0,4}\d+(?:\.\d+)?\s?[BM]\b"
     r"|\b\d+(?:\.\d+)?\s?[BM]\s(?:active|activated)\b",
@@ -267,9 +273,11 @@ def _model_named(text: str) -> str | None:
 def sizes_in(text: str) -> tuple[tuple[str, float], ...]:
     """The sizes of models that a text names, each as written and in 1e9 parameters.
 
-    Devices have names of the same form: `Ascend 910B`, `Atlas 800T A2`.
+    Devices have names of the same form: `Ascend 910B`, `Atlas 800T A2`. A limit (`under 1B`) is
+    the size of no model.
     """
-    rest, sizes = device_pattern().sub(" ", _ACTIVE.sub(" ", _TOKENS.sub(" ", text))), []
+    sized = _LIMIT.sub(" ", _ACTIVE.sub(" ", _TOKENS.sub(" ", text)))
+    rest, sizes = device_pattern().sub(" ", sized), []
     while found := find_size(rest):
         sizes.append(found)
         rest = rest[rest.index(found[0]) + len(found[0]) :]

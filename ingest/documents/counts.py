@@ -12,7 +12,11 @@ from .fact import Fact
 
 _COUNTED = r"(?:GPU|NPU|TPU|HPU|XPU|GCD|accelerator|device|chip)"
 UNITS = rf"(?:{_COUNTED[3:-1].replace('|', 's?|')}s?)"
-_UNIT = re.compile(rf"\s*{UNITS}(?!\w)", re.I)
+# `10 GPU cores`, `96 GPU-hours`
+_UNIT = re.compile(
+    rf"\s*{UNITS}(?!\w|[ -](?:cores?|hours?|hrs?|days?|weeks?|months?|years?|minutes?|SMs?)\b)",
+    re.I,
+)
 _UNIT_LAST = re.compile(rf"\b{UNITS}\Z", re.I)
 _MAKER = r"(?:(?:NVIDIA|AMD|Intel)\s+)?"
 _NODE = r"(?:nodes?|hosts?|machines?|servers?|instances?)\b"

@@ -11,8 +11,8 @@ from .families import families_in
 from .own_tool import tool_used
 
 _NAMES = (
-    r"megatron(?:-deepspeed|[ -](?:lm|core|bridge))?|deepspeed|hf|hugging ?face|nemo|torchtitan"
-    r"|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
+    r"megatron(?:-deepspeed|[ -](?:lm|core|bridge))?|deepspeed(?:[ -]?chat)?|hf|hugging ?face|nemo"
+    r"|torchtitan|torchtune|nanotron|gpt-neox|colossal-?ai|fsdp|prime-rl|maxtext|litgpt|levanter|internevo|xtuner|axolotl"
     r"|llama-factory|mindspeed(?:-llm)?|mindformers|paddlenlp|unsloth|composer|llm-foundry|verl|ms-swift|primus"
     r"|olmo-core|openrlhf|nanogpt|nanochat|picotron|vescale|flagscale|neuronx-distributed|easylm|t5x|bmtrain"
     r"|axonn|nemo-rl|llm\.c|oneflow|paxml|trl|mlx(?:-lm)?|fairseq|metaseq|lit-gpt|megablocks|mindspore|veomni"

@@ -11,7 +11,7 @@ from .nouns import named_numbers
 
 # A bare number of parameters may be a number of tokens, so words have to follow it.
 _LABEL = re.compile(
-    r"[`*]{0,4}(?:(?P<label>\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?(?![A-Za-z0-9]))"
+    r"[`*]{0,4}(?:(?P<label>(?:\d{2,3}M|\d{1,4}(?:\.\d{1,3})?[bB](?:-[aA]\d{1,3}(?:\.\d{1,2})?[bB])?)(?![A-Za-z0-9]))"
     r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z]|[_-][A-Za-z0-9]|\.(?:toml|ya?ml|json|sh|py)\b)"
     r"(?!\s*(?:tok|sample|step|param|word))"
     r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"

@@ -15,6 +15,7 @@ _COUNTED = {"node": "nodes", "device": "devices"}
 _MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
 # 4090, 910 and 7900 are devices.
 _WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
+_NO_COUNT = re.compile(r"[-–—]*|\d+(?::\d+)+|TB[AD]", re.I)  # `1:1:4:2`: one share for each model
 
 
 def columns_in(found_table: FoundTable) -> list[Column | None]:
@@ -37,7 +38,7 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
 def _counts(table: Table, at: int) -> bool:
     """Whether a column headed by a device states counts: 8, 16 and 32 under `GPU`."""
     cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
-    filled = [cell for cell in cells if cell and not set(cell) <= set("-–—")]
+    filled = [cell for cell in cells if not _NO_COUNT.fullmatch(cell)]
     counted = bool(filled) and all(_WHOLE.fullmatch(cell) for cell in filled)
     # 1, 2, 3: the first device, the second, the third
     return counted and (len(filled) < 3 or filled != [str(n) for n in range(1, len(filled) + 1)])

@@ -48,6 +48,7 @@ _QUALITY = re.compile(
     r"\bloss(?:es)?\b|\bperplexity\b|\bppl\b|\bacc(?:uracy)?\b|\bf1\b|\bbleu\b|\bscores?\b|\bbpb\b",
     re.I,
 )
+_LOSS = re.compile(r"(?<![^\W_])(?:loss|ppl|perplexity|bpb)(?![^\W_])", re.I)
 _ESTIMATED = re.compile(
     r"\b(?:estimat|theoretical|calculat|approximat|minimum|at least|recommend|should have)"
     r"|估[算计]|最低",
@@ -114,8 +115,12 @@ def is_training(
     lead: str,
     subject: str | None = None,
     rows: Sequence[Sequence[str]] = (),
+    *,
+    generates: bool = False,
 ) -> bool:
     """Whether a table is one of training runs; `path` are the headings above, outermost first.
+
+    `generates`: columns of generation stood next to those of training, so a latency serves nobody.
 
     The nearest words decide between training and inference, else the subject of the document
     (`subject`). Loss curves, timings of kernels and saves of checkpoints are excluded.
@@ -127,7 +132,8 @@ def is_training(
     near = [lead, *reversed(path)]
     named = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
     about = named or subject
-    served = any(map(_SERVED.search, headings)) and not _is_reinforced([*headings, *near])
+    reinforced = generates or _is_reinforced([*headings, *near])
+    served = any(map(_SERVED.search, headings)) and not reinforced
     if served or about == "inference":
         return False
     moments = [
@@ -135,6 +141,8 @@ def is_training(
         for at, heading in enumerate(headings)
     ]
     losses = any(_QUALITY.search(heading) for heading in headings)
+    if about is None and "step_time" in results and any(map(_LOSS.search, headings)):
+        named = about = "training"
     at = moments.index(True) if any(moments) else -1
     if (at == 0 and not _says_what_changed(rows)) or (
         at > 0 and losses and not sized and _counts_up(rows, at)

@@ -137,7 +137,9 @@ def reader(file: Traversable, toml: Toml) -> Reader:
     requires = tuple(frozenset(group) for group in texts_of_texts(file, toml))
     if "form" in toml:
         if toml["form"] == "named":
-            return Named(pattern, keys, requires)
+            columns = toml.get("columns", ())
+            names = tuple(map(str, columns)) if isinstance(columns, list) else ()
+            return Named(pattern, keys, requires, names)
         if toml["form"] == "settings":
             of = texts(file, "settings_of", toml.get("settings_of", []))
             return Settings(pattern, keys, frozenset(of))

@@ -20,6 +20,7 @@ from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
 from .closing import proof, quantities
 from .dialect import Dialect
 from .drafted_blocks import NAME, drafted_blocks, named_format
+from .drafted_tables import drafted_table
 from .equations import COLUMNS, FirstSteps, Sizes
 from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
@@ -78,7 +79,9 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
     families: dict[tuple[str, ...], _Family] = defaultdict(_Family)
     names: dict[str, tuple[str, ...]] = {}
     braces: list[int] = []
+    every_line: list[Line] = []
     for _, line in zip(range(MOST_LINES), lines, strict=False):
+        every_line.append(line)
         if line.text.strip(" ,[]") in BRACES:
             braces.append(line.number)
         if len(line.text) > LONGEST or not (METRIC.search(line.text) and NUMBER.search(line.text)):
@@ -97,6 +100,8 @@ def drafted(lines: Iterable[Line]) -> Draft | None:
         every = {s: own for family in families.values() for s, own in family.shapes.items()}
         blocks = drafted_blocks(every, braces)
         found = Draft(tuple(blocks[0]), blocks[1], BY_NAMES) if blocks else None
+    if found is None and (table := drafted_table(every_line)):
+        found = Draft((table[0],), table[1], BY_NAMES)
     return found
 
 
@@ -205,7 +210,7 @@ def _place(fields: Fields) -> tuple[float, float]:
 def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
     """Whether lines are those of a training without an equation that shows it.
 
-    Steps grow, but for a new epoch, losses are finite, and there are enough of them, or columns
+    Steps grow, but for a new epoch, some losses are finite, and there are enough steps, or columns
     that only a training has.
     """
     rows = [record.fields for line in lines if (record := made.read(line.text))]
@@ -222,7 +227,7 @@ def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
         len(set(steps)) + len(own) >= least
         and (not unnamed or bool(own))
         and (3 if "train_iters" in every else 10) * falls <= len(steps)
-        and 2 * len(losses) > len(rows)
+        and len(losses) >= min(2, len(rows))
     )
 
 

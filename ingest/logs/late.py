@@ -5,7 +5,7 @@ consecutive bars was not buffered, and belongs to the bar above. Losses flushed 
 their epoch alone: they come every so many steps, and mostly one interval and one first step fit
 all of them. Where several do, or none, the losses have no step. If a finished training printed as
 many lines as it took steps, they are those of the steps, in order. The lines
-of a log that states no step at all are counted, as long as their epochs grow.
+of a log that says nothing of steps before its end are counted, as long as their epochs grow.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Plan(NamedTuple):
     goal: int | None
     per_epoch: float | None
     every: int | None
+    is_stated: bool = False  # by the log's head or its bars, not by the summary at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class LateLosses:
         numbers = None if steps.segment > 1 else self._numbers(plan)
         by = "its place among as many lines as steps" if self._is_whole(plan) else "the epoch"
         by = f"derived from {by}"
-        if numbers is None and not (steps.count or plan.goal or plan.per_epoch):
+        if numbers is None and not (steps.count or plan.is_stated):
             numbers, by = self._counted(), COUNTED
         if numbers is None:
             steps.lost += sum("loss" in pending.record.fields for pending in self.unplaced)

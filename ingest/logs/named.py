@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...vocabulary.measuring import NUMBER
 from .number_names import Number
 from .number_shapes import MOST_SHAPES, Shape, shape_of
 from .record import Field, Fields, Record, is_invalid
@@ -21,6 +22,26 @@ OTHER_WORK = re.compile(
     r"|infer\w{0,9}|prefill\w{0,9}|decod\w{1,9}|generat\w{1,9}|download\w{0,9}|best|quantiz\w{1,9}"
     r"|calibrat\w{1,9}|perplexity)(?![a-z])"
 )
+
+
+# Between the cells of a row; blanks alone where no cell has one.
+_GAP = re.compile(r"\s{0,40}[|│┃]\s{0,40}|\s{0,40}\t\s{0,40}|\s{2,}")
+_NO_NUMBER = re.compile(r"(?i)no log|nan|none|null|n/a|-*")
+
+
+def cells_of(text: str, count: int = 0) -> list[str]:
+    """The cells of a row of a table, `count` of them if it has so many."""
+    inner = text.strip().strip("|│┃").strip()
+    cells = _GAP.split(inner)
+    return inner.split() if len(cells) == 1 or (count and len(cells) != count) else cells
+
+
+def row_of(names: Sequence[str], cells: Sequence[str]) -> str:
+    """A row as a line of names and numbers; names that may be of other work are last."""
+    pairs = sorted(
+        zip(names, cells, strict=True), key=lambda pair: bool(OTHER_WORK.search(pair[0]))
+    )
+    return " | ".join(f"{name}: {cell}" for name, cell in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +69,14 @@ class Named:
     anchor: re.Pattern[str]  # of each line
     keys: Mapping[str, Field]
     requires: Sequence[frozenset[str]]
+    columns: Sequence[str] = ()  # of a table, whose rows print no names
     _plans: dict[Shape, Sequence[_Read]] = field(default_factory=dict, compare=False, repr=False)
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """The record of this line."""
         if self.anchor.search(text) is None:
             return None
+        line, text = text, self._as_line(text) if self.columns else text
         shape, found = shape_of(text)
         plan = self._plans.get(shape)
         if plan is None:
@@ -78,7 +101,14 @@ class Named:
             more.setdefault(one.kept, printed)
         if more:
             fields["more"] = more
-        return Record(dialect, reads, fields, text, invalid=invalid)
+        return Record(dialect, reads, fields, line, invalid=invalid)
+
+    def _as_line(self, row: str) -> str:
+        """A row of the table with the names of its columns; empty for another line."""
+        cells = cells_of(row, len(self.columns))
+        if len(cells) != len(self.columns) or not all(map(_is_cell, cells)):
+            return ""
+        return row_of(self.columns, cells)
 
     def _plan(self, shape: Shape) -> Sequence[_Read]:
         """How lines of a shape are read; empty if they are none of these."""
@@ -107,6 +137,10 @@ class Named:
     def cut_off(self, text: str) -> bool:
         """Whether text after a record is the start of a value that was cut off."""
         return False
+
+
+def _is_cell(text: str) -> bool:
+    return bool(NUMBER.match(text)) or _NO_NUMBER.fullmatch(text) is not None
 
 
 def _typed(spec: Field, number: Number) -> Field:

@@ -200,6 +200,8 @@ def name_before(before: str, after_number: bool) -> str:
     word = unit[1].casefold() if unit else ""
     known = word in _PLAIN_UNITS or _canonical(word) in _units()
     text = before[unit.end() :] if unit and known else before
+    if after_number and (close := text.find(")")) >= 0 and "(" not in text[:close]:
+        text = text[close + 1 :]  # `409.43/s)  LR:`
     if text.rstrip().endswith("/"):
         return ""  # `11it/18it`: a total
     named = _NAME.search(re.split(r"[|;,]", text[-_NEAR:])[-1])

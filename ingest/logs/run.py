@@ -118,7 +118,9 @@ class Run:
 
     def _plan(self) -> Plan:
         every = self.header.whole("logging_steps")
-        return Plan(self.goal or self.done, self.header.steps_per_epoch(), every)
+        per_epoch = self.header.steps_per_epoch()
+        is_stated = bool(self.goal or per_epoch)
+        return Plan(self.goal or self.done, per_epoch, every, is_stated)
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
         """A block of steps; the step after it is added by itself, and updates the run's state."""
@@ -168,7 +170,9 @@ class Run:
             self.train_iters = goal
         step = self.steps.iteration or 0
         self.beyond = self.beyond or step > (self.goal or step)
-        self.termination.resumed(fields, line, reached=step == self.goal)
+        # The end of an epoch need not be that of the training.
+        reached = step == self.goal and self.first_epoch is None
+        self.termination.resumed(fields, line, reached=reached)
         self.hang_detection.step(fields, self.steps.length)
         self.figures.add_memory(record, line, self.steps.iteration, rank)
 

@@ -108,7 +108,9 @@ class Runs:
         run, line = self.run, self._number
         if run is None:
             return
-        own = dialect.buffered or dialect.progress_bar or dialect.reads == "evaluation"
+        own = dialect.buffered or dialect.reads == "evaluation"
+        # The bar of an evaluation behind the training has another total.
+        own = own or (dialect.progress_bar and run.goal == record.fields.get("train_iters"))
         over = own and run.late.is_behind(record, run.steps.iteration)
         step, first = record.fields.get("iteration"), run.steps.begins_at
         if dialect.reads == "iteration" and isinstance(step, int) and run.starts_again and first:
