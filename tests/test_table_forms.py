@@ -311,3 +311,138 @@ def test_a_configuration_by_batch_and_length_or_by_its_size(tmp_path: Path) -> N
     (first, second), _ = read(text, tmp_path)
     check(first, seq_len=256, size="150M")
     check(second, seq_len=None, size="200M")
+
+
+def test_letters_before_headings_tell_generation_from_training(tmp_path: Path) -> None:
+    text = """\
+# NeMo RL, GRPO on H100
+
+T-: training, G-: generation
+
+| Model | T-Max Sequence Length | #-GPUs | T-GBS | G-TP | T-TP | T-PP | Tokens / sec / GPU |
+|--|--|--|--|--|--|--|--|
+| 8B | 4096 | 16 | 512 | 4 | 1 | 2 | 1496 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, seq_len=4096, devices=16, gbs=512, tp=1, pp=2, tokens_per_s_per_device=1496.0)
+
+
+def test_a_range_is_measured_and_words_state_a_failure(tmp_path: Path) -> None:
+    text = """\
+# Training with Primus 训练
+
+| Model | GPUs | tokens/s/dev | Result |
+|--|--|--|--|
+| 8B | 8 | 2100-2800 | pass |
+| 70B | 8 | - | OOM in dry run |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, status="ok", tokens_per_s_per_device=None, framework="Primus")
+    check(second, status="oom")
+
+
+def test_a_bare_batch_smaller_than_the_replicas_is_not_the_step_s(tmp_path: Path) -> None:
+    text = """\
+# Training of a 2B
+
+One config: `tp=1`, `bs=1`, `seq 2048`.
+
+| system | GPUs | tok/s/GPU | MFU |
+|--|--|--|--|
+| A100-40GB | 4 | 10,091 | 30.3% |
+| A100-40GB | 1 | 6,406 | 19.2% |
+"""
+    (several, one), _ = read(text, tmp_path)
+    check(several, gbs=None, tp=1)
+    check(one, gbs=1)
+
+
+def test_a_time_and_a_rate_in_each_cell(tmp_path: Path) -> None:
+    text = """\
+# Llama 3.1 405B NVFP4 pretraining
+
+| Config | Old (`4df8c97`) | New (`6b3b5ba`) | Improvement |
+|--|--|--|--|
+| PP=16, TP=4, VP=8 | ~84s / 1,471 TFLOP/s | **79.1s / 1,568 TFLOP/s** | **+6.6%** |
+"""
+    (old, new), _ = read(text, tmp_path)
+    check(old, step_time_s=84.0, tflops=1471.0, pp=16, tp=4, vpp=8, dtype="fp4")
+    check(new, step_time_s=79.1, tflops=1568.0)
+
+
+def test_trainers_that_generate_and_train_side_by_side(tmp_path: Path) -> None:
+    text = """\
+# OpenRLHF Benchmark
+
+- max_prompt_seq_len=1024 and max_answer_seq_len=1024
+
+<table>
+<tr><td rowspan="2">Size</td><td rowspan="2">Method</td><td rowspan="2">GPU</td>
+<td colspan="3">Generation</td><td colspan="3">Training</td><td colspan="2">End-to-End</td></tr>
+<tr><td>micro_batch_size</td><td>Latency</td><td>TFLOPs</td><td>micro_batch_size</td>
+<td>Latency</td><td>TFLOPs</td><td>Latency</td><td>Samples/sec</td></tr>
+<tr><td>7B</td><td>DeepspeedChat</td><td>8</td><td>8</td><td>697.12</td><td>5.32</td><td>4</td>
+<td>492.01</td><td>60.34</td><td>1189.13</td><td>0.86</td></tr>
+<tr><td>7B</td><td>OpenRLHF(ray)</td><td>1:1:4:2</td><td>16</td><td>1498.77</td><td>2.48</td>
+<td>8</td><td>395.69</td><td>75.02</td><td>1894.46</td><td>0.54</td></tr>
+</table>
+"""
+    (theirs, ours), _ = read(text, tmp_path)
+    check(theirs, framework="DeepspeedChat", devices=8, device=None, mbs=4, tflops=60.34)
+    check(theirs, samples_per_s=0.86, seq_len=None, step_time_s=None)
+    check(ours, framework="OpenRLHF", devices=None, device=None, mbs=8, samples_per_s=0.54)
+
+
+def test_a_limit_is_the_size_of_no_model(tmp_path: Path) -> None:
+    text = """\
+# Training study
+
+The architecture was reduced to remain under the 1B parameters of the task.
+
+| GPUs | tokens/s/GPU |
+|--|--|
+| 8 | 12,944 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, size=None, tokens_per_s_per_device=12944.0)
+
+
+def test_a_configuration_by_batch_and_length_or_by_its_size(tmp_path: Path) -> None:
+    text = """\
+# Training speed of the 150M model on a GTX 1060
+
+| config | peak VRAM | step time | tok/s |
+|---|---|---|---|
+| B=8 L=256 | 4.05GB | 1.20s | 1711 |
+| 200M config (188M params) | 5.13GB | 42.24s | - |
+"""
+    (first, second), _ = read(text, tmp_path)
+    check(first, seq_len=256, size="150M")
+    check(second, seq_len=None, size="200M")
+
+
+def test_letters_before_headings_tell_generation_from_training(tmp_path: Path) -> None:
+    text = """\
+# NeMo RL, GRPO on H100
+
+T-: training, G-: generation
+
+| Model | T-Max Sequence Length | G-Average Seq len | #-GPUs | G-GBS | T-GBS | G-TP | T-TP | T-PP |
+|--|--|--|--|--|--|--|--|--|
+| 8B | 4096 | 1056 | 16 | 2048 | 512 | 4 | 1 | 2 |
+"""
+    ((run,), _) = read(text.replace("T-PP |\n", "T-PP | Tokens / sec / GPU |\n")
+                       .replace("1 | 2 |\n", "1 | 2 | 1496 |\n"), tmp_path)  # fmt: skip
+    check(run, seq_len=4096, devices=16, gbs=512, tp=1, pp=2, tokens_per_s_per_device=1496.0)
+
+
+def test_a_range_is_no_single_value(tmp_path: Path) -> None:
+    text = """\
+# Training on 8×B200
+
+| seq_len | toks/s range | step_s range | peak_mem_gb (max) |
+|--|--|--|--|
+| 1024 | 453.1–651.3 | 12.578–18.079 | 72.99 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, seq_len=1024, tokens_per_s=None, step_time_s=None, memory=72.99, devices=8)
