@@ -258,6 +258,21 @@ def test_a_table_of_steps(tmp_path: Path, text: str) -> None:
     assert found == [(1, None, 2.5), (2, None, 2.25), (3, None, 2.0)]
 
 
+def test_a_mean_is_the_loss_of_lines_without_another(tmp_path: Path) -> None:
+    lines = "step {0}, Avg_Loss: {1}, grad: 0.{2}, lr: 1e-4, val_loss: 9.9\n"
+    text = "".join(lines.format(step, 4 - step / 100, step) for step in (10, 20, 30))
+    assert _steps(tmp_path, text) == [(10, 3.9, 0.1), (20, 3.8, 0.2), (30, 3.7, 0.3)]
+    assert _steps(tmp_path, text.replace("lr", "loss: 2.5, lr"))[0] == (10, 2.5, 0.1)
+
+
+def _steps(tmp_path: Path, text: str) -> list[tuple[object, ...]]:
+    (tmp_path / "train.log").write_text(text)
+    query = "SELECT iteration, loss, grad_norm FROM iterations ORDER BY iteration"
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        return warehouse.rows(query)
+
+
 LIGHTNING = """\
 epoch,lr-AdamW,step,train_loss_epoch,train_loss_step,val_loss
 ,0.0001,9,,,
