@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 # Of DuckDB and of SQLite.
@@ -9,5 +10,6 @@ _LOGS = (".wal", ".wal.checkpoint", ".wal.recovery", "-journal", "-wal", "-shm")
 
 
 def logs_of(path: Path) -> list[Path]:
-    """Where DuckDB, or SQLite, keeps what is not yet in the file itself."""
-    return [Path(f"{path}{end}") for end in _LOGS]
+    """Where DuckDB, or SQLite, keeps what is not yet in the file itself: beside the file that a
+    link leads to."""
+    return [Path(f"{os.path.realpath(path)}{end}") for end in _LOGS]

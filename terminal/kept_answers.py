@@ -27,7 +27,7 @@ from ..project.settings import find_db, read_settings
 from ..schema.place import is_shared
 from ..schema.write_logs import logs_of
 from ..vocabulary import recording
-from ..vocabulary.kept import keep, kept_file, read
+from ..vocabulary.kept import ANSWER, keep, kept_file, read
 from ..vocabulary.regular import read_first, read_regular
 from . import messages
 from .source import Source
@@ -37,6 +37,8 @@ FRESH = "BENCH_FRESH"  # the variable that has every answer computed
 KEPT = 64  # the newest answers, each of at most so many characters
 LARGEST = 1 << 18
 _HEADERS = 3 * 4096  # bytes of a DuckDB file that number its checkpoints
+# What reads, computes and writes; pandas is for notebooks alone.
+_LIBRARIES = ("duckdb", "jinja2", "markdown_it", "numpy", "pyarrow", "scipy")
 # Files that are read for themselves, whatever lies beside them.
 _DOCUMENTS = (".md", ".markdown", ".mdx", ".rst", ".tex")
 # Options that name files to be read or written.
@@ -111,7 +113,7 @@ def _is_elsewhere(source: Source, given: Mapping[str, Any]) -> bool:
         or source.is_past
         or messages.volume.verbose
         or any(given.get(name) for name in _OF_FILES)
-        or (query is not None and bool(query.table))
+        or (query is not None and (query.table or query.since) is not None)
     )
 
 
@@ -121,11 +123,14 @@ def _sources(source: Source, given: Mapping[str, Any]) -> object:
     named = [word for word in words if os.path.lexists(word)]
     if not all(word in named or str(word).isidentifier() for word in words):
         return None  # patterns, addresses, conditions
-    if named:
-        return [_document(path) for path in named] if all(map(_is_document, named)) else None
-    db = find_db(source.db)
+    if not all(map(_is_document, named)):
+        return None
+    documents = [_document(path) for path in named]
+    if named and named == words:
+        return documents
+    db = find_db(source.db)  # other words may be runs of the warehouse
     state = None if is_shared(db) else _state(db)
-    return state and (str(db), state)
+    return state and (documents, str(db), state)
 
 
 def _is_document(path: Path) -> bool:
@@ -157,11 +162,11 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _program() -> object:
-    """The versions of what computes an answer: our files, DuckDB, Jinja, Python."""
+    """The versions of what computes an answer: our files, libraries, Python."""
     root = Path(__file__).parent.parent
     rooms = [entry for entry in os.scandir(root) if os.path.exists(f"{entry.path}/__init__.py")]
     files = sorted(file for room in rooms for file in files_of(room.path))
-    specs = [find_spec(name) for name in ("duckdb", "jinja2")]
+    specs = [find_spec(name) for name in _LIBRARIES]
     libraries = [_stamp(os.stat(spec.origin)) for spec in specs if spec and spec.origin]
     return sys.version, libraries, files
 
@@ -203,4 +208,4 @@ def _keep(key: str, code: int, made: recording.Recording) -> None:
 
 
 def _file(key: str) -> Path:
-    return kept_file("answer", key, ".json")
+    return kept_file(ANSWER, key, ".json")
