@@ -172,7 +172,7 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
     heading that measures nothing. A decimal number is a setting where it recurs."""
     plain = _DRESS.sub("", heading).strip()
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain).casefold()
-    words = re.findall(r"[a-z0-9]+", parts)
+    words = re.findall(r"[a-z0-9]+", re.sub(r"\blearning[ _-]?rate\b", "lr", parts))
     stated = [
         text for cell in cells if not _MISSING.fullmatch(text := _DRESS.sub("", cell).strip())
     ]

@@ -34,7 +34,9 @@ _NO_RUN = re.compile(
 # A table of targets, not of runs.
 _PLAN = re.compile(r"(?<!\w)(?:targets?|goals?|thresholds?|acceptance|budget)(?!\w)|目标", re.I)
 _METRIC = re.compile(r"\W*(?:metrics?|measure(?:ment)?s?|指标|项目)?\W*", re.I)
-_OF_VALUES = re.compile(r"\W*(?:values?|results?|measured|measurement|值|数值|结果)?\W*", re.I)
+_OF_VALUES = re.compile(
+    r"\W*(?:values?|results?|avg|average|mean|measured|measurement|值|数值|结果)?\W*", re.I
+)
 _REST = "Configuration"  # heading of a column for the rest of headings with settings
 _FEWEST = 2  # known headings needed in a first row or first column
 
