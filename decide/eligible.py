@@ -158,7 +158,11 @@ def _lacks(row: Row, need: str) -> str:
         if lacking:
             missing = " and ".join(f"no {words}" for _, words in lacking)
             sets = ",".join(f"{name}=..." for name, _ in lacking)
+            if row["of_unknown_scope"]:
+                return f"tokens/s of the job or of a device, not stated which (--set {sets})"
             return f"no tokens/s: {missing} is stated (--set {sets})"
+        if row["of_unknown_scope"]:
+            return "tokens/s of the job or of a device, not stated which"
     if need == "mfu":
         return "no MFU: the device, its peak or the model's size is not known"
     named = {

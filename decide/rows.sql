@@ -43,10 +43,13 @@ FROM (
         ) f ON f.table_id = s.table_id AND f.row_number = s.row_number)) w
 
 -- name: load
-SELECT w.* EXCLUDE (source_id, segment), run_id AS run, uri || ':' || line AS "where", p.run_id IS NOT NULL AS sampled
+SELECT w.* EXCLUDE (source_id, segment), run_id AS run, uri || ':' || line AS "where", p.run_id IS NOT NULL AS sampled,
+    u.run_id IS NOT NULL AS of_unknown_scope
 FROM ({worked_out}) w LEFT JOIN (
     SELECT DISTINCT run_id FROM measured WHERE metric IN ('samples_per_s', 'samples_per_s_per_device')
-) p USING (run_id)
+) p USING (run_id) LEFT JOIN (
+    SELECT DISTINCT run_id FROM measured WHERE metric = 'tokens_per_s' AND scope IS NULL
+) u USING (run_id)
 ORDER BY uri, line, run_id
 
 -- name: near

@@ -90,3 +90,17 @@ def test_each_kind_of_recompute_is_a_level_of_its_own(folder: Path) -> None:
     said = quick(folder, "compare", "--by", "recompute", "t.md").out
     assert "Full recompute is 1.04x faster than Offload recompute" in said
     assert "not stated" not in said
+
+
+def test_a_rate_of_unknown_scope_is_not_called_missing(folder: Path) -> None:
+    text = "# 7B training on 8 H100\n\n| Run | Tokens/s | Sec/it |\n|--|--:|--:|\n"
+    (folder / "t.md").write_text(f"{text}| a | 9000 | 5.1 |\n| b | 8000 | 5.9 |\n")
+    assert (
+        "tokens/s of the job or of a device, not stated which" in quick(folder, "best", "t.md").out
+    )
+
+
+def test_one_run_s_table_of_values_has_no_setting_of_that_name(folder: Path) -> None:
+    text = "# 7B training on 8 H100\n\n| Metric | Value |\n|--|--:|\n"
+    (folder / "t.md").write_text(f"{text}| Step time | 0.4 s |\n| Tokens/s/GPU | 1200 |\n")
+    assert "Metric=Value" not in quick(folder, "best", "t.md").out

@@ -170,6 +170,23 @@ def test_a_variant_in_brackets_and_what_others_did(tmp_path: Path) -> None:
     check(bound, status="ok", tflops=None)
 
 
+# Ascend/AscendSpeed examples/aquila/README_en.md
+REFERENCE = """\
+# Training performance of Aquila-7B
+
+| Device | Hardware | Model | tokens/s/p | Step time (s) |
+|---|---|---|---|---|
+| NPU | 910b 1node*8p | Aquila-7B | 3394 | 4.82 |
+| Reference | | Aquila-7B | 4078 | |
+"""
+
+
+def test_what_results_are_compared_with_is_no_device(tmp_path: Path) -> None:
+    (own, reference), _ = read(REFERENCE, tmp_path)
+    check(own, device="910b")
+    check(reference, device=None)
+
+
 # PaddlePaddle/PaddleNLP llm/docs/pretrain.rst
 PADDLE = """\
 预训练性能

@@ -165,6 +165,13 @@ def test_targets_are_no_measurements(tmp_path: Path, heading: str, kind: str) ->
     assert read(tmp_path, f"# Training\n\n{heading}{rows}", "SELECT kind FROM runs") == [(kind,)]
 
 
+def test_rounded_numbers_that_are_expected_are_no_measurements(tmp_path: Path) -> None:
+    head = "# Training\n\n## Expected results\n\n| GPUs | Tokens/s/GPU | Memory |\n|---|---|---|\n"
+    rows = "| 8 | ~50k | ~40 GB |\n| 4 | 48,211 | ~40 GB |\n"
+    found = read(tmp_path, head + rows, "SELECT kind FROM runs ORDER BY line")
+    assert found == [("planned",), ("measured",)]
+
+
 def test_how_a_row_ended_without_a_number_of_its_own(tmp_path: Path) -> None:
     head = "# Training\n\n| Job | Nodes | MBS | Status | Step time |\n|---|---|---|---|---|\n"
     rows = "| P8 | 10 | 4 | **DONE: 192 samp/s** | |\n| P9 | 10 | 4 | queued | |\n"

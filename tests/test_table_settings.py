@@ -242,6 +242,11 @@ def test_a_pair_of_batches_sets_its_row_apart(folder: Path) -> None:
 def test_names_in_words_set_rows_apart() -> None:
     assert is_setting("Name", ["Baseline (DP only)", "+Shuffler", "+ selective recompute"])
     assert is_setting("Run", ["v3", "v27", "v28 orig", "v28 fresh"])
+    assert is_setting("Learning Rate", ["`0.0020`", "`0.0010`"])
+    assert is_setting("Max Source Length", ["4096", "1024"])
+    assert is_setting("Loss", ["cross entropy", "fused linear"])
+    assert not is_setting("GPU Usage %", ["97.3 +/- 0.9", "83.5 +/- 17.2"])
+    assert not is_setting("Loss", ["finite, well-behaved", "**nan@2**", "2.31"])
     assert is_setting("Run", ["v3", "v4"])
     for names in (
         ["job_17", "job_18"],

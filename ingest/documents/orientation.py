@@ -34,6 +34,9 @@ _NO_RUN = re.compile(
 # A table of targets, not of runs.
 _PLAN = re.compile(r"(?<!\w)(?:targets?|goals?|thresholds?|acceptance|budget)(?!\w)|目标", re.I)
 _METRIC = re.compile(r"\W*(?:metrics?|measure(?:ment)?s?|指标|项目)?\W*", re.I)
+_OF_VALUES = re.compile(
+    r"\W*(?:values?|results?|avg|average|mean|measured|measurement|值|数值|结果)?\W*", re.I
+)
 _REST = "Configuration"  # heading of a column for the rest of headings with settings
 _FEWEST = 2  # known headings needed in a first row or first column
 
@@ -191,6 +194,8 @@ def _names_of_runs(
             if len({rest for _, rest in read.values()}) == 1:
                 return named, names
             return (*named, _REST), {n: (*one, read[n][1]) for n, one in names.items()}
+    if all(_OF_VALUES.fullmatch(cells[place]) for place in places):  # of one run, without a name
+        return (), dict.fromkeys(places, ())
     return (_label_heading(table, labels),), {place: (cells[place],) for place in places}
 
 

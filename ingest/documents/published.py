@@ -23,7 +23,7 @@ from .markdown import Heading
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
-from .row_kinds import Adapters, no_run, sums_up, words_of
+from .row_kinds import Adapters, are_rounded, no_run, sums_up, words_of
 from .secret_columns import without_secrets
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
@@ -231,7 +231,7 @@ class RowReader:
             flags = sorted([*flags, "machines"])
         if self._adapters.trained(row.cells):
             flags = sorted([*flags, "adapters"])
-        if _is_projected(found_table.path):
+        if _is_projected(found_table.path, are_rounded(read.cells, columns)):
             status = replace(status, kind="planned")
         if note := found_table.withdrawn:
             flags = sorted([*flags, "withdrawn"])
@@ -313,9 +313,10 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
         )
 
 
-def _is_projected(path: Sequence[Heading]) -> bool:
-    """Whether the heading of a table says that nothing was measured, or one above but the title."""
-    return any(is_aside(one.text, "projected") for one in path if one.level > 1 or one is path[-1])
+def _is_projected(path: Sequence[Heading], about: bool) -> bool:
+    """Whether a heading but the title says that nothing was measured, or expects `~50k`."""
+    texts = [one.text for one in path if one.level > 1 or one is path[-1]]
+    return any(is_aside(one, "projected") or (about and is_aside(one, "expected")) for one in texts)
 
 
 def _by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[str, Cell]:

@@ -39,7 +39,9 @@ _METHOD = re.compile(
 )
 _NAME_BEHIND = re.compile(r"(?P<quantity>[^\s()][^()]{0,40})\s\((?P<name>[^()]{1,40})\)")
 _OURS = re.compile(
-    r"\W*(?:ours?(?:\s\w+)?|baseline|vanilla|naive|default|proposed|this (?:work|repo\w*))\W*", re.I
+    r"\W*(?:ours?(?:\s\w+)?|baseline|reference|vanilla|naive|default|proposed"
+    r"|this (?:work|repo\w*))\W*",
+    re.I,
 )
 
 

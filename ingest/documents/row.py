@@ -32,6 +32,7 @@ FROM_TEXT = frozenset(field.name for field in stated_by("text"))
 _BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
 _YES_OR_NO = (0.0, 1.0)
 _FEW_LETTERS = 40
+_KIND = re.compile(r"(?:GPU|NPU|TPU|HPU|XPU)s?", re.I)  # of device, not which
 _BATCHES = frozenset(("gbs", "mbs", "device_batch"))
 
 
@@ -128,11 +129,11 @@ class PublishedRow:
         counts = self.by_name.get("devices")  # `8× H100`
         words = "; ".join((self.words, self._remark(), counts.raw if counts else ""))
         named = {match[0].strip("() ") for match in device_pattern().finditer(words)}
-        if "device" not in self.by_name and len(named) == 1:
+        word = (self.word("device") or "").strip("*_` ")
+        if len(named) == 1 and ("device" not in self.by_name or _KIND.fullmatch(word)):
             return named.pop()
-        word = (self.word("device") or "").strip("*_` ") or None
-        count = counted_of(word or "")
-        return count[1] if count else word
+        count = counted_of(word)
+        return count[1] if count else None if is_of_authors(word) else word or None
 
     def device_batch(self) -> float | None:
         """Sequences of a step for one device; below 1 where several devices share one."""

@@ -88,6 +88,16 @@ def _compares(cell: str) -> bool:
     return bool(_RATIO.fullmatch(cell) or _DIFFERENCE.fullmatch(cell))
 
 
+def are_rounded(cells: Sequence[Cell], columns: Sequence[Column | None]) -> bool:
+    """Whether every result of a row is about its number: `~50k`."""
+    results = [
+        cell.text == "about"
+        for cell, column in zip(cells, columns, strict=False)
+        if column and column.role == "result" and cell.kind == "number"
+    ]
+    return bool(results) and all(results)
+
+
 class Adapters:
     """The rows of a table that trained adapters alone: by the row, else by the nearest heading.
 
