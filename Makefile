@@ -53,11 +53,12 @@ test-all: test truth test-services test-duckdb15 audit-packages ## every test, o
 # Slurm and what its accounting needs, a browser, PostgreSQL; installed as root. The tests start
 # their own, on loopback. Pictures of each kind of page of the site are left in out/pages/.
 SERVICES := slurm-wlm slurm-wlm-torque slurmdbd munge mariadb-server-core mariadb-client-core chromium fonts-dejavu-core postgresql
+SERVED_TESTS = $(shell grep -lE 'mark\.services|BROWSED' tests/test_*.py)
 test-services: $(VENV)/.deepspeed $(VENV)/.browser $(OLD)/.storage out/npm/.installed
 	@if [ "$$(id -u)" != 0 ]; then \
 	  echo '*** services: SKIPPED, their Debian packages cannot be installed without root ***' >&2; \
 	else \
-	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0 && \
+	  tests/services/packages.sh $(SERVICES) && $(PYTEST) -m services -n0 $(SERVED_TESTS) && \
 	  $(OLD)/bin/python -m pytest -m services -n0 tests/test_lake_services.py; \
 	fi
 

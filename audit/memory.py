@@ -22,7 +22,9 @@ GB = {  # 1e9 bytes of each unit
     "TiB": 1099.511627776,
     "KB": 1e-6,
     "KiB": 1.024e-6,
+    "kB": 1e-6,
     "bytes": 1e-9,
+    "B": 1e-9,
 }
 _BASE = 1.5  # GB used by context and libraries
 FEWEST = 5  # rows with memory needed to calibrate the model by their median

@@ -10,6 +10,7 @@ the row with the fewest doublings and differing settings from the best so far.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import statistics
@@ -24,6 +25,7 @@ from predict import ROOT, nearest, rows_of
 from bench.foresight.predictor import trained
 from bench.foresight.setting import Setting, setting
 from bench.foresight.sizes import changed
+from bench.schema.errors import BenchError
 from bench.schema.warehouse import Row
 
 START, NEAR, FEWEST = 3, 0.02, 15  # initial rows; tolerance to the best; minimum rows of a sweep
@@ -60,9 +62,14 @@ def most_similar(done: list[Run], left: list[Run]) -> int:
 def planned(done: list[Run], left: list[Run]) -> int:
     """The row that `bench plan` would propose first, were these all that there is to run."""
     predictor = trained([run.row for run in done], [])
-    made = [{**one.asked, "place": place} for place, one in enumerate(left)]
-    [first] = predictor.proposed(made, 1, per_device=True)
-    return int(first["place"])
+    made = []
+    for place, one in enumerate(left):
+        with contextlib.suppress(BenchError):  # refused: far larger than what was measured
+            made += predictor.rated([{**one.asked, "place": place}])
+    # Every row of a sweep was run, so that each has room.
+    made = [{**row, "out_of_memory": None} for row in made]
+    proposed = predictor.proposed(made, 1, per_device=True) if made else []
+    return int(proposed[0]["place"]) if proposed else at_random(done, left)
 
 
 def needed(sweep: Sequence[Run], choose: Choice, seed: int) -> int:
@@ -80,8 +87,7 @@ def sweeps(rows: Sequence[Row]) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = defaultdict(list)
     for row in rows:
         if one := setting(row):
-            # Every row of a sweep was run, so that each has room.
-            asked = {**changed(row, {}), "out_of_memory": None}
+            asked = changed(row, {})
             name = f"{Path(one.source[0]).name[:40]}, {Path(str(one.system)).name[:24]}"
             groups[name].append(Run(row, asked, one))
     return {name: rows for name, rows in sorted(groups.items()) if len(rows) >= FEWEST}

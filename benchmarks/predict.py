@@ -27,10 +27,11 @@ from bench.decide.jobs import by_configuration
 from bench.decide.query import Query
 from bench.foresight.folds import Beyond, Fold, folds, reach
 from bench.foresight.intervals import Widths
+from bench.foresight.lacking import lacking
 from bench.foresight.likeness import places
 from bench.foresight.posterior import fit
 from bench.foresight.scales import PACE_SCALES
-from bench.foresight.setting import Setting, lacking, setting
+from bench.foresight.setting import Setting, setting
 from bench.foresight.terms import PACE
 from bench.foresight.unstated import unstated
 from bench.ingest.files.pipeline import ingest_into

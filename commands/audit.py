@@ -18,10 +18,10 @@ from ..schema.errors import FINE, FOUND, NothingRecognised
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
-from ..terminal.recording import note_source
 from ..terminal.source import Source
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.format import counted
+from ..vocabulary.recording import note_source
 
 if TYPE_CHECKING:
     from ..audit.finding import Finding

@@ -19,7 +19,6 @@ from ..terminal import options as o
 from ..terminal.answers import fitted, write
 from ..terminal.deciding import drawn
 from ..terminal.messages import info, warn_of
-from ..terminal.recording import note_source
 from ..terminal.source import Source
 from ..vocabulary.format import counted
 
@@ -196,7 +195,6 @@ def _revision(stack: ExitStack, word: str, source: Source, query: Query) -> Rows
             f"{word!r} is not a file, condition or run; as a git revision it needs paths",
             hint="bench compare main HEAD logs/, or set sources in bench.toml",
         )  # fmt: skip
-    note_source(committed=False)  # what git has, nothing here tells
     if source.overrides:
         raise BenchError("--set does not apply to git revisions", hint="commit a facts.toml")
     home = find_home(Path.cwd()).resolve()

@@ -19,11 +19,11 @@ from ..schema.own_process import calculate_alone
 from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
-from ..terminal.recording import note_source
 from ..terminal.sizes import SIZES, checked_sizes
 from ..terminal.source import Source
 from ..terminal.tables import emit
 from ..vocabulary.format import counted
+from ..vocabulary.recording import note_source
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse

@@ -17,7 +17,11 @@ from ..terminal.source import Source
 from .predict import By
 
 
-@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES})
+@o.command(
+    query=(*o.SELECTION, "steps", "tokens", "columns", "prices"),
+    groups={"sizes": SIZES},
+    kept=True,
+)
 def plan(
     source: Source,
     query: Query,

@@ -30,7 +30,11 @@ class By(StrEnum):
     ENERGY = "energy"
 
 
-@o.command(query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES})
+@o.command(
+    query=(*o.SELECTION, "steps", "tokens", "columns", "prices"),
+    groups={"sizes": SIZES},
+    kept=True,
+)
 def predict(
     source: Source,
     query: Query,

@@ -74,6 +74,8 @@ _MEASURED = _words(
     rate speed startup compile load save n count errors retries restarts"""
 )
 _SET = _words("cap limit set target requested bucket buffer size workers threads channels lr")
+_TOLD = re.compile(r"\S\s+\S|^v\d{1,3}(?:\.\d{1,3}){0,2}\b")  # names of jobs have no blanks
+_COUNTED = re.compile(r"(?!v\d)\D{0,20}\d{1,4}|\d{4}-\d\d-\d\d.*", re.I)  # `run 3`
 # The same in headings of other scripts, whose words have no blanks between.
 _REMARKS = re.compile(
     r"备注|说明|结论|原因|状态|编号|序号|链接|日志|日期|时间戳|任务|作业|비고|설명|備考|説明"
@@ -171,8 +173,9 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
     if not words:  # another script: words set rows apart, and numbers may be measured
         named = re.search(r"[^\W\d_]", plain) and not _REMARKS.search(plain)
         return bool(named) and not all(map(_BEGINS_WITH_NUMBER.match, stated))
-    if words == ["name"] and 2 * sum(" " in text for text in stated) > len(stated):
-        return True  # what was changed in words; names of jobs have no blanks
+    if words in (["name"], ["run"]):  # what was changed, in words or as a version
+        told = sum(bool(_TOLD.search(text)) for text in stated)
+        return 2 * told > len(stated) and not all(map(_COUNTED.fullmatch, stated))
     if set(words) <= _OF_A_JOB:  # a job may be named by its model's size: 1.34G
         return all(giga_of(text) or (_SIZE.fullmatch(text) and parse_size(text)) for text in stated)
     if all(map(_LINK.match, stated)) or all(map(_DIFFERENCE.match, stated)):

@@ -175,7 +175,15 @@ def known_models(warehouse: Warehouse) -> list[tuple[str, int]]:
     ]
 
 
-def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
+def has_model(warehouse: Warehouse, name: str) -> bool:
+    """Whether `--model NAME` selects a run: of this label, or of this size by its shape."""
+    _, condition, values = _of_model(warehouse, name)
+    query = f"SELECT count(*) FROM (FROM configurations WHERE {condition} LIMIT 1)"
+    return values != [""] and bool(warehouse.rows(query, values)[0][0])
+
+
+def _of_model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
+    """The label of a model; the condition in SQL for its runs, and its values."""
     size = parse_size(name)
     if size is not None and re.fullmatch(r"\s*[\d.]+\s*[BMT]\d*\s*", name, re.I):
         condition = """(abs(params_b - ?) < 1e-9 OR (params_b IS NULL
@@ -185,6 +193,11 @@ def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
     else:
         condition = "contains(regexp_replace(lower(model), '[^a-z0-9]', '', 'g'), ?)"
         values, label = [re.sub(r"[^a-z0-9]", "", name.lower())], name
+    return str(label), condition, values
+
+
+def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
+    label, condition, values = _of_model(warehouse, name)
     [(count,)] = warehouse.rows(f"SELECT count(*) FROM configurations WHERE {condition}", values)
     # A number alone is contained in names by chance: 7 in 177B and 7.5B.
     is_number = bool(re.fullmatch(r"\s*[\d.,]+\s*", name))
@@ -199,7 +212,7 @@ def _model(warehouse: Warehouse, name: str) -> tuple[str, str, list[object]]:
             if is_number
             else "--model with one of these, or none for all",
         )
-    return str(label), condition, values
+    return label, condition, values
 
 
 def listed_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, str]:

@@ -98,6 +98,7 @@ def printed(run: RunContext, metric: str, row: dict[str, Any]) -> Node:
     cell = next((cell for cell in run.cells.values() if cell["raw"] == text and cell["name"]), None)
     place = run.cell_place(cell) if cell else run.line_place(row["line"], text)
     notes = [f"under {cell['heading']!r}"] if cell else []
+    notes += [f"the largest {row['reading']} that the log prints"] if row["reading"] else []
     notes += [f"of a {row['scope']}"] if row["scope"] not in (None, "job") else []
     notes += [f"marked: {', '.join(row['flags'])}"] if row["flags"] else []
     return Node(metric, row["value"], row["unit"], row["low"], row["high"], place=place,

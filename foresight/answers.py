@@ -14,23 +14,24 @@ from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
 from ..decide.eligible import Candidates, Rows, candidates
 from ..decide.query import Query
 from ..decide.rows import Decision
-from ..decide.selection import known_models, select
+from ..decide.selection import has_model, known_models, select
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import chance
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import START, assumptions
+from .beside import LIKELY, change, elsewhere, with_room
 from .failures import Failures, failures, only_failed, split_of
+from .lacking import lacking
 from .predictor import Predictor, trained
 from .refusals import among_measured, refuse_format, refuse_shape, refuse_splits
-from .setting import lacking, setting, system_of
+from .setting import setting, system_of
 from .sizes import SHAPE, all_splits, base_of, changed, with_sizes
 
 _EQUAL = 1e-9  # tolerance between two labels of one size
 _FARTHEST = 8  # times larger or smaller than any measured model: beyond, its speed is unknown
 _ALIKE = 1.25  # models up to so many times the distance of the nearest count as near
-_LIKELY = 0.5  # a probability of out of memory above which a configuration is not ranked
 SPEED = "tokens_per_s"
 _MODEL = (
     "params_b", "size", "model", "layers", "hidden", "heads", "params_computed", "params_stated",
@@ -100,13 +101,13 @@ class Start:
         """Predicted and measured rows in order; without predictions for measured configurations."""
         known = set(map(split_of, measured))
         new = [row for row in found if split_of(row) not in known]
-        full = [row for row in new if (row["out_of_memory"] or 0) > _LIKELY]
+        full = [row for row in new if (row["out_of_memory"] or 0) > LIKELY]
         left: list[Row] = [
             {**row, "left_out": "ran out of memory as measured" if row["failed"] else
              f"out of memory with {chance(row['out_of_memory'])} probability"}
             for row in full
         ]  # fmt: skip
-        kept = [row for row in new if (row["out_of_memory"] or 0) <= _LIKELY]
+        kept = [row for row in new if (row["out_of_memory"] or 0) <= LIKELY]
         both, lacking = split([*kept, *measured], self.column)
         sign = -1 if self.by == SPEED else 1
         both = [row for row in both if row[self.column] is not None]
@@ -139,28 +140,18 @@ def predicted(
     facts: dict[str, Any] = {
         "asked": request, "base": base, "plan": start.plan, "every": every, "order": start.column,
         "runs": len(predictor.rows), "predictor": predictor,
-        "elsewhere": _elsewhere(start),
+        "elsewhere": elsewhere(start),
         "failed_size": [row for row in start.failed.rows if row["size"] == start.model.get("size")],
         "of_system": sum(system_of(row) == system_of(base) for row in predictor.rows),
         "model_stated": not start.model, "assumed": assumptions(found[0], predictor),
         "unused": len(predictor.left_out), "failures": predictor.failures,
         "cost_fronts": fronts, "front_models": False,
         "alike": alike, "blind": blind,
-        "start_change": None if every else _change(found[0]),
+        "start_change": None if every else change(found[0]),
+        "roomy": None if every or alike else with_room(start, found[0], request),
         **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
-
-
-def _elsewhere(start: Start) -> list[str]:
-    """The other devices that the model was measured on, of those that a start was chosen from; none
-    for a size that was never measured."""
-    if start.model:
-        return []
-    here = system_of(start.base)
-    alike = [row for row in start.rows if row["size"] == start.base["size"] and row["device"]]
-    found = {str(system_of(row)): row["device"] for row in alike if system_of(row) != here}
-    return sorted(found.values())
 
 
 def _without(
@@ -181,19 +172,6 @@ def _without(
         return blind, blind.rated(rows), True
     except BenchError:  # too few runs, or all of them far smaller
         return start, start.rated(rows), False
-
-
-def _change(row: Row) -> dict[str, Any] | None:
-    """The change of the rate of a device from the measured run that a prediction starts from; None
-    for the same configuration, or another model."""
-    base = row["base"]
-    before = base["tokens_per_s_per_device"]
-    same = split_of(base) == split_of(row) and all(base[of] == row[of] for of in ("gbs", "seq_len"))
-    if same or not before or base["size"] != row["size"]:
-        return None
-    each = [row[f"tokens_per_s_per_device{end}"] / before - 1 for end in ("", "_low", "_high")]
-    middle, low, high = (f"{one:+.1%}" for one in each)
-    return {"change": each[0], "text": f"{middle} ({low} to {high})"}
 
 
 def prepared(warehouse: Warehouse, query: Query, request: Mapping[str, Any]) -> Start:
@@ -279,7 +257,8 @@ def _chosen(warehouse: Warehouse, query: Query) -> tuple[dict[str, Any], Candida
     change: dict[str, Any] = dict.fromkeys(_MODEL) | {
         "params_b": size, "size": query.model, "model": query.model,
     }  # fmt: skip
-    if not sizes or any(abs(one / size - 1) <= _EQUAL for one in sizes):
+    of_size = any(abs(one / size - 1) <= _EQUAL for one in sizes)
+    if not sizes or of_size or has_model(warehouse, str(query.model)):
         every = candidates(warehouse, Query(model=query.model)).rows
         try:
             found = candidates(warehouse, query)

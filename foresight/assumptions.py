@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..schema.warehouse import Row
 from ..vocabulary.format import counted
+from ..vocabulary.hardware import device_of
 from .memory import most_room, usual_room
 from .predictor import Predictor
 from .setting import ASSUMED_SEQ_LEN, ZERO, room, system_of
@@ -71,7 +72,8 @@ def _of_room(row: Row) -> list[str]:
         return []
     if usual := usual_room(device):
         return [f"{usual:.3g} GB a device, the usual memory of {device}"]
+    why = "is a name of several sizes" if device_of(device) else "is not known"
     return [
-        f"at most {most_room(device):.3g} GB a device, as {device} is a name of several sizes:"
+        f"at most {most_room(device):.3g} GB a device, as {device} {why}:"
         " P(OOM) is known only of what needs more"
     ]

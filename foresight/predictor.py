@@ -15,14 +15,15 @@ from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .days import apart
 from .folds import Beyond, reach
-from .intervals import Widths
+from .intervals import END, Widths
+from .lacking import lacking
 from .likeness import likeness
 from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit
 from .proposals import beating, order, rival, worth_repeating
 from .recompute import place
 from .scales import PACE_SCALES
-from .setting import Setting, lacking, setting, system_of
+from .setting import Setting, setting, system_of
 from .terms import PACE, recomputed
 from .unstated import Unstated, unstated
 
@@ -107,7 +108,8 @@ class Predictor:
         best = min(measured, default=None)
         aim = float(mean.min()) if best is None else best
         fits = np.array([1 - (row["out_of_memory"] or 0.0) for row in rows])
-        chosen = order(mean, covariance, aim, self.pace.scales.noise, fits, most)
+        wide = np.array([_deviation(row) for row in rows])
+        chosen = order(mean, covariance, aim, self.pace.scales.noise, fits, most, wide)
         return [
             {
                 **rows[one.at],
@@ -223,6 +225,11 @@ def _beats(row: Row, work: float, best: float | None) -> dict[str, float | None]
     middle, slow, fast = (-math.log(each) - work for each in (rate, low, high))
     gain, share = beating(middle, (fast, slow), best)
     return {"expected_gain": gain, "chance_of_best": share}
+
+
+def _deviation(row: Row) -> float:
+    """The deviation of ln(cost) by the 90% interval of a rated configuration."""
+    return math.log(row[f"{_RATE}_high"] / row[f"{_RATE}_low"]) / 2 / END
 
 
 def _of(row: Row, systems: frozenset[object]) -> Setting:

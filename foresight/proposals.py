@@ -9,7 +9,7 @@ import numpy as np
 from .intervals import END
 from .likeness import Array
 
-_DOUBT = 3.0  # factor on deviations: a few runs underestimate them
+_DOUBT = 3.0  # factor on deviations of a fit: a few runs underestimate them
 _CERTAIN = 1e-6  # the least deviation: an end may be the peak of the device
 _TEACHES = 0.02  # worth of a reduction of all candidates' deviations, next to improvement
 
@@ -25,17 +25,22 @@ class Worth:
 
 
 def order(
-    mean: Array, covariance: Array, best: float, noise: float, fits: Array, most: int
-) -> list[Worth]:
+    mean: Array, covariance: Array, best: float, noise: float, fits: Array, most: int,
+    wide: Array | None = None,
+) -> list[Worth]:  # fmt: skip
     """The candidates to run, the most valuable first.
 
     `mean` and `covariance` are of ln(cost), `best` is the least measured, `fits` the probability of
     each to have room. A run is worth its expected improvement (Jones, Schonlau and Welch, J. Global
     Optimization 13, 1998) and a share of the reduction of all candidates' deviations. Chosen runs
     count as measured at their mean (Ginsbourger, Le Riche and Carraro, 2010), so that the next
-    gives other information.
+    gives other information. `wide`: the deviations by calibrated intervals, as rough as those of
+    the fit when runs are few: the geometric mean of both counts.
     """
-    covariance = covariance * _DOUBT**2
+    doubt = np.full(len(mean), _DOUBT)
+    if wide is not None:
+        doubt = np.sqrt(_DOUBT * wide / np.sqrt(np.maximum(np.diag(covariance), 1e-12)))
+    covariance = covariance * np.outer(doubt, doubt)
     chosen: list[Worth] = []
     while len(chosen) < min(most, len(mean)):
         variance = np.maximum(np.diag(covariance), 1e-12)

@@ -30,9 +30,11 @@ def settled(setting: Setting, full: frozenset[Hashable]) -> Setting:
     """A run with the recomputation of its source, unless it states one."""
     if setting.recompute is not None or place(setting) not in full:
         return setting
-    pace = setting.s_per_token
-    counted = REPEATED if setting.by_flops else 1.0  # printed FLOPs include what is repeated
-    return replace(setting, recompute="full", s_per_token=pace and pace * counted)
+    setting = replace(setting, recompute="full")
+    if not (setting.by_flops and setting.s_per_token):
+        return setting
+    pace = setting.s_per_token * REPEATED  # printed FLOPs include what is repeated
+    return replace(setting, s_per_token=pace, s_per_token_by_flops=pace)
 
 
 def place(setting: Setting) -> Hashable:

@@ -70,11 +70,16 @@ class Setting:
     adapters: bool  # weights are not trained, only adapters beside them
     device_memory_gb: float | None  # GB of a device
     s_per_token: float | None = None
-    by_flops: bool = False  # the pace is that of printed TFLOP/s
+    s_per_token_by_flops: float | None = None  # by printed TFLOP/s
     noise: float = 0.0  # deviation of ln(pace) by printed digits, or by how FLOPs were counted
     jobs: int = 1
     peak_memory_gb: float | None = None  # GB of a device at its peak
     group_any_day: Hashable = None  # equal for repeats on any day
+
+    @property
+    def by_flops(self) -> bool:
+        """Whether nothing but printed TFLOP/s tells the pace."""
+        return self.s_per_token is not None and self.s_per_token == self.s_per_token_by_flops
 
     @property
     def dp(self) -> float:
@@ -100,17 +105,6 @@ class Setting:
         return max(1.0, self.gbs / (self.mbs * self.dp))
 
 
-def lacking(row: Row) -> str | None:
-    """The missing statements for training the model; None if complete."""
-    if not row["device_count"]:
-        return "no number of devices"
-    if _flops(row) is None:
-        return "no size of the model"
-    if _pace(row) or _prints_flops(row):
-        return None
-    return "no tokens/s or TFLOP/s, and no step time at a known batch and sequence length"
-
-
 def setting(row: Row) -> Setting | None:
     """A run or a configuration as numbers; None if devices or the model's size are unknown."""
     flops, devices = _flops(row), row["device_count"]
@@ -124,9 +118,9 @@ def setting(row: Row) -> Setting | None:
     batch, dense = batch_of(row), params / max(1.0, row["experts"] or 1)
     layers = layers or dense / 12 / hidden**2
     adapters, pace, printed = _adapters(row), _pace(row), _prints_flops(row)
-    if pace is None and printed:
+    if printed:
         scores = _PRINTED_SCORES * layers * hidden * (row["seq_len"] or ASSUMED_SEQ_LEN)
-        pace = (flops + scores) * (REPEATED if row["recompute"] == "full" else 1.0) / printed
+        printed = (flops + scores) * (REPEATED if row["recompute"] == "full" else 1.0) / printed
     if batch is None and row["mbs"] and row["grad_accum"] is None and row["device_batch"]:
         batch = row["device_batch"] * devices
     return Setting(
@@ -166,9 +160,9 @@ def setting(row: Row) -> Setting | None:
         sequence_parallel=bool(row["sequence_parallel"]) or (row["cp"] or 1) > 1,
         adapters=adapters,
         device_memory_gb=room(row["device"]),
-        s_per_token=pace,
-        by_flops=_pace(row) is None and pace is not None,
-        noise=_rounding(row) if _pace(row) else number("printed_noise"),
+        s_per_token=pace or printed,
+        s_per_token_by_flops=printed,
+        noise=_rounding(row) if pace else number("printed_noise"),
         jobs=row.get("jobs") or 1,
         peak_memory_gb=row["memory_gb"],
         group_any_day=_group(row, dated=False),

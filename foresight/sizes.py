@@ -127,7 +127,7 @@ def changed(base: Row, request: Mapping[str, Any]) -> dict[str, Any]:
         peak = device.peak.get(request["dtype"]) if device else None
         made["peak_tflops"], made["dtype_printed"], made["recipe"] = peak, None, None
         made["peak_name"] = f"{device.name} {request['dtype']}" if device and peak else None
-    elif base["peak_tflops"] is None and base["mfu_from"] == "printed":
+    elif base["peak_tflops"] is None and (base["mfu_from"] == "printed" or base.get("by_flops")):
         made |= _peak(base)
     made |= dict.fromkeys(_MEASURED)
     made |= {

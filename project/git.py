@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from ..schema.errors import BenchError
+from ..vocabulary.recording import note_source
 
 # Set on the command line, which has precedence over all configuration files.
 _SETTINGS = (
@@ -90,6 +91,7 @@ def git_process(*words: str, failed: str = "git failed") -> Iterator[tuple[IO[by
 
 
 def _command(words: tuple[str, ...]) -> list[str]:
+    note_source(committed=False)  # what git has, no key of an answer tells
     return ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *words]
 
 

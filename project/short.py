@@ -1,6 +1,6 @@
-"""Short names of sources for display: the alias of `bench.toml`, `001` of `001_1.3b.md`, the title
-of `001.md`, else the file name (its last parts if it encodes a path: `OWNER__REPO__NAME.md`), else
-the path."""
+"""Short names of sources for display: the alias of `bench.toml`, `001` of a document
+`001_1.3b.md`, the title of `001.md`, else the file name (its last parts if it encodes a path:
+`OWNER__REPO__NAME.md`), else the path."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..schema.warehouse import Warehouse
 from .settings import aliased, read_settings
 
 _TITLE = 40  # letters of a title that name a source
+_DOCUMENT = re.compile(r"\.(?:md|markdown|mdx|rst|tex|html?|csv)(?:\.json)?\Z")  # or its record
 
 
 class Names:
@@ -52,11 +53,14 @@ class Names:
         return cls(titles, titles=titles)
 
     def _number(self, uri: str) -> str:
-        """The number of `001_1.3b.md`, the title of `001.md`: its number alone says nothing."""
+        """The number of `001_1.3b.md`, the title of `001.md`: its number alone says nothing.
+
+        Nor does that of `04_mbs8.log`, since sweeps count their logs.
+        """
         stem = re.sub(r"\.(?:md|log|txt|csv)\Z", "", _stem(uri))  # a record: 001_1.3b.md.json
         if stem.isdecimal():
             return re.sub(r"[^\w.+-]+", "_", self._titles.get(uri) or "")[:_TITLE].strip("_.-")
-        match = re.match(r"(0\d{1,3})[_-]", stem)
+        match = re.match(r"(0\d{1,3})[_-]", stem) if _DOCUMENT.search(uri) else None
         return match[1] if match else ""
 
     def short(self, uri: str) -> str:

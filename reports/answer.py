@@ -91,7 +91,8 @@ class Answer:
 
     def _with_distinguishing(self, rows: Sequence[Row]) -> list[tuple[str, str]]:
         """The columns shown, with those that few answers need (pairs have `also_differs`)."""
-        shown = list(self.shown)
+        # A number of heads that belongs to a model is said by its name.
+        shown = [one for one in self.shown if one[0] != "heads" or not _is_of_models(rows, "heads")]
         names = [name for name, _ in shown]
         if "settings" in names:
             at = names.index("settings")
@@ -122,6 +123,12 @@ def _differs(rows: Sequence[Row], name: str) -> bool:
     return len({row.get(name) for row in rows}) > 1
 
 
+def _is_of_models(rows: Sequence[Row], name: str) -> bool:
+    """Whether a column differs, but not between rows of one model."""
+    pairs = {(row.get("size"), row.get(name)) for row in rows}
+    return _differs(rows, name) and len({size for size, _ in pairs}) == len(pairs)
+
+
 def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
     """Rows with their models' labels as written, if size alone would merge two models."""
     labels: dict[object, set[object]] = {}
@@ -138,17 +145,8 @@ def _is_filled(row: Row, name: str) -> bool:
 
 def _shared(rows: Sequence[Row], name: str) -> bool:
     """Whether a column of the configuration is the same in all rows."""
-    alike = name in (
-        *RUN,
-        "split",
-        "base",
-        "level",
-        "verdict",
-        "goodput",
-        "goodput_from",
-        "range_from",
-        "rank_from",
-    )
+    alike = name in (*RUN, "split", "base", "level", "verdict", "goodput", "goodput_from",
+                     "range_from", "rank_from")  # fmt: skip
     return alike and name != "where" and len({str(row.get(name)) for row in rows}) == 1
 
 

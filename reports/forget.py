@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ..schema.store import hide
 from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded
 from ..schema.warehouse import Warehouse
+from ..vocabulary.kept import ANSWER, discard
 
 _SHORTEST_ID = 6  # of a run that is hidden by a prefix of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden
@@ -47,8 +48,10 @@ def forget(
 
 
 def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> list[str]:
-    """Delete sources with every byte of them; returns their uris. None is deleted if one is
-    unknown."""
+    """Delete sources with every byte of them, and all kept answers; returns their uris.
+
+    None is deleted if one is unknown.
+    """
     uris: list[str] = []
     complete = False
 
@@ -71,6 +74,8 @@ def purge_sources(db: Path, names: Sequence[str], *, lock_timeout: float) -> lis
     if complete:
         with open_write(db, lock_timeout) as warehouse:
             store_views(warehouse)
+    with suppress(OSError, RuntimeError):  # no cache
+        discard(ANSWER)
     return uris
 
 

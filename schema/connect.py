@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from .errors import BenchError, Incompatible, Locked
-from .place import logs_of
 from .turn import Turn, pause
+from .write_logs import logs_of
 
 STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
 # Starting an instance takes 30 ms, as long as ten queries: free ones are kept for the next

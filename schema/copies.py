@@ -24,6 +24,7 @@ from .place import is_shared, place_of
 from .replica import remove, slices
 from .stored import store_views
 from .warehouse import Warehouse, transaction
+from .write_logs import logs_of
 
 
 def backup(db: Path, to: Path, lock_timeout: float) -> int:
@@ -192,7 +193,7 @@ def _copy(path: Path, draft: Path) -> None:
     """Copy a warehouse file with its write-ahead log. Raises BenchError if that is a link."""
     require_plain(path)
     shutil.copyfile(path, draft)
-    log = Path(f"{path}.wal")
+    log = logs_of(path)[0]
     if log.exists():
         shutil.copyfile(log, f"{draft}.wal")
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,8 @@ from .connect import connect_memory, disconnect, explained
 from .ddl import tables
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
-from .place import logs_of
 from .template import fill, version
+from .write_logs import logs_of
 
 _REMEMBERED = 200  # the newest files
 _TABLES_ALONE = ("raw", STORED_VIEWS)  # schemas without views
@@ -281,18 +281,12 @@ def _ordered(sql: str) -> str:
 def _state(path: Path) -> str:
     """The path, and a digest that changes with the file or its write-ahead log; "" without one."""
     try:
-        stats = [path.stat(), *(one.stat() for one in _logs(path))]
+        stats = [path.stat(), *(log.stat() for log in logs_of(path) if os.path.lexists(log))]
     except OSError:
         return ""
     stats_key = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in stats]
     file = f"{stats[0].st_dev}:{stats[0].st_ino}"
     return f"{file} {_digest(f'{_made_by()} {stats_key}')}"
-
-
-def _logs(path: Path) -> Iterator[Path]:
-    log = Path(f"{path}.wal")
-    if os.path.lexists(log):
-        yield log
 
 
 def _remembered() -> list[str]:

@@ -20,10 +20,11 @@ from .connect import (
 )
 from .definitions import created_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
-from .place import is_shared, logs_of, require_place
+from .place import is_shared, require_place
 from .replica import open_replica
 from .template import create_file, fill, stamp_applied
 from .warehouse import Warehouse
+from .write_logs import logs_of
 
 LOCK_TIMEOUT_S = 5.0
 _DRAFTS_KEPT_S = 3600.0

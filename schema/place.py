@@ -16,8 +16,6 @@ from .passwords import refuse_secret
 
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)
-# Companion files of DuckDB and of SQLite.
-_LOGS = (".wal", ".wal.checkpoint", ".wal.recovery", "-journal", "-wal", "-shm")
 _NAMED = "folder:DIR, ducklake:FILE.ducklake, ducklake:sqlite:FILE, ducklake:postgres:dbname=NAME"
 
 
@@ -87,11 +85,6 @@ def home_of(path: Path) -> Path:
     Raises BenchError if it needs a lake that is missing.
     """
     return place_of(path).home if is_shared(path) else path.absolute().parent
-
-
-def logs_of(path: Path) -> list[Path]:
-    """Where DuckDB, or SQLite, keeps what is not yet in the file itself."""
-    return [Path(f"{path}{end}") for end in _LOGS]
 
 
 def require_place(path: Path) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from ..vocabulary.kept import cache_folder
 from .commits import Change, CommitConflict, Place, Retry, repeated
 from .connect import connect_file, disconnect, explained
 from .ddl import tables
@@ -109,11 +110,9 @@ def open_replica(
 
 def _files(path: Path, identity: str) -> Iterator[Path]:
     """Replicas of a place that a process may use; one set per machine, since locks are local."""
-    from platformdirs import user_cache_path
-
     digest = hashlib.sha256(f"{path}\n{identity}\n{version()}".encode()).hexdigest()[:16]
-    folder = user_cache_path("bench", appauthor=False) / "replicas"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = cache_folder() / "replicas"
+    folder.mkdir(mode=0o700, exist_ok=True)
     for number in range(_SLOTS):
         yield folder / f"{digest}-{platform.node()}-{number}.duckdb"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 
+from ..vocabulary.kept import cache_folder, read
 from .connect import STORAGE_VERSION, attach, connect_file, disconnect, explained
 from .migrate import bring_up_to_date, definitions, now_utc
 
@@ -102,22 +103,20 @@ def _copied(con: duckdb.DuckDBPyConnection, template: Path) -> bool:
 
 def _kept() -> Path:
     """The template of this version, created if there is no complete one."""
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("bench", appauthor=False)
+    folder = cache_folder()
     name = f"template-{version()}"
     for path in folder.glob(f"{name}-*.duckdb"):
-        if path.name == f"{name}-{_digest(path)}.duckdb":
-            return path
+        with suppress(PermissionError):
+            if path.name == f"{name}-{_digest(path)}.duckdb":
+                return path
         path.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
     path = _make(folder, name)
     _sweep(path)
     return path
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+    return hashlib.sha256(read(path)).hexdigest()[:32]
 
 
 @cache
@@ -132,6 +131,7 @@ def _make(folder: Path, name: str) -> Path:
     draft = folder / f".{name}.{os.urandom(6).hex()}.new"
     try:
         _write(draft)
+        draft.chmod(0o600)  # whatever the umask: what others may write is not read
         return draft.replace(folder / f"{name}-{_digest(draft)}.duckdb")
     finally:
         draft.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ steps AS (
 ), memory_units AS (
     -- A run may print one quantity in two units: MemAllocated in GiB, Megatron's memory in MiB. A curve has one.
     SELECT run_id, iteration, kind, unit, value, min(unit) OVER w <> max(unit) OVER w AS mixed,
-        MAP {'B': 1.0, 'bytes': 1.0, 'KiB': 1024.0, 'MiB': 1024.0 ** 2, 'GiB': 1024.0 ** 3, 'kB': 1e3, 'KB': 1e3, 'MB': 1e6, 'GB': 1e9}[unit] AS bytes
+        bytes_of(unit) AS bytes
     FROM memory SEMI JOIN wanted USING (run_id)
     WHERE iteration IS NOT NULL AND kind NOT LIKE 'theory%'
     WINDOW w AS (PARTITION BY run_id, kind)

@@ -24,9 +24,12 @@ import typer
 from ..project.facts import NAME as FACTS
 from ..project.repository import find_file
 from ..project.settings import find_db, read_settings
-from ..schema.place import is_shared, logs_of
-from ..vocabulary.kept import keep, kept_file, read
-from . import messages, recording
+from ..schema.place import is_shared
+from ..schema.write_logs import logs_of
+from ..vocabulary import recording
+from ..vocabulary.kept import ANSWER, keep, kept_file, read
+from ..vocabulary.regular import read_first, read_regular
+from . import messages
 from .source import Source
 from .tables import to_stdout
 
@@ -34,6 +37,8 @@ FRESH = "BENCH_FRESH"  # the variable that has every answer computed
 KEPT = 64  # the newest answers, each of at most so many characters
 LARGEST = 1 << 18
 _HEADERS = 3 * 4096  # bytes of a DuckDB file that number its checkpoints
+# What reads, computes and writes; pandas is for notebooks alone.
+_LIBRARIES = ("duckdb", "jinja2", "markdown_it", "numpy", "pyarrow", "scipy")
 # Files that are read for themselves, whatever lies beside them.
 _DOCUMENTS = (".md", ".markdown", ".mdx", ".rst", ".tex")
 # Options that name files to be read or written.
@@ -46,14 +51,14 @@ def answer(function: Callable[..., None], given: Mapping[str, Any]) -> None:
     Errors are those of the command; they are not kept.
     """
     name = function.__name__
-    key = _key(name, given)
-    if key is None:
+    known = key(name, given)
+    if known is None:
         function(**given)
         return
-    if (kept := _kept(key)) is None:
+    if (kept := _kept(known)) is None:
         code, made = _recorded(function, given)
-        if made.of_rows and not _names_files() and _key(name, given) == key:
-            _keep(key, code, made)
+        if made.of_rows and not _names_files() and key(name, given) == known:
+            _keep(known, code, made)
     else:
         code = kept["code"]
         for stream, text in kept["printed"]:
@@ -82,17 +87,20 @@ def _recorded(
     return code, made
 
 
-def _key(name: str, given: Mapping[str, Any]) -> str | None:
+def key(name: str, given: Mapping[str, Any]) -> str | None:
     """A digest of all that an answer follows from; None if something cannot be in it."""
     source = given["source"]
-    sources = None if _is_elsewhere(source, given) else _sources(source, given)
-    if sources is None:
+    try:
+        sources = None if _is_elsewhere(source, given) else _sources(source, given)
+        if sources is None:
+            return None
+        settings = find_file(Path.cwd())
+        whole = (
+            name, sorted(given.items()), os.getcwd(), sources, _program(), _terminal(),
+            settings and (str(settings), _digest(settings)),
+        )  # fmt: skip
+    except OSError:  # no file, or none that may be read whole: the command says so
         return None
-    settings = find_file(Path.cwd())
-    whole = (
-        name, sorted(given.items()), os.getcwd(), sources, _program(), _terminal(),
-        settings and (str(settings), settings.read_bytes()),
-    )  # fmt: skip
     return hashlib.sha256(repr(whole).encode("utf-8", "backslashreplace")).hexdigest()
 
 
@@ -105,7 +113,7 @@ def _is_elsewhere(source: Source, given: Mapping[str, Any]) -> bool:
         or source.is_past
         or messages.volume.verbose
         or any(given.get(name) for name in _OF_FILES)
-        or (query is not None and bool(query.table))
+        or (query is not None and (query.table or query.since) is not None)
     )
 
 
@@ -115,11 +123,14 @@ def _sources(source: Source, given: Mapping[str, Any]) -> object:
     named = [word for word in words if os.path.lexists(word)]
     if not all(word in named or str(word).isidentifier() for word in words):
         return None  # patterns, addresses, conditions
-    if named:
-        return [_document(path) for path in named] if all(map(_is_document, named)) else None
-    db = find_db(source.db)
+    if not all(map(_is_document, named)):
+        return None
+    documents = [_document(path) for path in named]
+    if named and named == words:
+        return documents
+    db = find_db(source.db)  # other words may be runs of the warehouse
     state = None if is_shared(db) else _state(db)
-    return state and (str(db), state)
+    return state and (documents, str(db), state)
 
 
 def _is_document(path: Path) -> bool:
@@ -129,22 +140,21 @@ def _is_document(path: Path) -> bool:
 def _document(path: Path) -> object:
     """A document, and every `facts.toml` that may speak of it."""
     above = {*path.absolute().parents, *path.resolve().parents, *Path.cwd().parents, Path.cwd()}
-    facts = [(file, file.read_bytes()) for folder in sorted(above)
+    facts = [(str(file), _digest(file)) for folder in sorted(above)
              if (file := folder / FACTS).is_file()]  # fmt: skip
-    return str(path), str(path.resolve()), path.read_bytes(), facts
+    return str(path), str(path.resolve()), _digest(path), facts
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(read_regular(file)).hexdigest()
 
 
 def _state(db: Path) -> str | None:
-    """The committed state of a file; None without one, or while writes wait beside it."""
-    try:
-        found = db.stat()
-        with db.open("rb") as file:
-            headers = file.read(_HEADERS)
-    except OSError:
-        return None
+    """The committed state of a file, or None while writes wait beside it; raises OSError."""
     if any(map(os.path.lexists, logs_of(db))):
         return None
-    return f"{hashlib.sha256(headers).hexdigest()} {_stamp(found)}"
+    headers = hashlib.sha256(read_first(db, _HEADERS)).hexdigest()
+    return f"{headers} {_stamp(db.stat())}"
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:
@@ -152,11 +162,11 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _program() -> object:
-    """The versions of what computes an answer: our files, DuckDB, Jinja, Python."""
+    """The versions of what computes an answer: our files, libraries, Python."""
     root = Path(__file__).parent.parent
     rooms = [entry for entry in os.scandir(root) if os.path.exists(f"{entry.path}/__init__.py")]
     files = sorted(file for room in rooms for file in files_of(room.path))
-    specs = [find_spec(name) for name in ("duckdb", "jinja2")]
+    specs = [find_spec(name) for name in _LIBRARIES]
     libraries = [_stamp(os.stat(spec.origin)) for spec in specs if spec and spec.origin]
     return sys.version, libraries, files
 
@@ -198,4 +208,4 @@ def _keep(key: str, code: int, made: recording.Recording) -> None:
 
 
 def _file(key: str) -> Path:
-    return kept_file("answer", key, ".json")
+    return kept_file(ANSWER, key, ".json")

@@ -18,7 +18,7 @@ from typer.main import get_command
 from ..schema import own_process
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
 from ..schema.errors import did_you_mean as did_you_mean
-from . import recording
+from ..vocabulary import recording
 
 _QUERY_INTERRUPTED = "Query interrupted"  # DuckDB's message for Ctrl-C
 PIPE_CLOSED = 128 + 13  # a shell's code for a program ended by SIGPIPE

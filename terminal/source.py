@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
 from ..schema.place import home_of
+from ..vocabulary.recording import note_source
 from .messages import warn, warn_of
-from .recording import note_source
 
 if TYPE_CHECKING:
     from ..decide.query import TableRef

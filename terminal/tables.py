@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from ..schema.errors import BenchError, did_you_mean
+from ..vocabulary import recording
 from ..vocabulary.atomic import atomic_write
-from . import recording
 from .messages import info
 
 _PAGES = (".html", ".htm", ".xhtml")

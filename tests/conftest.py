@@ -1,9 +1,10 @@
 """Where the tests find their material."""
 
+import gc
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.cpu_times import CpuTimes
 from tests.deciding import Stored, five_jobs
 from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
-from tests.site_browser import browsed_site, chromium, opens, single
+from tests.site_browser import chromium, opens, single, site
 
 # A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -36,7 +37,7 @@ settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 # Fixtures that more than one file of tests asks for.
-__all__ = ["browsed_site", "chromium", "five_jobs", "opens", "single"]
+__all__ = ["chromium", "five_jobs", "opens", "single", "site"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whole programs that `make test-fast` runs nevertheless: each command once and again.
@@ -53,6 +54,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """What costs is measured where that is asked for, in each worker."""
     if config.getoption("cpu_times"):
         config.pluginmanager.register(CpuTimes())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and 9,000 collected tests stay to the end: nothing looks through them for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

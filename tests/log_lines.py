@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
-
-from bench.ingest.logs.dialect import dialects
-from bench.ingest.logs.lines import read_lines
-from bench.ingest.logs.log import LogReader
 from bench.ingest.logs.logread import LogRead
-from bench.schema.rows import Row
+from tests import logs
 
 LINE = (
     " iteration {n:8d}/    1000 | consumed samples: {samples:12d} | "
@@ -25,12 +20,4 @@ def line(n: int, ms: float = 100.0) -> str:
 
 def read(*lines: str) -> LogRead:
     """What is read of a log of these lines."""
-    reader = LogReader("source", dialects())
-    for one in read_lines(io.BytesIO("\n".join(lines).encode())):
-        reader.feed(one)
-    return reader.finish()
-
-
-def rows(log: LogRead, table: str = "iterations") -> list[Row]:
-    """The rows of a table that a log gives."""
-    return log.rows.by_table.get(table, [])
+    return logs.read("\n".join(lines))

@@ -41,7 +41,8 @@ def read(data: bytes | str, source: str = "source") -> LogRead:
     return reader.finish()
 
 
-def rows(log: LogRead, table: str) -> list[Row]:
+def rows(log: LogRead, table: str = "iterations") -> list[Row]:
+    """The rows of a table that a log gives."""
     return log.rows.by_table.get(table, [])
 
 

@@ -68,6 +68,24 @@ def count(db: Path, view: str, where: str = "true") -> int:
     return int(rows)
 
 
+def whole(db: Path, iterations: int) -> int:
+    """How many files are in; asserts that each is whole, and that nothing else is there."""
+    from bench.schema.opening import open_read
+
+    with open_read(db) as warehouse:
+        loads = {load for (load,) in warehouse.rows("SELECT load_id FROM raw.loads")}
+        sources = [load for (load,) in warehouse.rows("SELECT load_id FROM raw.sources")]
+        assert sorted(sources) == sorted(loads)
+        query = "SELECT load_id, count(*) FROM raw.iterations GROUP BY 1"
+        assert {n for _, n in warehouse.rows(query)} <= {iterations}
+        query = "SELECT load_id FROM raw.runs UNION ALL SELECT load_id FROM raw.iterations"
+        assert {load for (load,) in warehouse.rows(query)} == loads
+        query = "SELECT count(*) FROM raw.run_stats WHERE metric = 'step_time_s'"
+        logs = "SELECT count(*) FROM raw.sources WHERE kind = 'log'"
+        assert warehouse.rows(query) == warehouse.rows(logs)
+    return len(loads)
+
+
 def everything(db: Path) -> dict[str, list[str]]:
     """All rows of all public views, in order, without the times of loading and auditing."""
     from bench.schema.materialized import OF_PAGES, materialize

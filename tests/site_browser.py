@@ -31,21 +31,21 @@ Opens = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="session")
-def browsed_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A built site: tables of data/, a long sweep, logs with a spike, hostile names and lines."""
     return built(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="session")
-def single(browsed_site: Path) -> Path:
+def single(site: Path) -> Path:
     """Pages in one file, of the same warehouse."""
-    root = browsed_site.parent / "results"
+    root = site.parent / "results"
     for name in ("report", "best", "days"):
-        command = ("-q", name, "--model", "1.3B", "-o", str(browsed_site.parent / f"{name}.html"))
+        command = ("-q", name, "--model", "1.3B", "-o", str(site.parent / f"{name}.html"))
         assert quick(root, *command).code == 0
-    audit = quick(root, "-q", "audit", "tables", "-o", str(browsed_site.parent / "audit.html"))
+    audit = quick(root, "-q", "audit", "tables", "-o", str(site.parent / "audit.html"))
     assert audit.code in (0, 1)
-    return browsed_site.parent
+    return site.parent
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +60,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def opens(chromium: Browser, browsed_site: Path) -> Iterator[Opens]:
+def opens(chromium: Browser, site: Path) -> Iterator[Opens]:
     """Opens a page in a fresh context; fails on an error or a request elsewhere."""
     heard: list[str] = []
     contexts = []
@@ -69,9 +69,7 @@ def opens(chromium: Browser, browsed_site: Path) -> Iterator[Opens]:
         if not of.url.startswith(("file:", "data:", "http://127.0.0.1:")):
             heard.append(f"asked for {of.url}")
 
-    def opened(
-        path: str, *, top: str = browsed_site.as_uri(), **settings: Any
-    ) -> Page:  # of Playwright
+    def opened(path: str, *, top: str = site.as_uri(), **settings: Any) -> Page:  # of Playwright
         context = chromium.new_context(**settings)
         contexts.append(context)
         page = context.new_page()

@@ -90,3 +90,11 @@ def test_words_in_place_of_all_results_shift_no_cell(tmp_path: Path) -> None:
     page = tmp_path / "x.md"
     page.write_text(f"# Training\n\n{head}{row * 4}{odd}")
     assert "R9" not in {one["rule"] for one in audited(page)}
+
+
+def test_a_result_with_a_remark_is_in_its_place(tmp_path: Path) -> None:
+    head = "| Size | MBS | Step time | Run time |\n|--|--|--|--|\n"
+    rows = "| 43M | 32 | 0.26s (alone) / 0.47s (two) | 15 |\n"
+    rows += "| 143M | 32 | 0.58s → saves ~0.8s | 12 |\n"
+    (tmp_path / "x.md").write_text(f"# Training\n\n{head}{rows}| 143M | 16 | 1.07s | 9 |\n")
+    assert not [one for one in audited(tmp_path / "x.md") if one["rule"] == "R9"]

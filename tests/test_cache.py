@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 
 from bench.ingest.logs import dialect
 from bench.reports.compiled import Compiled
+from bench.schema.opening import open_write
 from bench.vocabulary.declared import declarations, declared
-from bench.vocabulary.kept import KEPT, cached
+from bench.vocabulary.kept import KEPT, cache_folder, cached, keep, kept_file
 
 
 @pytest.fixture
@@ -41,6 +43,31 @@ def test_a_damaged_file_is_made_again(cache: Path, tmp_path: Path) -> None:
     kept.write_text('{"a": ')
     assert cached("formats", [file], lambda: {"a": 3}) == {"a": 3}
     assert json.loads(kept.read_text()) == {"a": 3}
+
+
+def test_a_folder_of_others_is_no_cache(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may have made /tmp/bench, and name any file of its user as another."""
+    cache.mkdir(parents=True, mode=0o700)
+    cache.chmod(0o777)
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(os, "geteuid", lambda: cache.stat().st_uid + 1)
+    file = tmp_path / "one.toml"
+    file.write_text("a = 1")
+    assert cached("formats", [file], lambda: {"a": 1}) == {"a": 1}
+    assert list(cache.iterdir()) == []
+    open_write(tmp_path / "bench.duckdb").close()
+    assert list(cache.iterdir()) == []
+
+
+def test_nobody_else_can_read_what_is_kept(cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        keep(kept_file("answer", "0", ".json"), b"text")
+    finally:
+        os.umask(before)
+    assert {file.stat().st_mode & 0o777 for file in (cache, *cache.iterdir())} == {0o700, 0o600}
 
 
 def test_few_are_kept(cache: Path, tmp_path: Path) -> None:

@@ -31,10 +31,9 @@ from bench.ingest.files.summary import Summary
 from bench.schema.errors import BenchError
 from bench.schema.place import scratch_of
 from tests.clusters import read, running
-from tests.making import count, everything, folder, iteration, log
+from tests.making import count, everything, folder, iteration, log, whole
 from tests.program import bench, environment, quick, told
 from tests.sharing import made
-from tests.test_crash import whole
 from tests.warm import Child
 
 pytestmark = pytest.mark.slow

@@ -11,27 +11,11 @@ import pytest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.errors import LOCKED, Locked
 from bench.schema.opening import open_read, open_write
-from tests.making import doubted, everything, folder
+from tests.making import doubted, everything, folder, whole
 from tests.sharing import page, take
 from tests.warm import Child, hold, read
 
 KILLS = 30
-
-
-def whole(db: Path, iterations: int) -> int:
-    """How many files are in; asserts that each is whole, and that nothing else is there."""
-    with open_read(db) as warehouse:
-        loads = {load for (load,) in warehouse.rows("SELECT load_id FROM raw.loads")}
-        sources = [load for (load,) in warehouse.rows("SELECT load_id FROM raw.sources")]
-        assert sorted(sources) == sorted(loads)
-        query = "SELECT load_id, count(*) FROM raw.iterations GROUP BY 1"
-        assert {n for _, n in warehouse.rows(query)} <= {iterations}
-        query = "SELECT load_id FROM raw.runs UNION ALL SELECT load_id FROM raw.iterations"
-        assert {load for (load,) in warehouse.rows(query)} == loads
-        query = "SELECT count(*) FROM raw.run_stats WHERE metric = 'step_time_s'"
-        logs = "SELECT count(*) FROM raw.sources WHERE kind = 'log'"
-        assert warehouse.rows(query) == warehouse.rows(logs)
-    return len(loads)
 
 
 def ended(db: Path) -> Path:

@@ -9,6 +9,7 @@ import pytest
 from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.schema.check import check
+from bench.schema.copies import restore
 from bench.schema.errors import FOUND, USAGE
 from bench.schema.opening import open_read
 from tests.making import doubted, everything
@@ -95,6 +96,17 @@ def test_a_backup_comes_back_whole(filled: Path, tmp_path: Path) -> None:
     kept = tmp_path / "bench.duckdb.before-restore-1"
     assert kept.read_bytes().startswith(b"no warehouse")
     assert not list(tmp_path.glob(".bench*"))
+
+
+def test_a_backup_has_the_writes_that_wait_where_a_link_leads(filled: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    shutil.copyfile(filled, copy)
+    with duckdb.connect(str(copy)) as con:
+        con.execute("CREATE TABLE mine AS SELECT 1 AS one")
+        (tmp_path / "link").symlink_to(copy)
+        restore(tmp_path / "link", tmp_path / "back.duckdb", 5)
+    with duckdb.connect(str(tmp_path / "back.duckdb")) as con:
+        assert con.execute("FROM mine").fetchall() == [(1,)]
 
 
 def test_a_damaged_backup_is_not_put_back(filled: Path, tmp_path: Path) -> None:

@@ -39,6 +39,16 @@ def test_a_stage_that_all_have_is_not(folder: Path) -> None:
     assert "ZeRO" not in ranked(folder, file)
 
 
+def test_heads_are_shown_where_one_model_has_several(folder: Path) -> None:
+    head = HEAD.replace("ZeRO", "Heads") + RULE
+    rows = [ROW.format(zero=heads, time=5 + heads / 8) for heads in (16, 32)]
+    tables = {"one": rows, "two": [rows[0], rows[1].replace("1.3B", "13B")]}
+    for name, lines in tables.items():
+        (folder / f"{name}.md").write_text(f"# A sweep on A100\n\n{head}{''.join(lines)}")
+    assert "| Heads |" in quick(folder, "best", "one.md").out
+    assert "Heads" not in quick(folder, "best", "two.md").out, "each model has its own"
+
+
 def test_logs_of_which_nobody_knows_the_model_are_no_repeats(folder: Path) -> None:
     for name, step_ms in (("small.log", 100.0), ("large.log", 120.0)):
         (folder / name).write_text(log(30, step_ms))

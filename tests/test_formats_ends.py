@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_formats import ENDS, LOGS, read_log, rows_of, steps_by_hand
+from tests import logs
+from tests.logs import read
+from tests.real_logs import ENDS, LOGS, steps_by_hand
 
 BIGSCIENCE, EXCERPTS = "bigscience_megatron/", "bigscience_excerpts/"
 MSFT = "msft_megatron_deepspeed/random_ltd_gpt3-0.125B-tokendropping-graduallyIncrease-lr-3.0e-4"
@@ -52,7 +54,7 @@ ENGINE: list[tuple[str, tuple[int, float | None], tuple[int, float]]] = [
 
 def ends(shared: Path, pattern: str, *columns: str) -> list[tuple[object, ...]]:
     (path,) = (shared / "logs").glob(pattern)
-    found = rows_of(read_log(path.read_bytes()), "iterations")
+    found = logs.rows(read(path.read_bytes()), "iterations")
     return [tuple(found[place].get(column) for column in columns) for place in (0, -1)]
 
 
@@ -80,8 +82,8 @@ def test_the_table_of_acceptance(shared: Path) -> None:
     print("\n| log | steps | by a plain expression | endings |\n|---|--:|--:|---|")
     for path, (pattern, steps, endings) in LOGS.items():
         data = (shared / "logs" / path).read_bytes()
-        log = read_log(data)
-        rows, hand = len(rows_of(log, "iterations")), steps_by_hand(data, pattern)
-        told = [str(run["status"]) for run in rows_of(log, "runs")]
+        log = read(data)
+        rows, hand = len(logs.rows(log, "iterations")), steps_by_hand(data, pattern)
+        told = [str(run["status"]) for run in logs.rows(log, "runs")]
         print(f"| {path} | {rows} | {hand} | {', '.join(told) or 'no run'} |")
         assert (rows, told) == (steps, endings) and rows == hand

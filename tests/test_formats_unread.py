@@ -12,7 +12,7 @@ from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import read_lines
 from bench.ingest.logs.log import LogReader
 from bench.vocabulary.measuring import measures
-from tests.test_formats import LOGS
+from tests.real_logs import LOGS
 
 
 @pytest.mark.parametrize(

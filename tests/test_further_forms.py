@@ -35,6 +35,8 @@ from tests.documents import check, read
             {"nodes": "1", "devices_per_node": "8", "devices": "8"},
         ),
         ("4 nodes, 8 GPUs per node", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+        ("an idle Apple M5 (10 GPU cores)", {}),
+        ("a budget of 96 GPU-hours", {}),
         ("Iteration results x8 H100", {"devices": "8"}),
         ("DGX x8 H100 speed-up, 4 x8 lanes", {"devices": "8"}),
         ("TPU v5p-256 with MaxText", {"devices": "128"}),

@@ -6,16 +6,20 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.terminal import kept_answers
+from bench.terminal.source import Source
 from tests.making import doubted, log
 from tests.program import Outcome, bench, quick
 
@@ -24,6 +28,7 @@ DOCUMENT = "data/tables/004_tr3m-1B3.md"
 OF_ROWS = (
     ("report", "--model", "1.3B"), ("report", "sweep"), ("runs",), ("show", "004:44"), ("best",),
     ("days", "--model", "1.3B"), ("compare", "--by", "tp"),
+    ("predict", "--model", "1.3B", "--nodes", "16"),
 )  # fmt: skip
 OF_DOCUMENTS = (
     ("audit", DOCUMENT), ("explain", "25.4", DOCUMENT), ("report", DOCUMENT),
@@ -162,6 +167,47 @@ def test_another_folder_or_warehouse_is_computed(place: Path) -> None:
     assert not is_kept(place, *PAGE, "--db", str(place / "other.duckdb"))
 
 
+def test_a_run_beside_a_document_is_one_of_the_warehouse(place: Path) -> None:
+    """Its id looks like the name of a report."""
+    query = "SELECT run_id FROM runs WHERE contains(uri, '004_') AND run_id < 'a' IS FALSE LIMIT 1"
+    run = quick(place, "sql", query, "--format", "csv").out.split()[-1]
+    words = ("compare", DOCUMENT, run)
+    asked(place, *words)
+    assert is_kept(place, *words)
+    assert quick(place, "forget", DOCUMENT).code == 0
+    assert not is_kept(place, *words)
+
+
+def test_writes_that_wait_where_a_link_leads_are_seen(place: Path) -> None:
+    words = (*PAGE, "--db", "link")
+    (place / "link").symlink_to("bench.duckdb")
+    asked(place, *words)
+    assert is_kept(place, *words)
+    _being_written(place)
+    assert not is_kept(place, *words)
+
+
+@pytest.mark.parametrize("name", ["duckdb", "jinja2", "markdown_it", "numpy", "pyarrow", "scipy"])
+def test_another_version_of_a_library_is_seen(
+    place: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"source": Source(db=place / "bench.duckdb")}
+    before = kept_answers.key("runs", given)
+    other = ModuleType(name)
+    other.__spec__ = ModuleSpec(name, None, origin=str(place / "bench.duckdb"))
+    monkeypatch.setitem(sys.modules, name, other)
+    assert before and kept_answers.key("runs", given) not in (None, before)
+
+
+def test_no_answer_is_left_of_what_is_purged(place: Path) -> None:
+    quick(place, "runs")
+    [kept] = entries(place)
+    draft = kept.with_name(f".{kept.name}.00.new")  # of a process that was killed
+    draft.write_bytes(kept.read_bytes())
+    assert quick(place, "forget", "--purge", DOCUMENT).code == 0
+    assert not kept.exists() and not draft.exists()
+
+
 def test_a_change_of_the_program_is_seen(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     file = tmp_path / "sub" / "view.sql"
@@ -178,7 +224,9 @@ def test_what_reads_more_and_what_fails_is_not_kept(place: Path) -> None:
         ("best", "-o", "best.md"), ("best", "-v"), ("best", "data/*/004*"), ("audit",),
         ("runs", "data/logs/fugaku_dp2.log"), ("runs", "data/tables"),
         ("best", "--known-at", "2099-01-01"), ("report", "--without-corrections"),
-        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("best", "--where", "no such thing"),
+        ("report", "--table", DOCUMENT), ("explain", "25.4"), ("report", "failures"),
+        ("report", "stragglers"), ("compare", "main", "HEAD"), ("best", "--where", "no such thing"),
+        ("best", "--since", "7 days"), ("runs", "--since", "2020-01-01"),
     ):  # fmt: skip
         quick(place, *words)
         assert entries(place) == [], words
@@ -232,6 +280,26 @@ def test_a_damaged_entry_is_not_believed(place: Path) -> None:
         assert quick(place, *PAGE) == first, damage
         for moved in entry.parent.glob("*.moved"):
             moved.unlink()
+
+
+@pytest.mark.parametrize("words", [("runs",), ("runs", DOCUMENT)], ids=" ".join)
+def test_a_pipe_is_not_waited_for(place: Path, words: tuple[str, ...]) -> None:
+    pipe = place / (words[1] if words[1:] else "bench.duckdb")
+    pipe.unlink()
+    os.mkfifo(pipe)
+    done = quick(place, *words)
+    assert done.code and done.err.startswith(("error", "warning")), done.text
+    assert entries(place) == []
+
+
+@pytest.mark.parametrize("name", [DOCUMENT, "facts.toml", "bench.toml"])
+def test_a_hole_is_not_read(place: Path, name: str) -> None:
+    given = {"source": Source(paths=(Path(DOCUMENT),))}
+    with chdir(place):
+        assert kept_answers.key("runs", given)
+        with (place / name).open("wb") as file:
+            file.truncate(1 << 40)
+        assert kept_answers.key("runs", given) is None
 
 
 def test_a_user_may_want_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

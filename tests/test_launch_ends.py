@@ -10,9 +10,8 @@ import pytest
 
 from bench.ingest.logs.dialect import dialects
 from tests.acting import ALLOCATE, TORCHRUN
-from tests.launching import preloadable
+from tests.launching import ACTING, pairs, plan, preloadable, states
 from tests.program import quick
-from tests.test_launch_runs import ACTING, pairs, plan, states
 
 pytestmark = pytest.mark.slow
 

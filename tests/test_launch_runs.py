@@ -16,45 +16,9 @@ import pytest
 
 from bench.launch import live_ingest
 from bench.launch.folder import State
-from bench.schema.opening import open_read
 from bench.terminal.live import clock
-from tests.launching import preloadable
+from tests.launching import ACTING, pairs, plan, preloadable, rows, states
 from tests.program import Outcome, bench, environment, quick
-
-ACTING = Path(__file__).with_name("acting.py")
-
-
-def plan(folder: Path, *acts: str, more: str = "", limits: str = "time_s = 60") -> Path:
-    """A plan whose program does each of these in turn."""
-    file = folder / "acts.toml"
-    file.write_text(
-        f"""
-        trainer = "command"
-        command = "{sys.executable} {ACTING} {{act}}"
-        {more}
-        [values]
-        act = {json.dumps(acts)}
-        [limits]
-        {limits}
-        """
-    )
-    return file
-
-
-def states(folder: Path) -> dict[str, State]:
-    """How each run of the folder stands, by the act of its program."""
-    found = [State(**json.loads(file.read_text())) for file in folder.rglob("*-r1/run.json")]
-    return {state.label.removeprefix("act="): state for state in found}
-
-
-def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
-    with open_read(folder / "bench.duckdb") as warehouse:
-        return warehouse.rows(query)
-
-
-def pairs(folder: Path, query: str) -> dict[str, str]:
-    """The rows of a query of two columns."""
-    return {str(name): str(value) for name, value in rows(folder, query)}
 
 
 def alive(folder: Path, word: str) -> list[psutil.Process]:

@@ -6,7 +6,8 @@ from bench.ingest.cast import inverse, inverse_rounded
 from bench.ingest.logs.closing import left_out, quantities
 from bench.ingest.logs.equations import FirstSteps, Sizes
 from bench.ingest.logs.unnumbered import COUNTED
-from tests.log_lines import read, rows
+from tests.log_lines import read
+from tests.logs import rows
 
 SWIFT = (
     "{{'loss': {loss}, 'learning_rate': 1e-05, 'epoch': 0.05, 'global_step/max_steps': '{n}/90'}}"

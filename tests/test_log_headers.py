@@ -3,8 +3,8 @@
 import pytest
 
 from bench.schema.rows import Row
-from tests.log_lines import read, rows
-from tests.logs import header, iteration
+from tests.log_lines import read
+from tests.logs import header, iteration, rows
 
 TITAN = """\
 [rank0]:2024-06-03 10:55:22,123 - root - INFO - Building 3-D device mesh with ['pp', 'dp', 'tp'], [2, 4, 8]

@@ -1,6 +1,7 @@
 """Trainers that print a metric a line: the lines below a step belong to it."""
 
-from tests.log_lines import read, rows
+from tests.log_lines import read
+from tests.logs import rows
 
 COMPOSER = """[batch={n}/4800]:
 \t Train time/batch: {n}

@@ -3,7 +3,8 @@
 
 import pytest
 
-from tests.log_lines import line, read, rows
+from tests.log_lines import line, read
+from tests.logs import rows
 
 STEP_TIME = "Step Time : {s:.2f}s GPU utilization: {tflops}MODEL_TFLOP/s/GPU"
 # microsoft/DeepSpeedExamples 0eaa79617531, step3_rlhf_finetuning/training_log_output

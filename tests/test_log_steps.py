@@ -14,7 +14,8 @@ from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import printed_at
 from bench.ingest.logs.logread import LogRead
 from bench.schema.opening import open_read
-from tests.log_lines import line, read, rows
+from tests.log_lines import line, read
+from tests.logs import rows
 from tests.program import quick
 
 ENGINE = "[Rank 0] step={n}, skipped=0, lr=[0.00015, 0.00015], mom=[(0.9, 0.95)]"

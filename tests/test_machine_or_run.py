@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.ingest.documents.techniques import recompute_named
-from tests.test_wording_of_facts import runs
+from tests.documents import runs
 
 PAGE = """# Training on Arch
 

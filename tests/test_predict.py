@@ -161,11 +161,11 @@ def test_larger_micro_batches_need_more_memory(predictor: Predictor) -> None:
 def test_a_size_that_nobody_measured_has_a_wider_interval(
     predictor: Predictor, warehouse: Warehouse
 ) -> None:
-    [new] = predicted(warehouse, Query(model="100B"), {"tp": 8, "pp": 12, "nodes": 48}).rows
+    [new] = predicted(warehouse, Query(model="500B"), {"tp": 8, "pp": 12, "nodes": 48}).rows
     known = _rated(predictor, "181B", tp=8, pp=12, nodes=48)
     width, usual = (row["step_time_high"] / row["step_time_low"] for row in (new, known))
     assert width > usual > 1
-    assert new["beyond"] == "source" and new["size"] == "100B"
+    assert new["beyond"] == "source" and new["size"] == "500B"
 
 
 def test_no_interval_is_faster_than_the_peak(tmp_path: Path) -> None:

@@ -210,3 +210,19 @@ def test_a_model_of_another_document_starts_from_the_nearest_size(tmp_path: Path
     asked = ("predict", "sweep.md", str(other), "--model", "2.7B", "--document", "sweep.md")
     done = quick(tmp_path, *asked, "--format", "md")
     assert done.code == 0 and "started from sweep:" in done.out, done.text
+
+
+def test_flops_that_contradict_the_time_of_a_run_train_nothing(tmp_path: Path) -> None:
+    """A batch of a device that reads as that of the job makes its time four times too slow."""
+    rows = [_row(mbs=2, time=20.0), _row(mbs=4, time=21.0), _row(mbs=8, time=80.0)]
+    wrong = rows[2].replace("80.00 | |", "80.00 | 160 |")
+    table(tmp_path / "sweep.md", [*rows[:2], wrong])
+    done = quick(tmp_path, "predict", "sweep.md", "--mbs", "1", "--format", "md")
+    assert "and 2 in all" in done.out, done.text
+
+
+def test_what_has_no_room_comes_with_a_split_that_has(tmp_path: Path) -> None:
+    table(tmp_path / "sweep.md", [_row(mbs=mbs, time=20.0 + mbs) for mbs in (1, 2, 4)])
+    asked = ("predict", "sweep.md", "--model", "7B", "--zero-stage", "0")
+    done = quick(tmp_path, *asked, "--format", "md")
+    assert "runs out of memory with" in done.out and "With room on these devices:" in done.out

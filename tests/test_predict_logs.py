@@ -42,3 +42,20 @@ def test_a_micro_batch_between_measured_ones_is_no_extrapolation(folder: Path) -
     [two] = [line for line in told.splitlines() if "| predicted |" in line]
     assert "Extrapolated" not in told and "beyond" not in told, told
     assert 0.3135 < float(two.split("|")[5]) < 1.437, two  # those of micro-batches 4 and 1
+
+
+def test_a_label_finds_the_model_that_rankings_find(folder: Path) -> None:
+    """1.31B as computed from the shape is the 1.3B that is asked for."""
+    told = quick(folder, "predict", "--model", "1.3B", "--mbs", "8", "--format", "md").out
+    assert told.startswith("Measured: 1.172 s/it") and "no source has a model" not in told, told
+    assert "layers and hidden size of a usual model" not in told
+    other = quick(folder, "predict", "--model", "1.4B", "--format", "md").out
+    assert "no source has a model of this size" in other, "beyond 3%"
+
+
+def test_the_memory_that_logs_print_predicts_that_of_others(folder: Path) -> None:
+    asked = ("predict", "--model", "1.31B", "--mbs", "16", "--recompute", "none")
+    [row] = json.loads(quick(folder, *asked, "--format", "json").out)
+    # The log left out prints max allocated: 81603.97 MiB.
+    assert row["memory_gb_low"] < 85.57 < row["memory_gb_high"] < 1.2 * 85.57, row
+    assert "by arithmetic" not in quick(folder, *asked, "--format", "md").out

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.document import read_document
+from bench.ingest.documents.row_kinds import sums_up
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.experts import has_experts
@@ -125,6 +126,29 @@ def test_rows_of_differences_are_no_runs(tmp_path: Path) -> None:
     assert read(tmp_path, head + rows, "SELECT line FROM runs") == [(5,)]
     gain = (head + rows).replace("**总计提升**", "with gains")  # the name of a run
     assert read(tmp_path, gain, "SELECT line FROM runs ORDER BY line") == [(5,), (6,)]
+
+
+def test_means_of_other_rows_are_no_runs(tmp_path: Path) -> None:
+    head = "# Training\n\n| Arm | Seed | Tokens/s | MFU |\n|---|---|---|---|\n"
+    rows = "| a | 0 | 112,765 | 41.2% |\n| a | 1 | 111,069 | 40.6% |\n"
+    for mean in (
+        "| | **mean** | **111,917** | **40.9%** |\n",
+        "| **Mean of seeds** | | 111,917 | |\n",
+    ):
+        found = read(tmp_path, head + rows + mean, "SELECT line FROM runs ORDER BY line")
+        assert found == [(5,), (6,)]
+    named = "| mean pooling | 0 | 111,917 | 40.9% |\n"
+    assert len(read(tmp_path, head + rows + named, "SELECT line FROM runs")) == 3
+    assert not sums_up([["mean", "111,917"], ["median", "111,900"], ["p90", "2"]])
+    assert not sums_up([["mean", "111,917"]])
+
+
+def test_inference_among_workloads_is_no_run(tmp_path: Path) -> None:
+    head = "# Training\n\n| Workload | GPUs | Peak VRAM | Tokens/s |\n|---|---|---|---|\n"
+    rows = "| Zero-shot inference, 0.8B | 1 | 1.8 GB | 99 |\n| LoRA training | 1 | 3.3 GB | 50 |\n"
+    assert read(tmp_path, head + rows, "SELECT line FROM runs") == [(6,)]
+    tuned = rows.replace("Zero-shot inference", "Training for inference")
+    assert len(read(tmp_path, head + tuned, "SELECT line FROM runs")) == 2
 
 
 @pytest.mark.parametrize(

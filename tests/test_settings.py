@@ -110,6 +110,22 @@ def test_a_number_alone_names_no_source(tmp_path: Path) -> None:
         assert quick(tmp_path, "show", name, "002.md").code == 0
 
 
+def test_a_log_of_a_sweep_is_known_by_its_words() -> None:
+    from bench.project.short import Names
+
+    uris = [
+        "a/001_1.3b.md",
+        "a/003_x.md.json",
+        "b/04_1.3b_mbs8.log",
+        "b/05_124m_mbs1.out",
+        "b/06_x",
+    ]
+    names = Names(uris, {})
+    assert [names.short(uri) for uri in uris] == [
+        "001", "003", "04_1.3b_mbs8", "05_124m_mbs1", "06_x",
+    ]  # fmt: skip
+
+
 def test_two_sources_never_have_one_name(tmp_path: Path) -> None:
     """A title or the words of a numbered file give way to the file that is called so."""
     from bench.project.short import Names

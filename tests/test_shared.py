@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from bench.ingest.files.pipeline import ingest
@@ -15,6 +15,7 @@ from bench.reports.forget import forget, purge_sources
 from bench.schema.commits import CommitConflict, Retry, repeated
 from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
+from bench.schema.extensions import load
 from bench.schema.lake import _created
 from bench.schema.opening import open_read, open_write
 from bench.schema.place import place_of
@@ -78,8 +79,6 @@ def test_a_replica_follows_what_other_machines_store(
 def test_a_log_that_grows_keeps_its_newest_checkpoint_everywhere(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.making import log
-
     file = tmp_path / "run.log"
     for iterations in (5, 9, 14):
         at(tmp_path / f"machine{iterations % 2}", monkeypatch)
@@ -133,6 +132,20 @@ def test_who_is_overtaken_is_more_patient_than_who_is_cut_off(
     with pytest.raises(Retry):
         insistent()
     assert len(pauses) == most - 1 and max(pauses) <= 1
+
+
+def test_rows_that_another_tool_leaves_in_the_catalog_are_taken_in(tmp_path: Path) -> None:
+    place = made("sqlite", tmp_path)
+    ingest([folder(tmp_path / "logs", logs=1, tables=0)], place)
+    before = stored(place)
+    with duckdb.connect() as con:
+        load(con, "ducklake")
+        load(con, "sqlite_scanner")
+        con.execute(f"ATTACH '{place}' AS wh")
+        con.execute(INSERT.replace("raw", "wh.raw"), ["theirs"])
+    assert stored(place) == before
+    with open_read(place) as warehouse:
+        assert warehouse.rows("SELECT id FROM raw.hidden") == [("theirs",)]
 
 
 def test_a_commit_that_a_killed_process_did_not_see_is_taken_in(place: Path) -> None:
@@ -290,12 +303,8 @@ def test_tails_of_one_log_beside_who_compacts(place: Path, tmp_path: Path) -> No
     assert stored(place)["iterations"] >= 20
 
 
-@pytest.fixture
-def nowhere(tmp_path: Path) -> Iterator[str]:
-    yield f"folder:{tmp_path}/nowhere"
-
-
-def test_what_is_not_there_is_said_with_what_to_do(nowhere: str, folder: Path) -> None:
+def test_what_is_not_there_is_said_with_what_to_do(folder: Path) -> None:
+    nowhere = f"folder:{folder}/nowhere"
     for words in (["report"], ["ingest", "."], ["db", "snapshots"], ["db", "gc"]):
         done = quick(folder, *words, "--db", nowhere)
         assert done.code == 2 and f"bench db init --db '{nowhere}'" in done.err, done.text

@@ -24,7 +24,7 @@ from bench.site.serve import serving
 from bench.site.text import Slugs, Text, data_file
 from bench.terminal.site import parse_every
 from tests.program import quick
-from tests.site_pages import HOSTILE, PAYLOADS, SPIKE, SPIKED, built, contents, log
+from tests.site_pages import HOSTILE, PAYLOADS, SPIKE, SPIKED, contents, log
 
 pytestmark = pytest.mark.slow
 
@@ -51,12 +51,6 @@ class Read(HTMLParser):
     @property
     def hrefs(self) -> list[str]:
         return [found for _, attributes in self.tags if (found := attributes.get("href"))]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A built site, beside the folder `results` with the warehouse that it was made from."""
-    return built(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")

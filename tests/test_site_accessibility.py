@@ -16,12 +16,6 @@ expect = playwright.expect
 pytestmark = BROWSED
 
 
-@pytest.fixture
-def site(browsed_site: Path) -> Path:
-    """The site that all of them open."""
-    return browsed_site
-
-
 def test_slash_searches_everything(opens: Opens, site: Path) -> None:
     page = opens("index.html")
     page.keyboard.press("/")

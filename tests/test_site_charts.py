@@ -15,12 +15,6 @@ expect = playwright.expect
 pytestmark = BROWSED
 
 
-@pytest.fixture
-def site(browsed_site: Path) -> Path:
-    """The site that all of them open."""
-    return browsed_site
-
-
 def test_a_point_of_a_chart_is_told_pinned_and_linked(opens: Opens, site: Path) -> None:
     path = a_page(site, 'class="mark', "models")
     page = opens(path)

@@ -22,12 +22,6 @@ from tests.site_pages import contents, log
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def site(browsed_site: Path) -> Path:
-    """A built site, which stays as it is."""
-    return browsed_site
-
-
 def test_the_same_warehouse_gives_the_same_bytes(site: Path, tmp_path: Path) -> None:
     root = site.parent / "results"
     assert quick(root, "-q", "site", "-o", str(tmp_path / "again")).code == 0

@@ -25,12 +25,6 @@ expect = playwright.expect
 pytestmark = BROWSED
 
 
-@pytest.fixture
-def site(browsed_site: Path) -> Path:
-    """The site that all of them open."""
-    return browsed_site
-
-
 def test_a_long_table_sorts_and_draws_only_what_is_seen(opens: Opens, site: Path) -> None:
     page = opens(a_page(site, "<table[^>]*data-key", "models"))
     table = long_table(page)

@@ -213,6 +213,13 @@ def test_a_bare_batch_is_the_same_in_the_next_table(tmp_path: Path) -> None:
             "mbs",
         ),  # ten nodes, four sequences
         ("BS | ga | nodes | TP", ["4 | 1 | 10 | 16"], set(), "gbs"),
+        (
+            "Time (s) | samples/s | MBS",
+            ["314 | 0.35 | 1", "181 | 1.22 | 2"],
+            set(),
+            "",
+        ),  # 110 steps
+        ("Time (s) | samples/s | MBS", ["3.14 | 0.35 | 1", "1.81 | 1.22 | 2"], set(), "step_time"),
         ("tokens / samples | MBS", ["24,000 / 48 | 1", "48,000 / 96 | 1"], set(), ""),
     ],
 )

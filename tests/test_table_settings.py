@@ -241,4 +241,11 @@ def test_a_pair_of_batches_sets_its_row_apart(folder: Path) -> None:
 
 def test_names_in_words_set_rows_apart() -> None:
     assert is_setting("Name", ["Baseline (DP only)", "+Shuffler", "+ selective recompute"])
-    assert not is_setting("Name", ["job_17", "job_18"])
+    assert is_setting("Run", ["v3", "v27", "v28 orig", "v28 fresh"])
+    assert is_setting("Run", ["v3", "v4"])
+    for names in (
+        ["job_17", "job_18"],
+        ["run 1", "run 2"],
+        ["2024-05-01 12:00", "2024-05-02 9:00"],
+    ):
+        assert not is_setting("Name", names) and not is_setting("Run", names)

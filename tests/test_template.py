@@ -82,6 +82,17 @@ def test_a_damaged_template_is_made_anew(kept: Path) -> None:
         assert template.stat().st_size == whole
 
 
+def test_a_template_that_others_may_have_written_is_made_anew(kept: Path) -> None:
+    [template] = kept.iterdir()
+    content = template.read_bytes()
+    template.unlink()  # a link to the one of other tests
+    template.write_bytes(content)
+    template.chmod(0o666)
+    in_memory().close()
+    [made] = kept.iterdir()
+    assert made.stat().st_mode & 0o777 == 0o600
+
+
 def test_nothing_hangs_on_a_folder_that_cannot_be_written(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

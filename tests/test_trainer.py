@@ -1,6 +1,5 @@
 """The reference trainer without torch: sizes, FLOPs, the printed format, what is recorded."""
 
-import io
 import json
 import os
 from dataclasses import replace
@@ -9,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.logs.dialect import dialects
-from bench.ingest.logs.lines import read_lines
-from bench.ingest.logs.log import LogRead, LogReader
 from bench.trainer import environment, flops, log
 from bench.trainer.options import Options, parse
 from bench.trainer.presets import PRESETS, Shape, shaped
+from tests.logs import read
 
 # Presets
 
@@ -125,13 +122,6 @@ def printed(options: Options, steps: list[log.Step]) -> str:
         lines += [log.iteration_line(options, step), log.time_line({"optimizer": 5.031})]
     lines += [log.memory_line(0, 1, "CPU memory", memory), log.phase_line(log.DONE, now)]
     return "\n".join(lines) + "\n"
-
-
-def read(text: str) -> LogRead:
-    reader = LogReader("trainer", dialects())
-    for line in read_lines(io.BytesIO(text.encode())):
-        reader.feed(line)
-    return reader.finish()
 
 
 WORDS = "--preset 10m --dp 2 --tp 2 --sequence-parallel --gbs 8 --mbs 2 --iters 2 --dtype bf16"

@@ -12,25 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.schema.opening import open_read
 from bench.terminal.live import clock
 from bench.trainer import spawn
 from bench.trainer.grid import GridError
+from tests.launching import pairs, rows
 from tests.program import bench
 
 pytestmark = pytest.mark.slow
 ENDLESS = 123_456_789
 FLAGS = ("--preset", "nano", "--dp", "2", "--gbs", "4", "--iters", "4", "--seed", "7")
-
-
-def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
-    with open_read(folder / "bench.duckdb") as warehouse:
-        return warehouse.rows(query)
-
-
-def pairs(folder: Path, query: str) -> dict[str, str]:
-    """The rows of a query of two columns."""
-    return {str(name): str(value) for name, value in rows(folder, query)}
 
 
 def endless() -> list[str]:

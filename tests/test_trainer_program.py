@@ -1,7 +1,6 @@
 """The trainer as a user starts it: by itself, under torchrun, into a wall, with a signal."""
 
 import importlib.util
-import io
 import os
 import signal
 import subprocess
@@ -11,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.logs.dialect import dialects
-from bench.ingest.logs.lines import read_lines
-from bench.ingest.logs.log import LogRead, LogReader
+from bench.ingest.logs.log import LogRead
 from bench.trainer import environment, log
 from bench.trainer.flops import printed
 from bench.trainer.options import parse
+from tests.logs import read
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,13 +40,6 @@ def run(*words: str, code: int = 0, **env: str) -> str:
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
-
-
-def read(text: str) -> LogRead:
-    reader = LogReader("trainer", dialects())
-    for line in read_lines(io.BytesIO(text.encode())):
-        reader.feed(line)
-    return reader.finish()
 
 
 WORDS = ("--dp", "2", "--gbs", "8", "--iters", "3")

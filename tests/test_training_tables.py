@@ -25,6 +25,8 @@ from bench.vocabulary.parallelism import sizes_in
         (["Model", "GBS", "Loss"], ["Training"], "", False),
         (["GPUs", "TP", "Sec/it"], [], "", True),
         (["Version", "Val BPB", "Step Time (ms)"], ["Iteration results"], "", True),
+        (["run", "host", "params", "bpb @16K", "s/step"], ["All runs at 16K"], "", True),
+        (["variant", "drift", "s/step"], ["All variants"], "", False),
         (["Run", "Kernel", "Step time (ms)", "Samples/s"], ["Epochs of the baseline"], "", True),
         (["Run", "Kernel", "Time (ms)"], ["Epochs of the baseline"], "", False),
         (["Method", "Tokens/sec", "Relative"], ["Results"], "", False),  # of no rows

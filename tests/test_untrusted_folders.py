@@ -56,6 +56,21 @@ def test_nothing_is_written_through_a_link_for_a_log_of_writes(
     assert not (cloned.parent / "missing").exists()
 
 
+def test_the_log_of_writes_is_that_of_the_file_that_a_link_leads_to(cloned: Path) -> None:
+    """DuckDB keeps it there; a link is the usual way to a large disk."""
+    (cloned / "disk").mkdir()
+    db, file = cloned / "bench.duckdb", cloned / "disk/rows.duckdb"
+    open_write(file).close()
+    db.symlink_to(file)
+    open_write(db).close()
+    log = Path(f"{file}.wal")
+    log.symlink_to(cloned.parent / "missing")
+    for opening in (open_write, open_read):
+        with pytest.raises(BenchError, match="is a link"):
+            opening(db)
+    assert not (cloned.parent / "missing").exists()
+
+
 def test_a_warehouse_is_a_file(cloned: Path) -> None:
     os.mkfifo(cloned / "pipe.duckdb")
     for db in (cloned / "pipe.duckdb", Path("/dev/zero")):

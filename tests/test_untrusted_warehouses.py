@@ -176,6 +176,20 @@ def test_what_replaces_a_new_file_is_compared(tmp_path: Path) -> None:
     assert definitions._state(path) not in definitions._right
 
 
+def test_writes_that_wait_beside_what_a_link_leads_to_are_compared(tmp_path: Path) -> None:
+    """The file itself was verified, but DuckDB replays them."""
+    file, theirs, link = (tmp_path / name for name in ("disk.duckdb", "theirs", "bench.duckdb"))
+    open_write(file).close()
+    link.symlink_to(file)
+    open_read(link).close()
+    shutil.copyfile(file, theirs)
+    with duckdb.connect(str(theirs)) as con:
+        con.execute(f"CREATE OR REPLACE VIEW runs AS {ENDLESS}")
+        shutil.copyfile(f"{theirs}.wal", f"{file}.wal")
+    with open_read(link) as warehouse:
+        assert warehouse.remade == ["view runs is not the one that bench makes"]
+
+
 def test_views_of_a_user_stay(strange: Callable[[list[str]], Path]) -> None:
     path = strange([
         "CREATE VIEW mine AS FROM runs", "CREATE MACRO my_macro(a) AS a + 1",

@@ -6,29 +6,8 @@ import pytest
 
 from bench.ingest.documents.explained import explained
 from bench.ingest.documents.tables import read_markdown
-from bench.schema.rows import Row
 from bench.vocabulary.sizes import parse_size
-
-_FIELDS = ("model", "device", "devices", "nodes", "mbs", "gbs", "dtype", "recompute", "seq_len",
-           "grad_accum", "tp", "pp", "dp")  # fmt: skip
-
-
-def runs(text: str) -> list[dict[str, object]]:
-    """The runs of a document with what is known of each, and its measurements by metric."""
-    rows, _ = read_markdown(text, "s")
-    by_table = rows.by_table
-    found = []
-    sizes: dict[object, Row] = {row["run_id"]: row for row in by_table.get("topology", ())}
-    for run in by_table.get("runs", ()):
-        both = {**run, **sizes.get(run["run_id"], {})}
-        one = {name: both[name] for name in _FIELDS if both.get(name) is not None}
-        measured = [m for m in by_table.get("measurements", ()) if m["run_id"] == run["run_id"]]
-        one |= {str(m["metric"]): m["value"] for m in measured}
-        if run["status"] != "ok":
-            one["status"] = run["status"]
-        found.append(one)
-    return found
-
+from tests.documents import runs
 
 BATCHES = """# Training speed
 

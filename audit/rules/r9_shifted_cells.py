@@ -113,6 +113,8 @@ def _judge(
     worded = "worded" in row.flags
     if surplus == 0 and not row.invalid and not worded:
         return
+    if worded and not row.invalid and surplus == 0 and _are_remarked(table, raws):
+        return
     move = _best(table, raws, found)
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
@@ -127,6 +129,13 @@ def _judge(
     columns = columns_of(table.headings)
     row.printed, row.invalid, row.unshifted = move.printed(columns), False, True
     yield RULE.finding("shifted", doubted, shape=shape, fix=_suggestion(table, raws, move))
+
+
+def _are_remarked(table: Table, raws: Sequence[str]) -> bool:
+    """Whether what does not fit begins with a number in a unit of its column: `0.58s → ~0.8s`."""
+    pairs = zip(columns_of(table.headings), raws, strict=False)
+    odd = [cell for column, raw in pairs if column and (cell := parse_cell(raw, column)).invalid]
+    return all((one.invalid or "").startswith(_NOTATIONS[1]) and one.unit for one in odd)
 
 
 def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | None:

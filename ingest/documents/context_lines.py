@@ -97,12 +97,12 @@ def line_facts(text: str, line: int) -> LineFacts:
     """
     facts = configuration(text, line) or explained(text, line)
     started = launched(text, line)
-    if facts or started:
+    if facts:
         facts = without_subjects(facts, facts_by_subject(text, line))
         return LineFacts(facts, [], [*facts, *started], facts)
     formula, machine = one_liner(text, line), machine_facts(text, line, "line")
     of_nodes = is_launch(text) or bool(_OF_NODES.search(text))
-    section = formula or (machine if of_nodes else [])
+    section = formula or [*(machine if of_nodes else []), *started]
     mentions = [*machine, *devices_named(text, line)]
     if states_result(text) and len(sizes := {size for _, size in sizes_in(text)}) == 1:
         mentions = [replace(mention, only_size=min(sizes)) for mention in mentions]

@@ -12,7 +12,11 @@ from .fact import Fact
 
 _COUNTED = r"(?:GPU|NPU|TPU|HPU|XPU|GCD|accelerator|device|chip)"
 UNITS = rf"(?:{_COUNTED[3:-1].replace('|', 's?|')}s?)"
-_UNIT = re.compile(rf"\s*{UNITS}(?!\w)", re.I)
+# `10 GPU cores`, `96 GPU-hours`
+_UNIT = re.compile(
+    rf"\s*{UNITS}(?!\w|[ -](?:cores?|hours?|hrs?|days?|weeks?|months?|years?|minutes?|SMs?)\b)",
+    re.I,
+)
 _UNIT_LAST = re.compile(rf"\b{UNITS}\Z", re.I)
 _MAKER = r"(?:(?:NVIDIA|AMD|Intel)\s+)?"
 _NODE = r"(?:nodes?|hosts?|machines?|servers?|instances?)\b"
@@ -89,7 +93,8 @@ _WHOLE_NODE = re.compile(rf"(?:{_COUNTED}s?)?[ -]?(?:node|host|machine|server)\b
 _PER_MACHINE = frozenset((2, 4, 8, 16))  # devices
 # A heading's compound word: `8-NPU Benchmarks`, `Single-GPU`
 _COMPOUND = re.compile(
-    rf"(?<![\w.,/–-])(?:(?P<n>\d{{1,6}})-|(?:single|one)[ -]){_COUNTED}s?(?![\w/])", re.I
+    rf"(?<![\w.,/–-])(?:(?P<n>\d{{1,6}})-|(?:single|one)[ -])(?:{_COUNTED}|card)s?(?![\w/])",
+    re.I,
 )
 # Of several set-ups none is that of every table below.
 _SEVERAL = re.compile(

@@ -23,7 +23,7 @@ from .markdown import Heading
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
-from .row_kinds import Adapters, no_run, words_of
+from .row_kinds import Adapters, no_run, sums_up, words_of
 from .secret_columns import without_secrets
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
@@ -74,11 +74,15 @@ class RowReader:
         add_cells(self.rows, table_id, rows, read)
         readings = self._readings(found, columns, rows, [[one.cell for one in of] for of in read])
         measured = self._settled(found.table.header, readings)
+        sums = sums_up([row.cells for row in rows])
         open_ended = bool(unread) or UNNAMED in found.table.header.cells
         for number, (row, (reading, _), one) in enumerate(
             zip(rows, readings, measured, strict=True), 1
         ):
-            if why := no_run(row.cells, found.table.header.cells):
+            why = no_run(row.cells, found.table.header.cells)
+            if number - 1 in sums:
+                why = "a row of means sums up others"
+            if why:
                 self.rows.warn("not_training", why, row.line)
                 continue
             self._add_run(table_id, number, row, reading, columns, found, one, open_ended)

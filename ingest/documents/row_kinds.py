@@ -17,7 +17,11 @@ _SERVED = re.compile(
     re.I,
 )
 # Under `Task` or `Bottleneck` the same words mean what was trained, or what took longest.
-_PHASE = re.compile(r"\W*(?:[a-z]{1,12} )?(?:phase|mode|stage)\W*|.{0,4}(?:阶段|模式)", re.I)
+_INFERS = re.compile(r"\b(?:inference|serving)\b|推理", re.I)
+_TRAINS = re.compile(r"train|tun(?:e|ing)|训练|微调", re.I)
+_PHASE = re.compile(
+    r"\W*(?:[a-z]{1,12} )?(?:phase|mode|stage|workload)\W*|.{0,4}(?:阶段|模式)", re.I
+)
 _KIND = r"(?<![a-z])(?:q?-?lora|dora|peft|adapters?)(?![a-z])"
 _ADAPTERS = re.compile(_KIND, re.I)
 _BARE = re.compile(rf"\W*{_KIND}\W*", re.I)
@@ -46,12 +50,35 @@ _DIFFERENCE = re.compile(
 )
 
 
+# The mean of the rows above: `| **Mean** | 2.02 |`, `| | | mean | 2.02 |`.
+_SUMS_UP = re.compile(
+    r"[\W_]*(?:(?:grand|overall) )?(?:means?|avg\.?|averages?|medians?|std\.?(?: ?dev\.?)?"
+    r"|mean ?± ?std|平均值?|均值|中位数)"
+    r"(?: of \w+(?: \w+)?)?[\W_]*",
+    re.I,
+)
+_FEW = 2  # rows that a mean sums up
+
+
+def sums_up(rows: Sequence[Sequence[str]]) -> frozenset[int]:
+    """The places of rows that sum up others; none where most rows do, as statistics of one run."""
+    found = [at for at, cells in enumerate(rows) if _is_sum(cells)]
+    return frozenset(found) if len(rows) - len(found) >= max(_FEW, len(found)) else frozenset()
+
+
+def _is_sum(cells: Sequence[str]) -> bool:
+    """Whether nothing but empty cells is before the name of a statistic."""
+    first = next((cell for cell in cells if cell.strip(" *_`-–—")), "")
+    return bool(_SUMS_UP.fullmatch(first))
+
+
 def no_run(cells: Sequence[str], headings: Sequence[str]) -> str | None:
     """Why a row is no run: it is of inference (`Predict` below `Phase`), or compares others."""
     if cells and _COMPARES.fullmatch(cells[0]) and all(map(_compares, cells[1:])):
         return f"a row of {cells[0].strip(' *_`')!r} compares others"
     for cell, heading in zip(cells, headings, strict=False):
-        if _SERVED.fullmatch(cell) and _PHASE.fullmatch(heading):
+        served = _SERVED.fullmatch(cell) or (_INFERS.search(cell) and not _TRAINS.search(cell))
+        if served and _PHASE.fullmatch(heading):
             return f"a row of {cell!r} is no run of training"
     return None
 

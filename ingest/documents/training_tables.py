@@ -48,6 +48,7 @@ _QUALITY = re.compile(
     r"\bloss(?:es)?\b|\bperplexity\b|\bppl\b|\bacc(?:uracy)?\b|\bf1\b|\bbleu\b|\bscores?\b|\bbpb\b",
     re.I,
 )
+_LOSS = re.compile(r"(?<![^\W_])(?:loss|ppl|perplexity|bpb)(?![^\W_])", re.I)
 _ESTIMATED = re.compile(
     r"\b(?:estimat|theoretical|calculat|approximat|minimum|at least|recommend|should have)"
     r"|估[算计]|最低",
@@ -140,6 +141,8 @@ def is_training(
         for at, heading in enumerate(headings)
     ]
     losses = any(_QUALITY.search(heading) for heading in headings)
+    if about is None and "step_time" in results and any(map(_LOSS.search, headings)):
+        named = about = "training"
     at = moments.index(True) if any(moments) else -1
     if (at == 0 and not _says_what_changed(rows)) or (
         at > 0 and losses and not sized and _counts_up(rows, at)

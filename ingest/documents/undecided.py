@@ -19,6 +19,10 @@ from .evidence import Doubt, Rows, Settled
 from .grid import Table
 
 _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?|批大小|批次大小|批量大小)\W*", re.I)
+_BARE_TIME = re.compile(
+    r"\W*(?:(?:wall|total|train(?:ing)?|run)[ -])?time\W*(?:\(s(?:ecs?)?\))?\W*", re.I
+)
+_MANY = 20  # batches in a time, more than micro-batches in most steps
 _BATCH_TIME = re.compile(
     r"(?<!mini[ -])(?<!micro[ -])\bbatch (?:time|latency|duration)|(?:/|\bper )\s?batch\b", re.I
 )
@@ -180,6 +184,25 @@ def _batch_time(rows: Rows, at: int, heading: str) -> Settled | None:
     return Settled(None, Doubt("time_not_stated", message))
 
 
+def _time(rows: Rows, at: int, heading: str) -> Settled | None:
+    """`Time (s)` in which each row takes many batches is no step time."""
+    column = rows.columns[at]
+    if not (column and column.name == "step_time" and _BARE_TIME.fullmatch(heading)):
+        return None
+    batches = rows.of("gbs") if "gbs" in rows.named else rows.of("mbs")
+    taken = [
+        rate * time / batch
+        for rate, time, batch in zip(
+            rows.of("samples_per_s"), rows.numbers(at, column), batches, strict=True
+        )
+        if rate and time and batch
+    ]
+    if not taken or min(taken) < _MANY:
+        return None
+    message = f"{heading!r} is of many batches, as the samples per second show: not read"
+    return Settled(None, Doubt("time_not_stated", message))
+
+
 def _block(rows: Rows, at: int, heading: str) -> Settled | None:
     """A block size is a sequence length if it is long enough for one (nanoGPT)."""
     column = rows.columns[at]
@@ -278,4 +301,4 @@ def _plain(heading: str) -> str:
     return " ".join(_MARKS.sub(" ", heading).split())
 
 
-_SETTLES = (_batch, _batch_time, _block, _step, _latency, _checkpointing, _capacity, _two)
+_SETTLES = (_batch, _batch_time, _time, _block, _step, _latency, _checkpointing, _capacity, _two)

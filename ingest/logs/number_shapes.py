@@ -15,7 +15,7 @@ from .number_names import Number, numbers_on
 MOST_SHAPES = 4096
 _FRACTION = re.compile(r"(?<=\.)\d+")
 _POWER = re.compile(r"(?<=[eE])([-+]?)\d+")
-_GROUPS = re.compile(r"\d+(?:,\d{3})+")
+_GROUPS = re.compile(r"(?<!\d)\d++(?:,\d{3})++")
 _RUN = re.compile(r"\d+")
 _shapes: dict[str, Shape] = {}
 

@@ -4,7 +4,7 @@
 
 -- name: pairs
 WITH good AS (
-    SELECT s.*, coalesce(s.memory, m.mib) AS memory_used, f.load, f.cpus
+    SELECT s.*, coalesce(s.memory * bytes_of(s.memory_unit) / bytes_of('MiB'), m.mib) AS memory_used, f.load, f.cpus
     FROM selected s
     LEFT JOIN (SELECT run_id, max(value) AS mib FROM memory WHERE kind = 'host_peak' GROUP BY run_id) m
         ON m.run_id = s.run_id

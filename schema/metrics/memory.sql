@@ -1,6 +1,6 @@
--- title: Memory as printed, of whatever the source means: a device, a process, a node
--- unit: GB or MiB, as printed
--- source: printed cell
+-- title: Memory of a device at its peak, as a log prints it; of a table whatever it means: a device, a process, a node
+-- unit: GB, GiB or MiB, as printed
+-- source: printed cell; of a log the largest max_allocated over ranks and steps, else max_reserved, allocated, reserved or used
 -- from: printed memory
 -- selected: value AS memory, unit AS memory_unit
 -- prints: number

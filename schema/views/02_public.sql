@@ -212,6 +212,12 @@ CREATE OR REPLACE VIEW timers AS
 SELECT t.* EXCLUDE (load_id) FROM raw.timers t SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = t.run_id;
 
+-- The bytes of a unit of memory; NULL for one that is not known.
+CREATE OR REPLACE MACRO bytes_of(unit) AS
+    CASE unit WHEN 'B' THEN 1e0 WHEN 'bytes' THEN 1e0 WHEN 'kB' THEN 1e3 WHEN 'KB' THEN 1e3 WHEN 'MB' THEN 1e6 WHEN 'GB' THEN 1e9
+        WHEN 'TB' THEN 1e12 WHEN 'KiB' THEN 1024e0 WHEN 'MiB' THEN 1048576e0 WHEN 'GiB' THEN 1073741824e0
+        WHEN 'TiB' THEN 1099511627776e0 END;
+
 -- memory: readings of memory that logs print.
 CREATE OR REPLACE VIEW memory AS
 SELECT m.* EXCLUDE (load_id) FROM raw.memory m SEMI JOIN current_loads USING (load_id)

@@ -1,6 +1,7 @@
 -- measured: one number a run and metric, from a published cell or from the statistics of a log.
--- measured.value: the printed cell; of a log the median of its intervals; in `unit`
--- measured.unit: s, TFLOP/s, PFLOP/s, GB, MiB, 1/s, tokens/s
+-- measured.value: the printed cell; of a log the median of its intervals, and the peak of its memory; in `unit`
+-- measured.reading: of the memory of a log: max_allocated, max_reserved, allocated, reserved or used
+-- measured.unit: s, TFLOP/s, PFLOP/s, GB, MiB, GiB, 1/s, tokens/s
 -- measured.low: lower end: what the printed digits allow; of a log the smallest interval
 -- measured.high: upper end: what the printed digits allow; of a log the largest interval
 -- measured.n: iterations behind the number; 1 for a cell
@@ -22,4 +23,15 @@ SELECT run_id, metric, median AS value,
        CASE metric WHEN 'tflops' THEN 'process' WHEN 'tokens_per_s_per_device' THEN 'device' WHEN 'mfu' THEN 'device'
             WHEN 'hfu' THEN 'device' ELSE 'job' END AS scope,
        NULL::BIGINT AS line
-FROM run_stats WHERE metric NOT IN ('gbs', 'seq_len');
+FROM run_stats WHERE metric NOT IN ('gbs', 'seq_len')
+UNION ALL BY NAME
+-- The fullest device: the largest reading over ranks and steps, of the first of these kinds that the log prints. Memory of
+-- the host, as of a process on CPUs, is none of them.
+SELECT run_id, 'memory' AS metric, peak.value, peak.unit, peak.value AS low, peak.value AS high, 1::BIGINT AS n, 'log' AS basis,
+       []::VARCHAR[] AS flags, []::VARCHAR[] AS marks, 'device' AS scope, peak.line, peak.kind AS reading
+FROM (
+    SELECT run_id, arg_min(struct_pack(value, unit, line, kind), (list_position(
+            ['max_allocated', 'max_reserved', 'allocated', 'reserved', 'used'], kind), -value * bytes_of(unit), line)) AS peak
+    FROM memory WHERE kind IN ('max_allocated', 'max_reserved', 'allocated', 'reserved', 'used')
+        AND value > 0 AND isfinite(value) AND bytes_of(unit) IS NOT NULL GROUP BY run_id
+) ANTI JOIN (FROM measurements WHERE metric = 'memory') USING (run_id);
