@@ -273,6 +273,18 @@ def _steps(tmp_path: Path, text: str) -> list[tuple[object, ...]]:
         return warehouse.rows(query)
 
 
+def test_a_run_in_json_that_goes_on_from_a_checkpoint_twice(tmp_path: Path) -> None:
+    line = '{{"step": {}, "of": 90, "loss_lm": 2.{}, "lr": 1e-4, "tok_s": 43176.5}}\n'
+    text = "".join(line.format(step, place)
+                   for place, step in enumerate((10, 20, 30, 20, 30, 40, 30, 40, 50)))  # fmt: skip
+    assert len(_steps(tmp_path, text)) == 9
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        rows = warehouse.rows("SELECT segment, tokens_per_s FROM iterations ORDER BY line")
+    assert [row[0] for row in rows] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert {row[1] for row in rows} == {43176.5}
+
+
 LIGHTNING = """\
 epoch,lr-AdamW,step,train_loss_epoch,train_loss_step,val_loss
 ,0.0001,9,,,

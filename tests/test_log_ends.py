@@ -179,3 +179,16 @@ def test_steps_of_an_epoch_are_no_goal_once_there_are_more() -> None:
 def test_a_program_that_says_that_it_is_over(line: str, status: str) -> None:
     (run,) = rows(read("\n".join([iteration(1), iteration(2), line])), "runs")
     assert run["status"] == status
+
+
+@pytest.mark.parametrize(("last", "status"), [(1, "ended"), (2, "ok")])
+def test_a_log_that_counts_from_zero_is_over_one_below_its_number_of_steps(
+    last: int, status: str
+) -> None:
+    line = (
+        "step {:05d}/00003 (0.05%) | loss: 8.12 | grad norm: 0.51 | lrm: 1.00 | dt: 1234.50ms | "
+        "tok/sec: 424,697 | mfu: 45.12 | total time: 0.50m"
+    )
+    text = "\n".join(line.format(step) for step in range(last + 1))
+    assert [row["iteration"] for row in rows(read(text), "iterations")] == [*range(last + 1)]
+    assert only_run(read(text))["status"] == status

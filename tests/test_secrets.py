@@ -35,6 +35,7 @@ PLAIN_NAMES = [
     "consumed tokens",
     "tokens_per_s",
     "num_tokens",
+    "mean_token_accuracy",
     "keyvalue",
     "key_value_size",
     "fim_eod_token",

@@ -32,7 +32,7 @@ PLAIN = frozenset({
     "stop", "size", "length", "len", "count", "counting", "rate", "ids", "embedding",
     "embeddings", "forward", "backward", "one", "two", "single", "first", "second", "multi",
     "use", "allow", "ambiguous", "position", "speculative", "random", "ltd", "extra", "shortcut",
-    "error", "errors",
+    "error", "errors", "accuracy",
 })  # fmt: skip
 # In addition to `keys` and the like, in the plural, which is harmless by itself.
 PLURAL = frozenset(("keys", "tokens"))

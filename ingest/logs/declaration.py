@@ -32,7 +32,7 @@ KEYS = frozenset({
     "assign", "separator", "unterminated", "unmarked", "nested_key", "ends", "groups", "keys",
     "requires", "losses", "set", "opens", "closes", "within", "scope", "quiet", "starts_run",
     "secondary", "buffered", "every_rank", "progress_bar", "exclusive", "precedes_step",
-    "refines", "sample", "settings_of",
+    "refines", "sample", "settings_of", "from_zero",
 })  # fmt: skip
 # Earlier names of keys, which users' own formats may have; accepted for one version.
 FORMER_KEYS = {

@@ -60,6 +60,7 @@ class Dialect:
     buffered: bool = False  # on another stream, maybe late, with an epoch instead of a step
     every_rank: bool = False  # ranks repeat the line with other numbers: a step counts once
     precedes_step: bool = False  # a part that is printed above its step
+    from_zero: bool = False  # the first step is 0: the last one is one below their number
     progress_bar: bool = False  # counts where its total is the number of planned steps
     exclusive: bool = False  # no other format reads its lines, whatever they quote: tried first
     refines: str | None = None  # this line is more specific than a failure of this status
@@ -123,6 +124,7 @@ def _of_declaration(file: Traversable, toml: Toml) -> Dialect:
         every_rank=toml.get("every_rank") is True,
         quiet=toml.get("quiet") is True,
         precedes_step=toml.get("precedes_step") is True,
+        from_zero=toml.get("from_zero") is True,
         progress_bar=toml.get("progress_bar") is True,
         exclusive=toml.get("exclusive") is True,
         framework=optional["framework"],

@@ -226,7 +226,7 @@ def _is_training(made: Dialect, lines: Sequence[Line]) -> bool:
     return (
         len(set(steps)) + len(own) >= least
         and (not unnamed or bool(own))
-        and (3 if "train_iters" in every else 10) * falls <= len(steps)
+        and (3 if own or "train_iters" in every else 10) * falls <= len(steps)
         and len(losses) >= min(2, len(rows))
     )
 

@@ -25,7 +25,7 @@ _TOTAL = re.compile(r"\s?/\s?\d++(?!/| \d\d?:\d)")
 _WORD = re.compile(r"(?i)nan (?:iterations|steps|gradients|values)\b")  # and no number
 _IN_UNIT = re.compile(r"[ _(]{1,3}(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
 _END = re.compile(r"\s*(?:[|,;)\]]|$)")
-_RATE = re.compile(r"/ ?s(?:ec|econds?)?\b", re.I)
+_RATE = re.compile(r"/ ?s(?:ec|econds?)?\b|(?<=tok)_s\b|(?<=tokens)_s\b|(?<=samples)_s\b", re.I)
 _SHIFTS = {"ms": -3, "msec": -3, "us": -6, "µs": -6}
 _SECONDS = frozenset(("", "s", "sec", "secs", "second", "seconds"))
 _LONG = {

@@ -101,7 +101,7 @@ class Run:
         if kind == "rank":
             self.figures.add_memory(record, line, self.steps.iteration, rank_of(prefixes))
         if kind == "new":
-            self._keep_from(record, line, rank_of(prefixes))
+            self._keep_from(record, line, rank_of(prefixes), dialect.from_zero)
         self.starts_again = None
 
     def _add_pending(self, pending: PendingRecord) -> None:
@@ -159,7 +159,7 @@ class Run:
         step += max(0, epoch - self.first_epoch) * length
         return replace(record, fields=record.fields | {"iteration": step})
 
-    def _keep_from(self, record: Record, line: int, rank: int | None) -> None:
+    def _keep_from(self, record: Record, line: int, rank: int | None, from_zero: bool) -> None:
         fields = record.fields
         if not self.has_begun:
             self._begin(record, line)
@@ -171,7 +171,7 @@ class Run:
         step = self.steps.iteration or 0
         self.beyond = self.beyond or step > (self.goal or step)
         # The end of an epoch need not be that of the training.
-        reached = step == self.goal and self.first_epoch is None
+        reached = step + from_zero == self.goal and self.first_epoch is None
         self.termination.resumed(fields, line, reached=reached)
         self.hang_detection.step(fields, self.steps.length)
         self.figures.add_memory(record, line, self.steps.iteration, rank)

@@ -136,6 +136,7 @@ class Segments:
             if not self.unmarked:
                 return False
             key, _, value = piece.strip().rpartition(" ")
+            key = key.rstrip(": ")
             if not key or NUMBER.match(value) is None:
                 return False
         key, value = key.strip(), value.strip()
