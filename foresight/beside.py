@@ -1,23 +1,23 @@
-"""What an answer tells beside a prediction: other devices, a split with room, the change."""
+"""What an answer tells beside a prediction: other devices, a split with room, the change.
+
+`start` is the `Start` of `answers.py`, which imports this.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..schema.warehouse import Row
 from .failures import split_of
 from .setting import system_of
-
-if TYPE_CHECKING:
-    from .answers import Start
 
 LIKELY = 0.5  # a probability of out of memory above which a configuration is not ranked
 _HARDLY = 0.1
 _SPLIT = ("dp", "tp", "pp", "cp", "vpp", "mbs")
 
 
-def with_room(start: Start, row: Row, request: Mapping[str, Any]) -> Row | None:
+def with_room(start: Any, row: Row, request: Mapping[str, Any]) -> Row | None:
     """For a configuration that probably runs out of memory, the fastest split of its devices that
     hardly does, else the one with the most room; None where all probably do."""
     if (row["out_of_memory"] or 0.0) <= LIKELY:
@@ -29,7 +29,7 @@ def with_room(start: Start, row: Row, request: Mapping[str, Any]) -> Row | None:
     return min(hardly[:1] or rows, key=lambda one: one["out_of_memory"] or 0.0, default=None)
 
 
-def elsewhere(start: Start) -> list[str]:
+def elsewhere(start: Any) -> list[str]:
     """The other devices that the model was measured on, of those that a start was chosen from; none
     for a size that was never measured."""
     if start.model:

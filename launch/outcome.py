@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ingest.files.content import read_content
-from ..ingest.files.source import Task, read_file
+from ..ingest.files.source import read_file
+from ..ingest.files.task import Task
 from ..schema.rows import Row
 
 OK, RUNNING = "ok", "running"

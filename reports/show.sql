@@ -41,6 +41,8 @@ WITH run AS (
         FROM env_flags e JOIN run r ON r.run_id = e.run_id
     UNION ALL SELECT 5, 'measured', m.metric, m.raw, m.unit, r.uri || ':' || m.line
         FROM measurements m JOIN run r ON r.run_id = m.run_id
+    UNION ALL SELECT 5, 'measured', 'memory', printf('%.10g (largest %s)', m.value, m.reading), m.unit, r.uri || ':' || m.line
+        FROM measured m JOIN run r ON r.run_id = m.run_id WHERE m.metric = 'memory' AND m.reading IS NOT NULL
     UNION ALL SELECT 6, 'statistics', t.metric,
         printf('median %g, min %g, max %g (iterations %d-%d, n = %d in %d lines)', t.median, t.min, t.max,
                t.first_iteration, t.last_iteration, t.n, t.lines), NULL, t.rule

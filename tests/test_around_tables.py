@@ -35,6 +35,8 @@ SAYINGS = [
     ("8-way tensor parallelism", "tp", "8"),
     ("TP4/PP2", "pp", "2"),
     ("BF16 precision", "dtype", "bf16"),
+    ("mesh (dp_shard=4, tp=2)", "dp_shard", "4"),
+    ("a complete 32-layer Llama", "layers", "32"),
 ]
 
 
@@ -85,6 +87,7 @@ def test_several_values_and_limits_are_none(words: str) -> None:
         "Unlike the original paper, which used 64 GPUs, we were short of them.",
         "We plan to run with a sequence length of 8192 next.",
         "By default the scripts use a micro batch size of 4.",
+        "All baselines (micro batch size 4) run out of memory above 14B.",
     ],
 )
 def test_what_is_no_run_lends_nothing(sentence: str) -> None:
@@ -180,3 +183,15 @@ def test_a_command_sets_what_its_arguments_say(command: str, stated: dict[str, s
     found = {fact.field: fact.value for fact in line_facts(command, 1).section}
     found.pop("devices_per_node", None)
     assert found == stated
+
+
+def test_a_processor_s_heading_is_the_device_of_its_table_alone() -> None:
+    text = f"{TITLE}## CPU\n\n{TABLE}\n## GPU (A100)\n\n"
+    assert around(text)["device"] == "CPU"
+    hardware = f"{TITLE}## Hardware\n\n### GPU\n\n8x A100\n\n### CPU\n\nEPYC\n\n## Results\n\n"
+    assert around(hardware + TABLE)["device"] == "A100"
+
+
+def test_a_layer_s_part_is_no_model() -> None:
+    assert not list(named_numbers("a 2-layer MLP head"))
+    assert not list(named_numbers("softmax(dim=128), head dim=128, and 4-layer groups"))

@@ -71,6 +71,8 @@ def test_a_unit_alone(text: str, unit: str) -> None:
         ("Sec/it", "1.5 min", 1.5, "min", ()),
         ("Mem", "+12 GB", 12, "GB", ()),
         ("Mem", "**35.9 GB** of 40", 35.9, "GB", ()),
+        ("Mem", "58.9 GB, 0 allocator retries", 58.9, "GB", ()),
+        ("Tokens/s", "**236.1K** steady (steps 3–10)", 236.1e3, None, ()),
         ("Sec/it", "112.5 ± 4.3 (epoch 2; std/mean 3.8%)", 112.5, None, ()),
         ("Sec/it", "482.7 ± 4.4 ms", 482.7, "ms", ()),
     ],

@@ -54,6 +54,8 @@ def test_mere_risks(text: str, risk: str) -> None:
         ("ran without hanging", None),
         ("no OOM, but a hang", "hang"),
         ("no, OOM", "oom"),
+        ("baselines OOM", None),
+        ("baseline OOM", "oom"),
     ],
 )
 def test_a_denied_failure_is_none(text: str, kind: str | None) -> None:

@@ -36,6 +36,7 @@ def test_a_library_among_versions_of_software_is_no_trainer() -> None:
     [
         ("8-NPU Multi-Card Benchmarks", ["8"]),
         ("Single-NPU Benchmarks", ["1"]),
+        ("2026-10-09 single-card batch-size test", ["1"]),
         ("Single-GPU vs 8-GPU throughput", []),
         ("Per-GPU throughput", []),
         ("From 8-GPU to 64-GPU", []),

@@ -132,6 +132,44 @@ def test_a_heading_of_two_over_single_values_stays_unread(tmp_path: Path) -> Non
     check(first, tokens_per_s=None, tokens_per_s_per_device=None)
 
 
+# a sweep of 35B on 32 H100; its loss is left out
+WINNER = """\
+# Training throughput sweep
+
+| | |
+|---|---|
+| tokens/sec (32 GPU) | **236.1K** steady (steps 3–10) |
+| tokens/sec/GPU | **7.38K** |
+| TFLOPS/GPU / MFU | 145.2 / 14.7% (logical accounting) |
+| peak mem | 58.9 GB, 0 allocator retries |
+"""
+
+
+def test_two_quantities_in_a_row_of_one_run(tmp_path: Path) -> None:
+    (run,), _ = read(WINNER, tmp_path)
+    check(run, tokens_per_s=236100.0, tokens_per_s_per_device=7380.0, tflops=145.2, mfu=0.147)
+    check(run, memory=58.9)
+
+
+# OpenRLHF/OpenRLHF benchmark/README.md; a note on MegaTrain
+VARIANTS = """\
+# OpenRLHF Benchmark
+
+| Method | Training TFLOPs | Speedup |
+|---|---|---|
+| OpenRLHF | 115.5 | - |
+| OpenRLHF(ray+vllm) | 75.0 | - |
+| MegaTrain | >250 | baselines OOM |
+"""
+
+
+def test_a_variant_in_brackets_and_what_others_did(tmp_path: Path) -> None:
+    (plain, variant, bound), _ = read(VARIANTS, tmp_path)
+    check(plain, framework="OpenRLHF")
+    check(variant, framework="OpenRLHF(ray+vllm)")
+    check(bound, status="ok", tflops=None)
+
+
 # PaddlePaddle/PaddleNLP llm/docs/pretrain.rst
 PADDLE = """\
 预训练性能

@@ -259,6 +259,61 @@ def test_a_table_of_steps(tmp_path: Path, text: str) -> None:
     assert found == [(1, None, 2.5), (2, None, 2.25), (3, None, 2.0)]
 
 
+def test_a_mean_is_the_loss_of_lines_without_another(tmp_path: Path) -> None:
+    lines = "step {0}, Avg_Loss: {1}, grad: 0.{2}, lr: 1e-4, val_loss: 9.9\n"
+    text = "".join(lines.format(step, 4 - step / 100, step) for step in (10, 20, 30))
+    assert _steps(tmp_path, text) == [(10, 3.9, 0.1), (20, 3.8, 0.2), (30, 3.7, 0.3)]
+    assert _steps(tmp_path, text.replace("lr", "loss: 2.5, lr"))[0] == (10, 2.5, 0.1)
+
+
+def _steps(tmp_path: Path, text: str) -> list[tuple[object, ...]]:
+    (tmp_path / "train.log").write_text(text)
+    query = "SELECT iteration, loss, grad_norm FROM iterations ORDER BY iteration"
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        return warehouse.rows(query)
+
+
+LIGHTNING = """\
+epoch,lr-AdamW,step,train_loss_epoch,train_loss_step,val_loss
+,0.0001,9,,,
+0,,9,,4.5,
+,0.0001,19,,,
+0,,19,,4.1,
+0,,19,,,3.9
+0,,19,4.3,,
+1,,29,,3.8,
+"""
+
+
+@pytest.mark.parametrize(("text", "steps"), [
+    (LIGHTNING, [(9, 4.5), (19, 4.1), (29, 3.8)]),
+    (",step,loss,mfu\n0,10,3.5,0.31\n1,20,3.4,0.32\n2,30,3.3,0.31\n",
+     [(10, 3.5), (20, 3.4), (30, 3.3)]),
+])  # fmt: skip
+def test_a_file_with_commas_of_steps(
+    tmp_path: Path, text: str, steps: list[tuple[int, float]]
+) -> None:
+    (tmp_path / "metrics.csv").write_text(text)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        rows = warehouse.rows("SELECT iteration, loss, mfu FROM iterations ORDER BY iteration")
+    assert [row[:2] for row in rows] == steps
+    assert {row[2] for row in rows} <= {None, 0.31, 0.32}
+
+
+@pytest.mark.parametrize("text", [
+    "epoch,train_loss\n1,3.5\n2,3.4\n3,3.3\n",  # no steps
+    "split,step,loss\ntrain,1,3.5\nval,1,3.4\ntrain,2,3.3\n",
+    "step,loss\n30,3.5\n20,3.4\n10,3.3\n",
+])  # fmt: skip
+def test_a_file_with_commas_of_something_else(tmp_path: Path, text: str) -> None:
+    (tmp_path / "metrics.csv").write_text(text)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        assert warehouse.rows("FROM iterations") == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -13,8 +13,9 @@ from bench.ingest.files import content, planner
 from bench.ingest.files.content import LONG_BYTES, Changed, read_content, stamp_of, unhashed
 from bench.ingest.files.parsed import Parsed
 from bench.ingest.files.pipeline import ingest
-from bench.ingest.files.source import Task, read_file
+from bench.ingest.files.source import read_file
 from bench.ingest.files.streams import Hashing
+from bench.ingest.files.task import Task
 from bench.schema.opening import open_read
 from bench.schema.rows import Rows
 

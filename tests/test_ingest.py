@@ -10,7 +10,8 @@ import pytest
 from bench.ingest import version
 from bench.ingest.files.content import read_content
 from bench.ingest.files.pipeline import ingest, ingest_into
-from bench.ingest.files.source import Task, read_file
+from bench.ingest.files.source import read_file
+from bench.ingest.files.task import Task
 from bench.schema.errors import BenchError
 from bench.schema.opening import in_memory, open_read, open_write
 from bench.schema.store import hide

@@ -97,3 +97,11 @@ def test_answers_know_the_memory_of_logs(tmp_path: Path) -> None:
     told = quick(tmp_path, "explain", "mbs2:1.memory", "mbs2.log").out
     assert "2,500" in told and "mbs2:12" in told, told
     assert "the largest max_allocated that the log prints" in told
+
+
+def test_a_run_is_shown_with_its_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(steps(3, PEAK.format(rank=0, n=2, peak=801.5)))
+    assert quick(tmp_path, "ingest", "-q", "a.log").code == 0
+    shown = quick(tmp_path, "show", "a.log", "--format", "md").out
+    [row] = [line for line in shown.splitlines() if "| memory " in line]
+    assert "801.5 (largest max_allocated)" in row and "MiB" in row and "a.log:3" in row, row

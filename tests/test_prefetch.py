@@ -20,7 +20,8 @@ from bench.ingest.files import prefetch
 from bench.ingest.files.content import LONG_BYTES, Content, read_content
 from bench.ingest.files.parsed import parse_together
 from bench.ingest.files.pipeline import ingest
-from bench.ingest.files.source import Task, read_file
+from bench.ingest.files.source import read_file
+from bench.ingest.files.task import Task
 from bench.records.layout import MARK
 from bench.schema.arrow import to_arrow
 from tests.making import count, everything

@@ -19,7 +19,8 @@ from bench.ingest.files.content import (
 )
 from bench.ingest.files.inputs import Input
 from bench.ingest.files.pipeline import ingest
-from bench.ingest.files.source import Task, read_file
+from bench.ingest.files.source import read_file
+from bench.ingest.files.task import Task
 from bench.ingest.version import PARSER_VERSION
 from bench.schema.arrow import to_arrow
 from bench.schema.ledger import STEP_NS, TICK_NS, Ledger, Stamp, read_ledger

@@ -311,3 +311,29 @@ def test_a_configuration_by_batch_and_length_or_by_its_size(tmp_path: Path) -> N
     (first, second), _ = read(text, tmp_path)
     check(first, seq_len=256, size="150M")
     check(second, seq_len=None, size="200M")
+
+
+def test_letters_before_headings_tell_generation_from_training(tmp_path: Path) -> None:
+    text = """\
+# NeMo RL, GRPO on H100
+
+T-: training, G-: generation
+
+| Model | T-Max Sequence Length | #-GPUs | T-GBS | G-TP | T-TP | T-PP | Tokens / sec / GPU |
+|--|--|--|--|--|--|--|--|
+| 8B | 4096 | 16 | 512 | 4 | 1 | 2 | 1496 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, seq_len=4096, devices=16, gbs=512, tp=1, pp=2, tokens_per_s_per_device=1496.0)
+
+
+def test_a_range_is_no_single_value(tmp_path: Path) -> None:
+    text = """\
+# Training on 8×B200
+
+| seq_len | toks/s range | step_s range | peak_mem_gb (max) |
+|--|--|--|--|
+| 1024 | 453.1–651.3 | 12.578–18.079 | 72.99 |
+"""
+    ((run,), _) = read(text, tmp_path)
+    check(run, seq_len=1024, tokens_per_s=None, step_time_s=None, memory=72.99, devices=8)

@@ -31,6 +31,9 @@ pytestmark = [
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = [sys.executable, "-m", "tests.test_trainer_topologies"]
+# What ranks import, some of it where they need it.
+IMPORTED = ("bench.trainer.loop", "bench.trainer.sharded", "torch.distributed.pipelining",
+            "torch.nn.attention.bias")  # fmt: skip
 # Two micro-batches or more each, so that gradients add up.
 MODEL = "--preset nano --layers 4 --vocab 200 --gbs 4 --iters 3 --device cpu"
 ITERATIONS = 3
@@ -165,7 +168,8 @@ def forked(groups: list[tuple[int, list[tuple[str, str]]]]) -> int:
 
     A rank that fails takes the others along, which lose their connection to it.
     """
-    importlib.import_module("bench.trainer.loop")
+    for name in IMPORTED:
+        importlib.import_module(name)
     for ranks, cases in groups:
         port, launcher = spawn.free_port(), {"BENCH_LAUNCHER": str(os.getpid())}
         children = []

@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd import Function
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.bias import causal_lower_right
 
 from .groups import Group
 
@@ -66,6 +65,8 @@ class Contexts:
         if self.group.size == 1:
             return _attend(query, _repeat(key, shared), _repeat(value, shared), None)
         key, value = (_repeat(_gathered(one, self), shared) for one in (key, value))
+        from torch.nn.attention.bias import causal_lower_right  # imports torch's compiler
+
         width, seen = query.shape[SEQUENCE] // 2, []
         numbers = (self.group.rank, 2 * self.group.size - 1 - self.group.rank)
         for piece, number in zip(query.chunk(2, SEQUENCE), numbers, strict=True):

@@ -12,9 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .flat import Flat, adam, buckets
+from .flat import Adam, Flat, buckets
 from .model import Stage
-from .sharded import Sharded
 from .tensor import Embedding
 from .timers import Timers
 
@@ -60,7 +59,7 @@ class Replicated:
         for module in (module for stage in stages for module in stage.modules()):
             if isinstance(module, Embedding):
                 module.sparse = True  # the buffers are dense, and accept sparse rows
-        self.optimizer = adam(stages[0], [(flat.part, [flat.mine]) for flat in self.flats])
+        self.optimizer = Adam(options, self.flats)
 
     def clear(self) -> None:
         """Clear the gradients and pending sums of the last step."""
@@ -138,5 +137,7 @@ def _of(flat: Flat) -> Tensor:
 def replicas(stages: list[Stage], timers: Timers) -> Replicas:
     """The implementation of the ZeRO stage; 2 and 3 require a single pipeline stage."""
     if stages[0].options.zero >= 2:
+        from .sharded import Sharded  # FSDP2 imports torch's compiler
+
         return Sharded(stages[0], timers)
     return Replicated(stages, timers)

@@ -11,11 +11,14 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 from .groups import Group, Groups, Pending
 from .model import EXPERTS, Stage, cut_of
+from .options import Options
 
 BETAS = (0.9, 0.95)
+EPSILON = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class Part:
         if self.embedding and groups.place.pipeline > 0:
             return torch.inf  # infinite, for a share of 0: the first stage has counted it
         return groups.tensor.size if self.whole else 1
+
+    def decay(self, options: Options) -> float:
+        """The weight decay: of matrices, not of vectors."""
+        return options.weight_decay if self.decays else 0.0
 
 
 def parts(stages: list[Stage]) -> list[Part]:
@@ -137,12 +144,33 @@ class Flat:
             self.kept.copy_(self.mine.detach())
 
 
+class Adam:
+    """What `adam` gives, for flat buffers, by torch's function.
+
+    The class imports torch's compiler, which takes as long as all else that a rank imports.
+    """
+
+    def __init__(self, options: Options, flats: list[Flat]) -> None:
+        self.options, self.flats = options, flats
+        self.means = [torch.zeros_like(flat.mine) for flat in flats]
+        self.squares = [torch.zeros_like(flat.mine) for flat in flats]
+        self.steps = [torch.zeros((), device=flat.mine.device) for flat in flats]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Update the values of this rank."""
+        states = zip(self.flats, self.means, self.squares, self.steps, strict=True)
+        for flat, mean, square, step in states:
+            assert flat.mine.grad is not None
+            adamw(
+                [flat.mine], [flat.mine.grad], [mean], [square], [], [step], fused=True,
+                amsgrad=False, maximize=False, lr=self.options.lr, beta1=BETAS[0], beta2=BETAS[1],
+                weight_decay=flat.part.decay(self.options), eps=EPSILON,
+            )  # fmt: skip
+
+
 def adam(stage: Stage, owned: list[tuple[Part, list[nn.Parameter]]]) -> torch.optim.AdamW:
     """AdamW with weight decay for matrices, not for vectors."""
     options = stage.options
-    decay = options.weight_decay
-    groups = [
-        {"params": tensors, "weight_decay": decay if part.decays else 0.0}
-        for part, tensors in owned
-    ]
-    return torch.optim.AdamW(groups, lr=options.lr, betas=BETAS, eps=1e-8, fused=True)
+    groups = [{"params": tensors, "weight_decay": part.decay(options)} for part, tensors in owned]
+    return torch.optim.AdamW(groups, lr=options.lr, betas=BETAS, eps=EPSILON, fused=True)

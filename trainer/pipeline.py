@@ -6,16 +6,10 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch.distributed.pipelining import (
-    PipelineStage,
-    Schedule1F1B,
-    ScheduleGPipe,
-    ScheduleInterleaved1F1B,
-)
 
 from .model import Stage
 
-SCHEDULES: dict[str, Any] = {"gpipe": ScheduleGPipe, "1f1b": Schedule1F1B}
+SCHEDULES = {"gpipe": "ScheduleGPipe", "1f1b": "Schedule1F1B"}
 
 
 class Passes(Protocol):
@@ -49,6 +43,8 @@ class Pipeline:
     """
 
     def __init__(self, stages: list[Stage], device: torch.device) -> None:
+        from torch.distributed import pipelining  # imports torch's compiler
+
         options, groups = stages[0].options, stages[0].groups
         self.stages, self.count = stages, options.micro_batches
         length = options.length
@@ -61,7 +57,7 @@ class Pipeline:
             requires_grad=True,
         )  # fmt: skip
         places: list[Any] = [  # of PipelineStage, and lists are not covariant
-            PipelineStage(
+            pipelining.PipelineStage(
                 stage,
                 stage.number,
                 groups.grid.stages,
@@ -78,9 +74,10 @@ class Pipeline:
             "scale_grads": False,
         }
         if groups.grid.vpp > 1:
-            self.schedule: Any = ScheduleInterleaved1F1B(places, self.count, **how)
+            self.schedule: Any = pipelining.ScheduleInterleaved1F1B(places, self.count, **how)
         else:
-            self.schedule = SCHEDULES[options.schedule](places[0], self.count, **how)
+            schedule = getattr(pipelining, SCHEDULES[options.schedule])
+            self.schedule = schedule(places[0], self.count, **how)
 
     def run(self, tokens: Tensor, targets: Tensor) -> Tensor:
         """Called on every rank; only the first stage has tokens, only the last the loss."""

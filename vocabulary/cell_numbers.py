@@ -58,7 +58,7 @@ _RANGE = re.compile(
 _SYMBOLIC = re.compile(
     r"^(?=[^-]*[*/+]|.*\d)[A-Za-z_][\w.]*(?:\s*\\?[*/+-]\s*[\w.]+)+$|^\d+\s*\\?[*/]\s*[A-Za-z_]\w*$"
 )
-_BOUND = re.compile(r"\s*[<>≤≥]=?\s?\d[\d,]*(?:\.\d+)?\s?[A-Za-z%/]{0,12}\s*")
+BOUND = re.compile(r"\s*[<>≤≥]=?\s?\d[\d,]*(?:\.\d+)?\s?[A-Za-z%/]{0,12}\s*")
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _OF_STEPS = re.compile(
     r"(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?|(?:m?s|secs?)/(?:it|iter|iteration|step)", re.I
@@ -66,7 +66,13 @@ _OF_STEPS = re.compile(
 _SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
-_WORDS_BEHIND = re.compile(r"\s*[^\W\d_]")  # 4160 tokens/s on Atlas 800T A2
+# 4160 tokens/s on Atlas 800T A2; 58.9 GB, 0 retries
+_WORDS_BEHIND = re.compile(r"\s*(?:[,;]\s+(?:\d{1,4}\s)?)?[^\W\d_]")
+# 236.1K steady (steps 3-10)
+_STATISTIC = re.compile(
+    r"\s*(?:steady(?:[ -]state)?|sustained|avg\.?|average|mean|median|warm)\s*(?:\([^()]{1,40}\))?",
+    re.I,
+)
 _OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE})|each)\s*", re.I)  # 0.5 per GPU
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
@@ -210,7 +216,15 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
     remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
     each = column.type == "memory" and _OF_EACH.fullmatch(rest)
-    if opened or failure_of(rest) or plain or remark or each or _ORNAMENT.fullmatch(rest):
+    if (
+        opened
+        or failure_of(rest)
+        or _STATISTIC.fullmatch(rest)
+        or plain
+        or remark
+        or each
+        or _ORNAMENT.fullmatch(rest)
+    ):
         return worded
     if column.type == "memory" and (used := _used_of(worded, rest)):
         return used
@@ -224,7 +238,7 @@ def _words(raw: str, column: Column) -> Cell:
         return replace(of_text(raw), kind="text")
     if column.type == "number":
         return of_text(raw)
-    if column.role == "result" and _BOUND.fullmatch(raw):
+    if column.role == "result" and BOUND.fullmatch(raw):
         return replace(of_text(raw), kind="text")  # a bound is no measured value
     return replace(of_text(raw), kind="misfit", invalid=f"no number under {column.title}")
 

@@ -16,7 +16,8 @@ _RISK = re.compile(
     re.I,
 )
 _DENIED = re.compile(
-    r"\b(?:no|never|without|did(?: not|n't)|does(?: not|n't))\s+(?:an?\s+)?"
+    r"\b(?:no|never|without|did(?: not|n't)|does(?: not|n't)"
+    r"|(?:baselines|others|competitors)(?: all)?)\s+(?:an?\s+)?"
     r"(?:ooms?|oomed|out of memory|hang(?:s|ing)?|fail(?:s|ed|ures?)?|time-?outs?|nans?)\b",
     re.I,
 )

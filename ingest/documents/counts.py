@@ -93,7 +93,8 @@ _WHOLE_NODE = re.compile(rf"(?:{_COUNTED}s?)?[ -]?(?:node|host|machine|server)\b
 _PER_MACHINE = frozenset((2, 4, 8, 16))  # devices
 # A heading's compound word: `8-NPU Benchmarks`, `Single-GPU`
 _COMPOUND = re.compile(
-    rf"(?<![\w.,/–-])(?:(?P<n>\d{{1,6}})-|(?:single|one)[ -]){_COUNTED}s?(?![\w/])", re.I
+    rf"(?<![\w.,/–-])(?:(?P<n>\d{{1,6}})-|(?:single|one)[ -])(?:{_COUNTED}|card)s?(?![\w/])",
+    re.I,
 )
 # Of several set-ups none is that of every table below.
 _SEVERAL = re.compile(

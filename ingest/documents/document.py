@@ -34,6 +34,7 @@ from .prose import (
     device_of_all,
     model_named,
     of_all_runs,
+    processor_of_heading,
     prose_facts,
     set_up,
     sizes_named,
@@ -133,6 +134,8 @@ class _Reader:
             self.mentions += facts
         fields = {fact.field for fact in facts}
         sizes = [fact for fact in sizes_named(text, heading.line) if fact.field not in fields]
+        if not general:  # where parts of a machine are listed, the CPU is one of them
+            sizes += processor_of_heading(text, heading.line)
         section = Section(heading, aside=aside, facts=[*facts, *sizes])
         section.is_title = self.document.title == heading.text and len(self.sections) == 1
         section.of_one_run = apart and not section.is_title

@@ -22,7 +22,7 @@ _END = r"(?![\w-])"
 # A heading of nothing but frameworks: `Megatron + Deepspeed 3D (new branch)`.
 _FRAMEWORK = re.compile(
     rf"(?:{_NAMES})(?![\w-])(?:\s+(?!(?:from|for|in|on|to|as|is|vs|versus|at)\b)[\w.]{{1,20}}){{0,3}}"
-    r"(?:\s+\([^()]{1,40}\))?",
+    r"(?:\s*\([^()]{1,40}\))?",
     re.I,
 )
 # `NeMo Performance Summary` is of NeMo.

@@ -18,8 +18,10 @@ _TWO = re.compile(
     r"(?P<what>(?:[^()\[\]/]{1,40}\s)?)(?P<first>\w{1,20})\s*/\s*(?P<second>\w{1,20})"
     r"(?P<unit>\s*[(\[][^()\[\]]{1,20}[)\]])?\s*"
 )
+# `TFLOPS/GPU / MFU`: two results, each in its own unit
+_EACH = re.compile(r"([^()\[\]]{1,40}?)\s+/\s+([^()\[\]]{1,40})")
 _PARTS = re.compile(r"\s+/\s+")
-_UNIT = re.compile(r"\d\s?([A-Za-z%][\w/%]{0,15})$")
+_UNIT = re.compile(r"\d\s?([A-Za-z][\w/%]{0,15})$")
 _BARE = re.compile(r"[~≈]?\s*\d[\d.,]*")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 
@@ -60,6 +62,8 @@ def _names(heading: str) -> tuple[str, str] | None:
     elif (match := _TWO.fullmatch(heading)) and column_of(heading) is None:
         what, unit = match["what"], match["unit"] or ""
         names = f"{what}{match['first']}{unit}", f"{what}{match['second']}{unit}"
+    elif (each := _EACH.fullmatch(heading)) and column_of(heading) is None:
+        names = each[1].strip(), each[2].strip()
     else:
         return None
     first, second = columns_of(names)

@@ -36,7 +36,7 @@ _NO_STATEMENT = re.compile(
     r"|such as|up to|defaults?|recommend\w*|try|increas\w+|decreas\w+|reduc\w+|requires?|required"
     r"|needs?|instead|rather than|compar\w+|versus|vs|unlike|than|faster|slower|supports?|supported"
     r"|allows?|either|future|plan\w*|will|want|expect\w*|estimat\w+|theoretical\w*|projected"
-    r"|original\w*|so|reference|highest|lowest|previous\w*|papers?|another|other|not|never|until|beyond|larger|smaller|requests?)\b"
+    r"|original\w*|so|reference|highest|lowest|previous\w*|papers?|baselines|another|other|not|never|until|beyond|larger|smaller|requests?)\b"
     r"|\?",
     re.I,
 )
@@ -52,7 +52,7 @@ _INHERITED = _OF_A_MODEL | frozenset(
     re.findall(
         r"\w+",
         "seq_len dtype zero_stage recompute mbs gbs grad_accum tp pp cp ep vpp dp devices nodes"
-        " devices_per_node device framework",
+        " dp_shard dp_replicate devices_per_node device framework",
     )
 )
 _NAMES_OF = ("framework", "size", "device")

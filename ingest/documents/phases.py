@@ -17,13 +17,13 @@ _EDGE = r"[\s:/|(\[,_-]"
 _GENERATION = re.compile(
     r"\W*(?:gen(?:erat(?:ion|or|e))?\.?|roll-?outs?|inference|infer|sampling|sampler|decod(?:e|ing)"
     r"|vllm|sglang)"
-    rf"(?=$|{_EDGE}|\))",
+    rf"(?=$|{_EDGE}|\))|\W*G-(?=\w)",  # `G-TP | T-TP`
     re.I,
 )
 _TRAINING = re.compile(
     r"\W*(?:train(?:ing|er|s)?|(?:actor|policy|model|gradient)[ _-](?:train(?:ing)?|updates?)"
     r"|actor|policy|learner|updates?)"
-    rf"(?=$|{_EDGE}|\))[\s:/|,_-]*",
+    rf"(?=$|{_EDGE}|\))[\s:/|,_-]*|\W*T-(?=\w)",
     re.I,
 )
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")

@@ -72,6 +72,9 @@ _SEVERAL = re.compile(
 )
 _ACCUMULATES = re.compile(r"(?<!no )(?<!without )(?:gradient|grad)[ _-]acc", re.I)
 _NAMED = re.compile(r"^\s*(?:model|模型)\s*[:：]\s*(?P<name>\S.{0,60})$", re.I)
+_PROCESSOR = re.compile(
+    r"\W*CPU(?:[- ]only)?(?: (?:runs?|results?|training|benchmarks?))?\W*", re.I
+)
 # `Qwen3-0.6B`, `INTELLECT-3`: a word of letters and digits
 _NAME = re.compile(r"^(?=[^\d]*[A-Za-z]{2})(?=.*\d)[A-Za-z][\w.]*(?:-[\w.]+){1,6}$")
 _NO_NAME = re.compile(
@@ -81,7 +84,7 @@ _INHERITED = frozenset(
     re.findall(
         r"\w+",
         "size seq_len dtype zero_stage recompute mbs gbs tp pp cp ep vpp devices layers hidden"
-        " heads vocab framework nodes grad_accum dp kv_heads ffn_hidden",
+        " heads vocab framework nodes grad_accum dp dp_shard dp_replicate kv_heads ffn_hidden",
     )
 )
 # Sentences also name it for reductions and master weights.
@@ -171,6 +174,12 @@ def model_named(heading: str, line: int) -> list[Fact]:
         and not frameworks_in(name)
     )
     return [Fact("size", name, heading.strip(), line, "heading")] if known else []
+
+
+def processor_of_heading(text: str, line: int) -> list[Fact]:
+    """The processor as the device of runs below a heading that names nothing else: `## CPU`."""
+    named = _PROCESSOR.fullmatch(text)
+    return [Fact("device", "CPU", text.strip(), line, "heading")] if named else []
 
 
 def sizes_named(text: str, line: int) -> list[Fact]:

@@ -12,6 +12,7 @@ from .grid import Table
 from .legends import Legends
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
+from .paired import with_pairs_apart
 from .phases import has_both_phases, with_training_alone, without_generation
 from .quantities import quantity_above, quantity_in
 from .rivals import with_both_a_row
@@ -61,6 +62,7 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     turned = legends.applied(oriented(with_axis_named(legends.applied(original))))
     if turned.header.cells != original.header.cells:  # the former header is no heading any more
         lead = " ".join([lead, *original.header.cells])
+        turned = with_pairs_apart(turned)
     turned = with_mean_alone(turned)
     of_phases = has_both_phases(turned.header.cells)
     turned = with_method_a_row(with_training_alone(turned), [lead, *reversed(above)])

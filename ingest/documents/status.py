@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.cell import Cell
+from ...vocabulary.cell_numbers import BOUND
 from ...vocabulary.endings import failure_of, risk_of
 from ...vocabulary.headings import Column
 from .results import Result
@@ -106,6 +107,8 @@ def status_of(
             return Status(kind, part)
     if _has_range(by_name, columns):
         return Status("ok", "its result is a range")
+    if _has_bound(by_name, columns):
+        return Status("ok", "its result is a bound")
     if _is_dashed(by_name, columns) and (failed := footnotes.failure(DASH)):
         kind, legend = failed
         return Status(kind, legend.raw, legend.line)
@@ -147,6 +150,12 @@ def _has_range(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) ->
     """Whether a result of a row is a range, of which no value is stored."""
     names = (column.name for column in columns if column and column.role == "result")
     return any(cell.kind == "range" for name in names if (cell := by_name.get(name)))
+
+
+def _has_bound(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
+    """Whether a result of a row is a bound, of which no value is stored: `>250`."""
+    names = (column.name for column in columns if column and column.role == "result")
+    return any(BOUND.fullmatch(cell.raw) for name in names if (cell := by_name.get(name)))
 
 
 def _is_dashed(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:

@@ -18,8 +18,8 @@ from ...schema.spill import Spill
 from ..version import parser_version
 from .content import is_long, read_content, read_small, stamp_of, unhashed
 from .parsed import Parsed, parse, parse_together
-from .source import Task
 from .staging import Packed, Source, pack, unpacked
+from .task import Task
 from .tensorboard import NoReader, is_event_file
 
 

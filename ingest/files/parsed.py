@@ -13,7 +13,8 @@ from ...schema.spill import Spill
 from ...vocabulary.secrets import Redactions
 from ..redacted import redact_rows
 from .defects import DEFECTS, contained
-from .source import ReadFile, Task, read_file
+from .source import read_file
+from .task import ReadFile, Task
 
 REMARKS_KEPT = 1000  # of one file are shown; the warehouse has all of them
 

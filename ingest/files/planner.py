@@ -41,8 +41,8 @@ from .names import is_packed_log
 from .parsed import parse
 from .prefetch import Processes, Turn, read_ahead
 from .rotated import Moves, sibling, size_of
-from .source import Task
 from .summary import Outcome, Progress, Warning
+from .task import Task
 from .tensorboard import NoReader, is_event_file
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ...schema import own_process
 from .inputs import Input
 from .names import is_log_name
 from .parsed import Parsed, ParsedTogether, parse_together
-from .source import Task
+from .task import Task
 
 DOCUMENT = 20  # the work for a byte of a document, compared with a log
 WORTH_IT = 24 << 20  # bytes of new logs that justify processes: each takes a second to start

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from io import BytesIO
-from pathlib import Path
 from typing import BinaryIO
 
 from ...records import reading as records
 from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
-from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage
 from ..logs.checkpoint import freeze, thaw
-from ..logs.dialect import Dialect, dialects
-from ..logs.lines import read_lines
+from ..logs.dialect import dialects
 from ..logs.log import LogReader
 from ..sidecars.files import may_be_sidecar
 from ..sidecars.power import LARGEST_OF_SAMPLES, are_samples
 from .accounting import LONGEST, may_be_jobs
 from .containers import is_of_docker, recoded, unwrapped
-from .content import UTF_16, Content
+from .content import UTF_16
 from .packed import ended_early
+from .task import ReadFile, Sink, Task, finished_log, with_source_row
 from .tensorboard import is_event_file
 
 # Readers of rare kinds are imported late: most files of a folder are known, or are logs.
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
 _UNNAMED = frozenset(("", ".txt"))
-_LINES = frozenset((".jsonl", ".json"))
-_SAMPLE = 1 << 20  # bytes of a log searched for steps of an unknown format
-_SHOWN = 120  # characters of a shape
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
@@ -41,38 +35,6 @@ _SEPARATOR_ROW = re.compile(
     rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
     re.M,
 )
-
-
-Sink = Callable[[Rows], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A file to read: its bytes, its name in the warehouse, the id of its source.
-
-    `formats` is a user's own folder of log formats. For a log that `may_grow`, the result may have
-    a checkpoint; reading continues at the checkpoint `since`. `before` is how many bytes were
-    stored of a file that a worker of a cluster hashes.
-    """
-
-    content: Content
-    uri: str
-    source_id: str
-    formats: Path | None = None
-    may_grow: bool = False
-    since: Checkpoint | None = None
-    before: int = 0
-
-
-@dataclass(slots=True)
-class ReadFile:
-    """The rows of a file; `kind` is None when it is neither log nor benchmark table."""
-
-    kind: str | None
-    rows: Rows
-    coverage: Coverage | None = None
-    checkpoint: Checkpoint | None = None  # of a log that may grow: `rows` may change then
-    resumed: bool = False  # only bytes after the given checkpoint were read
 
 
 def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
@@ -98,7 +60,7 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
         from .tensorboard import read_events
 
         rows, coverage = read_events(content.path, task.source_id)
-        return _with_source_row("log" if rows.by_table.get("runs") else None, rows, coverage, task)
+        return with_source_row("log" if rows.by_table.get("runs") else None, rows, coverage, task)
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     read = _read_text(task, head, sink)
@@ -115,7 +77,10 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
         if sidecar.kind:
             return sidecar
     if suffix in _SEPARATED:
-        return _separated(task, _SEPARATED[suffix])
+        table = _separated(task, _SEPARATED[suffix])
+        from .unknown_trainer import steps_in_table
+
+        return table if table.kind else steps_in_table(task, sink) or table
     if suffix in _LOGS:  # programs print tables with pipes into their logs
         log = _read_log(task, sink)
         if log.kind:
@@ -155,7 +120,7 @@ def _document(task: Task) -> ReadFile:
     text, errors = task.content.text()
     rows, coverage = read_markdown(text, task.source_id)
     kind = "document" if coverage.tables or rows.by_table.get("runs") else None
-    return _with_source_row(kind, rows, coverage, task, errors)
+    return with_source_row(kind, rows, coverage, task, errors)
 
 
 def _jobs(task: Task) -> ReadFile:
@@ -165,7 +130,7 @@ def _jobs(task: Task) -> ReadFile:
     form, jobs = read_jobs(text)
     lines, read = text.count("\n") + (not text.endswith("\n")), len({job.line for job in jobs})
     coverage = Coverage("jobs", form, None, lines, read, lines - read, 0)
-    return _with_source_row("jobs" if jobs else None, rows_of_jobs(jobs), coverage, task, errors)
+    return with_source_row("jobs" if jobs else None, rows_of_jobs(jobs), coverage, task, errors)
 
 
 def _sidecar(task: Task) -> ReadFile:
@@ -184,7 +149,7 @@ def _separated(task: Task, form: str) -> ReadFile:
 
     text, errors = task.content.text()
     rows, coverage = read_separated(text, task.source_id, form)
-    return _with_source_row(form if coverage.tables else None, rows, coverage, task, errors)
+    return with_source_row(form if coverage.tables else None, rows, coverage, task, errors)
 
 
 def _read_log(
@@ -203,7 +168,7 @@ def _read_log(
         feed(reader, recode(stream) if recode else stream, waiting)
         cut = ended_early(stream)
     content.check_read(digest)
-    read = _finished(task, reader)
+    read = finished_log(task, reader)
     unknown = _of_unknown_trainer(task, sink, reader, read) if recode is None else None
     if waiting is not None and unknown is None:
         waiting.flush()
@@ -237,31 +202,12 @@ class _Waiting:
 def _of_unknown_trainer(
     task: Task, sink: Sink | None, known: LogReader, read: ReadFile
 ) -> ReadFile | None:
-    """A log without steps of a known format whose lines show that they are; None for any other.
-
-    A grown one is read as a whole again: its formats are in no folder.
-    """
-    from ..logs.bulk import feed
-    from ..logs.drafted_log import drafted_beside
-
-    content = task.content
-    suffix, many = content.path.suffix.lower(), read.coverage and read.coverage.lines > 1
-    # One line of JSON is the summary of a run, not its log.
-    may_be_one = suffix in _UNNAMED | _LOGS or (suffix in _LINES and many)
-    if known.has_steps or not may_be_one or content.size > _DOCUMENT_LIMIT:
+    """A log without steps of a known format, by those that its own lines show, if any."""
+    if known.has_steps:
         return None
-    with content.stream(0, content.size) as stream:
-        draft = drafted_beside(read_lines(BytesIO(stream.read(_SAMPLE))), known.step_formats)
-    if draft is None:
-        return None
-    reader = LogReader(task.source_id, (*dialects(task.formats), *draft.dialects))
-    with content.stream(0, content.size) as stream:
-        feed(reader, stream, sink)
-    read = _finished(task, reader)
-    shape = redact_text(draft.shape)[:_SHOWN]
-    message = f"no format reads `{shape}`: drafted from its names and numbers ({draft.proof})"
-    read.rows.warn("drafted_format", message, 1)
-    return read
+    from .unknown_trainer import of_unknown_trainer
+
+    return of_unknown_trainer(task, sink, known, read)
 
 
 def _growing(task: Task, sink: Sink) -> ReadFile:
@@ -286,45 +232,8 @@ def _growing(task: Task, sink: Sink) -> ReadFile:
         content.check_tail(digest)
     else:
         content.check_read(digest)
-    read = _finished(task, reader)
+    read = finished_log(task, reader)
     if unknown := _of_unknown_trainer(task, sink, reader, read):
         return unknown
     waiting.flush()
     return replace(read, checkpoint=checkpoint, resumed=resumed)
-
-
-def _finished(task: Task, reader: LogReader) -> ReadFile:
-    """The result at the end of a log."""
-    read = reader.finish()
-    name = _dominant_format(read.formats, reader.formats)
-    coverage = Coverage(
-        "log", name, None, read.lines, read.lines_read, read.lines_known, read.lines_unread,
-        lines_measuring=read.lines_measuring,
-    )  # fmt: skip
-    return _with_source_row(
-        "log" if read.runs else None, read.rows, coverage, task, read.encoding_errors
-    )
-
-
-def _dominant_format(formats: dict[str, int], known: Sequence[Dialect]) -> str | None:
-    """The format of most lines: of a framework's steps, else of an engine's, else of any record."""
-    declared = {dialect.name: dialect for dialect in known if dialect.name in formats}
-    steps = [n for n, d in declared.items() if d.reads in ("iteration", "part")]
-    own = [name for name in steps if not declared[name].secondary]
-    others = [n for n, d in declared.items() if d.reads not in ("noise", "env", "command")]
-    return max(sorted(own or steps or others), key=formats.__getitem__, default=None)
-
-
-def _with_source_row(
-    kind: str | None, rows: Rows, coverage: Coverage, task: Task, encoding_errors: int = 0
-) -> ReadFile:
-    """A file with its row of `sources`, which only recognized files have."""
-    if kind:
-        rows.add(
-            "sources", source_id=task.source_id, kind=coverage.kind, format=coverage.format,
-            title=coverage.title, bytes=task.content.size, lines=coverage.lines,
-            lines_read=coverage.lines_read, lines_known=coverage.lines_known,
-            lines_unread=coverage.lines_unread, encoding_errors=encoding_errors,
-            lines_measuring=coverage.lines_measuring,
-        )  # fmt: skip
-    return ReadFile(kind, rows, coverage)

@@ -29,7 +29,8 @@ def named_format(numbers: Sequence[Number], line: str, reads: str = "iteration")
 
     A line of a step has its count and its loss, if it has any; another line one of the names.
     """
-    own = {"epoch": "bigint"} | {n.column: n.type for n in numbers if n.column == "mfu"}
+    typed = {n.column: n.type for n in numbers if n.column in ("mfu", "loss")}
+    own = {"epoch": "bigint"} | typed
     keys = {n.name: {"column": n.column, "type": own.get(n.column, "varchar")} for n in numbers}
     step = next((n for n in numbers if n.column == "iteration"), None)
     first = step or numbers[0]

@@ -23,7 +23,7 @@ OTHER_WORK = re.compile(
 )
 
 
-# Between the cells of a row; blanks alone where no cell has one.
+# Between the cells of a row; blanks or commas alone where no cell has one.
 _GAP = re.compile(r"\s{0,40}[|│┃]\s{0,40}|\s{0,40}\t\s{0,40}|\s{2,}")
 _NO_NUMBER = re.compile(r"(?i)no log|nan|none|null|n/a|-*")
 
@@ -32,7 +32,12 @@ def cells_of(text: str, count: int = 0) -> list[str]:
     """The cells of a row of a table, `count` of them if it has so many."""
     inner = text.strip().strip("|│┃").strip()
     cells = _GAP.split(inner)
-    return inner.split() if len(cells) == 1 or (count and len(cells) != count) else cells
+    if len(cells) == count or (not count and len(cells) > 1):
+        return cells
+    separated = [cell.strip().strip('"') for cell in inner.split(",")]
+    blanks = inner.split()
+    is_separated = len(separated) == count if count else len(separated) > 1
+    return separated if is_separated and len(blanks) != count else blanks
 
 
 def row_of(names: Sequence[str], cells: Sequence[str]) -> str:
@@ -40,7 +45,7 @@ def row_of(names: Sequence[str], cells: Sequence[str]) -> str:
     pairs = sorted(
         zip(names, cells, strict=True), key=lambda pair: bool(OTHER_WORK.search(pair[0]))
     )
-    return " | ".join(f"{name}: {cell}" for name, cell in pairs)
+    return " | ".join(f"{name}: {cell}" for name, cell in pairs if name and cell)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
+from .number_series import grows, is_whole, rises, series_of
 
 _NAME = re.compile(
     r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=]\s?[(\[]|[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$"
@@ -36,8 +37,8 @@ _SHORTENED = {"bigint": "count", "integer": "count", "double": "human"}
 OF_TOTAL, LEADING = "#/", "#"  # counts without a name
 UNNAMED = frozenset((OF_TOTAL, LEADING))
 _OF_TRAINING = frozenset(("train", "training"))
+_MEANS = frozenset(("avg", "average", "mean", "running", "smooth", "smoothed", "ema"))
 _MOST_WORDS = 12  # of a name
-_RISING = 4  # lines needed to distinguish a clock from a duration
 
 
 class Word(NamedTuple):
@@ -89,23 +90,36 @@ def numbers_of(lines: Sequence[str]) -> list[Number]:
     with an epoch.
     """
     line = lines[0]
-    found, values = numbers_on(line), _columns(lines)
+    found, values = numbers_on(line), series_of(lines)
     found = [replace(n, type=_of_share(line, values, n)) if n.column == "mfu" else n for n in found]
-    found = [kept(n) if n.column == "step_time_s" and _rises(values, n, 2) else n for n in found]
-    found = [n if n.column != "iteration" or _is_whole(values, n) else kept(n) for n in found]
+    found = [
+        kept(n) if n.column == "step_time_s" and rises(values, n.place, 2) else n for n in found
+    ]
+    found = [n if n.column != "iteration" or is_whole(values, n.place) else kept(n) for n in found]
     steps = [n for n in found if n.column == "iteration"]
     again = _new_epochs(found, values)
-    rising = [n for n in steps if _grows(values, n, again)]
+    rising = [n for n in steps if grows(values, n.place, again)]
     if len({values[n.place][-1] - values[n.place][0] for n in rising}) > 1:
         # Counts of two kinds: which of them a time is of, its name need not tell.
         found = [replace(n, is_vague=True) if n.column == "step_time_s" else n for n in found]
     rising = rising or [n for n in steps if n.name not in UNNAMED]
     step = min(rising, key=lambda n: _is_other_than_step(line, n), default=None)
     found = [kept(n) if n.column == "iteration" and n is not step else n for n in found]
+    if not any(n.column == "loss" for n in found):
+        found = [_as_loss(n) for n in found]
     losses = [n for n in found if n.column == "loss"]
     loss = min(losses, key=lambda n: _is_other_than_loss(n.name), default=None)
     found = [kept(n) if n.column == "loss" and n is not loss else n for n in found]
     return list({n.group: n for n in reversed(found)}.values())[::-1]
+
+
+def _as_loss(number: Number) -> Number:
+    """A mean of losses as the loss, on lines that print no other; any other number as it is."""
+    words = [word for word in number.group.split("_") if word not in _MEANS]
+    word, _ = _word_of("_".join(words), "", is_first=False, is_batch=False)
+    if len(words) == number.group.count("_") + 1 or word is None or word.column != "loss":
+        return number
+    return replace(number, group="loss", column="loss", type="double")
 
 
 def _is_other_than_step(line: str, number: Number) -> tuple[bool, bool, int]:
@@ -240,26 +254,6 @@ def kept(number: Number) -> Number:
     return replace(number, group=group, column=f"more.{name}", type="varchar", shift=0)
 
 
-def _columns(lines: Sequence[str]) -> list[list[float]]:
-    """The numbers of all lines by their place; lines of one shape have as many."""
-    rows = [[m[0].replace(",", "") for m in NUMBER.finditer(line)] for line in lines]
-    width = min(map(len, rows))
-    return [[_float(row[place]) for row in rows] for place in range(width)]
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
-def _is_whole(values: Sequence[Sequence[float]], number: Number) -> bool:
-    """Whether a number is an integer on every line: a fractional epoch is no step."""
-    own = values[number.place] if number.place < len(values) else []
-    return all(value.is_integer() for value in own if value == value)
-
-
 def _of_share(line: str, values: Sequence[Sequence[float]], number: Number) -> str:
     """The type of a share of the peak: 41.2 and 41.2% are percent, 0.412 is a fraction."""
     own = values[number.place] if number.place < len(values) else []
@@ -272,22 +266,6 @@ def _new_epochs(found: Sequence[Number], values: Sequence[Sequence[float]]) -> f
     epoch = next((n.place for n in found if n.name == "epoch"), len(values))
     own = values[epoch] if epoch < len(values) else []
     return frozenset(place for place, (a, b) in enumerate(pairwise(own)) if a < b)
-
-
-def _grows(
-    values: Sequence[Sequence[float]], number: Number, again: frozenset[int] = frozenset()
-) -> bool:
-    """Whether a number grows, and never falls but behind the places `again`."""
-    own = values[number.place] if number.place < len(values) else []
-    pairs = [pair for place, pair in enumerate(pairwise(own)) if place not in again]
-    return any(a < b for a, b in pairs) and all(a <= b for a, b in pairs)
-
-
-def _rises(values: Sequence[Sequence[float]], number: Number, times: float = 1) -> bool:
-    """Whether a number always grows, to at least `times` its first value."""
-    own = values[number.place] if number.place < len(values) else []
-    grows = len(own) >= _RISING and all(a < b for a, b in pairwise(own))
-    return grows and own[-1] >= times * own[0]
 
 
 @cache

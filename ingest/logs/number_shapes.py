@@ -19,7 +19,7 @@ _MOST_KEPT = 1 << 16  # numbers of all shapes: some 40 MB
 _FEWEST = 16  # numbers that a shape counts as at least
 _FRACTION = re.compile(r"(?<=\.)\d+")
 _POWER = re.compile(r"(?<=[eE])([-+]?)\d+")
-_GROUPS = re.compile(r"\d+(?:,\d{3})+")
+_GROUPS = re.compile(r"(?<!\d)\d++(?:,\d{3})++")
 _RUN = re.compile(r"\d+")
 _shapes: dict[str, Shape] = {}
 
