@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.files.pipeline import ingest_into
+from bench.ingest.logs import number_shapes
 from bench.ingest.logs.number_names import numbers_on
 from bench.ingest.logs.number_shapes import shape_of
 from bench.schema.opening import in_memory
@@ -357,6 +358,16 @@ def test_a_shape_names_the_numbers_of_its_lines_as_each_line_does(line: str) -> 
     assert own == [
         (n.start, n.end, n.column, n.type, n.shift, n.name) for n in numbers_on(line)
     ]  # fmt: skip
+
+
+def test_shapes_of_many_numbers_are_kept_in_few() -> None:
+    """A log may have a new shape in each line, of a thousand numbers."""
+    most = 0
+    for n in range(400):
+        shape, _ = shape_of(chr(945 + n) + "x: 1 " * 1000)
+        assert len(shape.numbers) == number_shapes.MOST_NUMBERS
+        most = max(most, len(number_shapes._shapes))
+    assert most * number_shapes.MOST_NUMBERS < 70_000
 
 
 def test_lines_of_other_numbers_have_one_shape() -> None:

@@ -13,6 +13,7 @@ import pytest
 from bench.explain import ask
 from bench.ingest.documents import context
 from bench.ingest.documents.document import read_document
+from bench.ingest.documents.tables import read_markdown
 from bench.ingest.logs import number_names
 from bench.launch import reading
 from bench.reports import escape, regions
@@ -74,6 +75,15 @@ def test_a_document_takes_time_as_its_lines(name: str) -> None:
     short, long = DOCUMENTS[name](400), DOCUMENTS[name](1600)
     read_document(short)
     ratio = min(used(read_document, long) for _ in range(2)) / used(read_document, short)
+    assert ratio < 8, ratio  # linear is 4
+
+
+def test_a_table_takes_time_as_its_headings() -> None:
+    short, long = ("# T\n" + "".join(f"{cell * n}|\n" for cell in ("|", "|-", "|1"))
+                   for n in (2000, 8000))  # fmt: skip
+    read = partial(read_markdown, source_id="s")
+    read(short)
+    ratio = min(used(read, long) for _ in range(2)) / used(read, short)
     assert ratio < 8, ratio  # linear is 4
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column
@@ -28,7 +29,7 @@ class Settled:
     doubt: Doubt | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: names are worked out once for all headings
 class Rows:
     table: Table
     columns: Sequence[Column | None]
@@ -36,9 +37,9 @@ class Rows:
     batches: dict[str, Column | None]
     stated: int | None = None
 
-    @property
-    def named(self) -> set[str]:
-        return {column.name for column in self.columns if column}
+    @cached_property
+    def named(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.columns if column)
 
     def numbers(self, at: int, column: Column) -> list[float | None]:
         """The number of each row under a heading; a time is in seconds."""

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from ...vocabulary.measuring import NUMBER
 from .number_names import Number
-from .number_shapes import MOST_SHAPES, Shape, shape_of
+from .number_shapes import Shape, is_full, shape_of
 from .record import Field, Fields, Record, is_invalid
 
-MOST_NUMBERS = 200
 # In front of the numbers of a line: it is about other data than the training's, or no training.
 OTHER_WORK = re.compile(
     r"(?i)(?<![a-z])(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev"
@@ -85,7 +84,7 @@ class Named:
         shape, found = shape_of(text)
         plan = self._plans.get(shape)
         if plan is None:
-            if len(self._plans) >= MOST_SHAPES:
+            if is_full(self._plans, len(found)):
                 self._plans.clear()
             plan = self._plans[shape] = self._plan(shape)
         if not plan:
@@ -117,9 +116,8 @@ class Named:
 
     def _plan(self, shape: Shape) -> Sequence[_Read]:
         """How lines of a shape are read; empty if they are none of these."""
-        numbers = shape.numbers[:MOST_NUMBERS]
         own: dict[str, Number] = {}
-        for number in numbers:
+        for number in shape.numbers:
             if number.name in self.keys:
                 own.setdefault(number.name, number)
         if not all(group & own.keys() for group in self.requires):
@@ -129,7 +127,7 @@ class Named:
             return ()
         return [
             self._read(number, suffix, own.get(number.name) is number)
-            for number, suffix in zip(numbers, shape.suffixes, strict=False)
+            for number, suffix in zip(shape.numbers, shape.suffixes, strict=True)
         ]
 
     def _read(self, number: Number, suffix: int, is_own: bool) -> _Read:

@@ -7,12 +7,16 @@ whole and has one digit or more: a clock, a total, a share.
 from __future__ import annotations
 
 import re
+from collections.abc import Sized
 from dataclasses import dataclass
+from itertools import islice
 
 from ...vocabulary.measuring import NUMBER
 from .number_names import Number, numbers_on
 
-MOST_SHAPES = 4096
+MOST_NUMBERS = 200  # of a line
+_MOST_KEPT = 1 << 16  # numbers of all shapes: some 40 MB
+_FEWEST = 16  # numbers that a shape counts as at least
 _FRACTION = re.compile(r"(?<=\.)\d+")
 _POWER = re.compile(r"(?<=[eE])([-+]?)\d+")
 _GROUPS = re.compile(r"(?<!\d)\d++(?:,\d{3})++")
@@ -32,9 +36,16 @@ class Shape:
     suffixes: tuple[int, ...]
 
 
+def is_full(kept: Sized, numbers: int) -> bool:
+    """Whether no more shapes of so many numbers may be kept beside these."""
+    return len(kept) * max(numbers, _FEWEST) >= _MOST_KEPT
+
+
 def shape_of(line: str) -> tuple[Shape, list[re.Match[str]]]:
-    """The shape of a line, and all of its numbers."""
-    found = list(NUMBER.finditer(line))
+    """The shape of a line up to its 200th number, and these numbers."""
+    found = list(islice(NUMBER.finditer(line), MOST_NUMBERS + 1))
+    if len(found) > MOST_NUMBERS:
+        line = line[: found.pop().start()]
     parts: list[str] = []
     end = 0
     for match in found:
@@ -44,7 +55,7 @@ def shape_of(line: str) -> tuple[Shape, list[re.Match[str]]]:
     text = "".join((*parts, line[end:]))
     shape = _shapes.get(text)
     if shape is None:
-        if len(_shapes) >= MOST_SHAPES:
+        if is_full(_shapes, len(found)):
             _shapes.clear()
         shape = _shapes[text] = _shaped(text)
     return shape, found
