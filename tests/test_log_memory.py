@@ -53,6 +53,7 @@ def test_the_largest_reading_over_ranks_and_steps_counts(tmp_path: Path) -> None
 @pytest.mark.parametrize(("left", "reading", "value"), [
     ("allocated: 500.00 | reserved: 900.00 | max reserved: 990.00", "max_reserved", 990.0),
     ("allocated: 500.00 | reserved: 900.00", "allocated", 500.0),
+    ("allocated: 500.00 | max allocated: 1e20 | reserved: 900.00", "allocated", 500.0),
     ("allocated: 500.00 | max allocated: nan | reserved: 900.00 | max reserved: 990.00",
      "max_reserved", 990.0),
 ])  # fmt: skip

@@ -26,12 +26,12 @@ SELECT run_id, metric, median AS value,
 FROM run_stats WHERE metric NOT IN ('gbs', 'seq_len')
 UNION ALL BY NAME
 -- The fullest device: the largest reading over ranks and steps, of the first of these kinds that the log prints. Memory of
--- the host, as of a process on CPUs, is none of them.
+-- the host, as of a process on CPUs, is none of them; nor is a damaged reading, of more than a device has: 16 TiB.
 SELECT run_id, 'memory' AS metric, peak.value, peak.unit, peak.value AS low, peak.value AS high, 1::BIGINT AS n, 'log' AS basis,
        []::VARCHAR[] AS flags, []::VARCHAR[] AS marks, 'device' AS scope, peak.line, peak.kind AS reading
 FROM (
     SELECT run_id, arg_min(struct_pack(value, unit, line, kind), (list_position(
             ['max_allocated', 'max_reserved', 'allocated', 'reserved', 'used'], kind), -value * bytes_of(unit), line)) AS peak
     FROM memory WHERE kind IN ('max_allocated', 'max_reserved', 'allocated', 'reserved', 'used')
-        AND value > 0 AND isfinite(value) AND bytes_of(unit) IS NOT NULL GROUP BY run_id
+        AND value > 0 AND value * bytes_of(unit) < 16 * 1024.0 ** 4 GROUP BY run_id
 ) ANTI JOIN (FROM measurements WHERE metric = 'memory') USING (run_id);
