@@ -121,7 +121,7 @@ def test_changed_sources_alone_are_stored_again(
         assert here == 1 and views_are_stored(warehouse) is False
     assert quick(folder, "ingest", "b.md").code == 0
     stored_are_shown(db)
-    monkeypatch.setattr(stored, "AT_ONCE", 2)  # in batches
+    monkeypatch.setattr(stored, "AT_ONCE", 1)  # in batches
     batches = 0
 
     def failing_once(warehouse: Warehouse, *, results: bool) -> bool:
