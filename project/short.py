@@ -12,7 +12,8 @@ from ..schema.warehouse import Warehouse
 from .settings import aliased, read_settings
 
 _TITLE = 40  # letters of a title that name a source
-_DOCUMENT = re.compile(r"\.(?:md|markdown|mdx|rst|tex|html?|csv)(?:\.json)?\Z")  # or its record
+# Or records of one.
+_DOCUMENT = re.compile(r"\.(?:md|markdown|mdx|rst|tex|html?|csv)(?:\.(?:json|records))?\Z")
 
 
 class Names:
