@@ -16,6 +16,7 @@ from .number_series import grows, is_whole, rises, series_of
 _NAME = re.compile(
     r"([A-Za-z][\w/ .()-]*?)[\"']?\s*+(?:[:=]\s?[(\[]|[:=(\[]|\bwas\b|\bis\b)?+\s*+[\"']?$"
 )
+_OPENS_LIST = re.compile(r"[:=]\s?[(\[]$")
 _NEAR = 200  # characters before a number: the longest name
 _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
@@ -144,6 +145,8 @@ def _number(
         return Number(place, start, stop, "train_iters", "train_iters", "bigint", name="/")
     if re.match(r"[:,]\d|%\|", line[stop:]) or re.search(r"\d:$", line[:start]):
         return None  # a clock, a decimal comma, or how full a bar is
+    if _OPENS_LIST.search(before) and line[stop : stop + 1] == ",":
+        return None  # `"step": [1, 2872]`: a name of several numbers
     suffix = _SUFFIX.match(line, stop)
     stop = suffix.end() if suffix else stop
     behind = _UNIT.match(line, stop)
