@@ -29,6 +29,8 @@ _STATISTICS = {
     "unstated.py": "runs that may contradict what a source does not state, rounding",
     "proposals.py": "doubt about the deviations of few runs, worth of information next to gain",
     "planning.py": "what a run has to tell of another to be named",
+    "alternatives.py": "chances of running out of memory that make another split worth naming",
+    "lacking.py": "how far TFLOP/s and time of a run may differ",
     "answers.py": "limits beyond which an answer is refused or left out",
     "predictor.py": "the same, in devices and runs",
     "refusals.py": "shapes that no model has",

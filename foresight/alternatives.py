@@ -1,4 +1,4 @@
-"""What an answer tells beside a prediction: other devices, a split with room, the change.
+"""What an answer names next to a prediction: other devices, a split with room, the change.
 
 `start` is the `Start` of `answers.py`, which imports this.
 """
