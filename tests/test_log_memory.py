@@ -106,3 +106,11 @@ def test_a_run_is_shown_with_its_memory(tmp_path: Path) -> None:
     shown = quick(tmp_path, "show", "a.log", "--format", "md").out
     [row] = [line for line in shown.splitlines() if "| memory " in line]
     assert "801.5 (largest max_allocated)" in row and "MiB" in row and "a.log:3" in row, row
+
+
+def test_the_memory_of_a_forgotten_log_is_hidden(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(steps(3, PEAK.format(rank=0, n=2, peak=801.5)))
+    counted = "SELECT count(*) FROM measured WHERE metric = 'memory'"
+    for words, expected in (("ingest -q", "1"), ("forget", "0"), ("forget --undo", "1")):
+        assert quick(tmp_path, *words.split(), "a.log").code == 0
+        assert quick(tmp_path, "sql", counted, "--format", "csv").out.split()[-1] == expected, words
