@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+from bench.ingest.files.pipeline import ingest_into
 from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import read_lines
 from bench.ingest.logs.log import LogReader
 from bench.ingest.logs.logread import LogRead
+from bench.schema.opening import in_memory
 from bench.schema.rows import Row
 
 WORLD = "using world size: 2, data-parallel-size: 2, tensor-model-parallel size: 1, "
@@ -53,3 +56,13 @@ def only_run(log: LogRead) -> Row:
 
 def codes(log: LogRead) -> list[object]:
     return [row["code"] for row in rows(log, "warnings")]
+
+
+def stored(folder: Path, text: str) -> tuple[list[tuple[object, ...]], list[str]]:
+    """Step, time and loss of each step of a log, and what is said of its unknown trainer."""
+    (folder / "run.log").write_text(text)
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [folder / "run.log"], folder)
+        query = "SELECT iteration, round(step_time_s, 3), loss FROM iterations ORDER BY line"
+        messages = warehouse.rows("SELECT message FROM warnings WHERE code = 'drafted_format'")
+        return warehouse.rows(query), [message for (message,) in messages]

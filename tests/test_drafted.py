@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.files.pipeline import ingest_into
-from bench.ingest.logs import number_shapes
-from bench.ingest.logs.number_names import numbers_on
-from bench.ingest.logs.number_shapes import shape_of
 from bench.schema.opening import in_memory
+from tests.logs import stored
 
 SECONDS = (2.0, 2.2, 1.9, 2.6, 2.1, 2.0, 1.8, 2.4)
 # aws-samples/deep-learning-models issue 45.
@@ -28,15 +26,6 @@ I0302 02:18:39.059608 140737349982016 model_training_utils.py:539] Train Step: 8
 I0302 02:18:44.168392 140737349982016 model_training_utils.py:539] Train Step: 85/90  / loss = 10.1 / time = 0.141 sec
 I0302 02:18:49.268392 140737349982016 model_training_utils.py:539] Train Step: 86/90  / loss = 10.0 / time = 0.140 sec
 """  # noqa: E501 - a log
-
-
-def stored(folder: Path, text: str) -> tuple[list[tuple[object, ...]], list[str]]:
-    (folder / "run.log").write_text(text)
-    with in_memory() as warehouse:
-        ingest_into(warehouse, [folder / "run.log"], folder)
-        query = "SELECT iteration, round(step_time_s, 3), loss FROM iterations ORDER BY line"
-        messages = warehouse.rows("SELECT message FROM warnings WHERE code = 'drafted_format'")
-        return warehouse.rows(query), [message for (message,) in messages]
 
 
 def test_clocks_prove_the_time_of_a_step(tmp_path: Path) -> None:
@@ -243,22 +232,6 @@ def test_names_behind_a_bracket_that_closes(tmp_path: Path) -> None:
     assert found[1] == (50, None, 6.5) and len(found) == 6
 
 
-TABLES = (
-    "Step\tTraining Loss\n1\t2.5000\n2\t2.2500\n3\t2.0000\n",
-    "┃ Step ┃ Val loss ┃ Loss ┃\n┡━━━╇━━━╇━━━┩\n│ 1 │ 9.5 │ 2.5000 │\n│ 2 │ 9.4 │ 2.25 │\n"
-    "│ 3 │ 9.3 │ 2.0000 │\n└───┴───┘\n",
-    "  step   loss  lr  ms\n     1  2.5000  1e-4  512\n     2  2.2500  1e-4  510\n"
-    "     3  2.0000  1e-4  511\n\n",
-    "step loss lr\n1 2.5 1e-4\n2 2.25 1e-4\n3 2.0 1e-4\n",
-)
-
-
-@pytest.mark.parametrize("text", TABLES)
-def test_a_table_of_steps(tmp_path: Path, text: str) -> None:
-    found, _ = stored(tmp_path, f"starting\n{text}done\n")
-    assert found == [(1, None, 2.5), (2, None, 2.25), (3, None, 2.0)]
-
-
 def test_a_mean_is_the_loss_of_lines_without_another(tmp_path: Path) -> None:
     lines = "step {0}, Avg_Loss: {1}, grad: 0.{2}, lr: 1e-4, val_loss: 9.9\n"
     text = "".join(lines.format(step, 4 - step / 100, step) for step in (10, 20, 30))
@@ -284,92 +257,3 @@ def test_a_run_in_json_that_goes_on_from_a_checkpoint_twice(tmp_path: Path) -> N
         rows = warehouse.rows("SELECT segment, tokens_per_s FROM iterations ORDER BY line")
     assert [row[0] for row in rows] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
     assert {row[1] for row in rows} == {43176.5}
-
-
-LIGHTNING = """\
-epoch,lr-AdamW,step,train_loss_epoch,train_loss_step,val_loss
-,0.0001,9,,,
-0,,9,,4.5,
-,0.0001,19,,,
-0,,19,,4.1,
-0,,19,,,3.9
-0,,19,4.3,,
-1,,29,,3.8,
-"""
-
-
-@pytest.mark.parametrize(("text", "steps"), [
-    (LIGHTNING, [(9, 4.5), (19, 4.1), (29, 3.8)]),
-    (",step,loss,mfu\n0,10,3.5,0.31\n1,20,3.4,0.32\n2,30,3.3,0.31\n",
-     [(10, 3.5), (20, 3.4), (30, 3.3)]),
-])  # fmt: skip
-def test_a_file_with_commas_of_steps(
-    tmp_path: Path, text: str, steps: list[tuple[int, float]]
-) -> None:
-    (tmp_path / "metrics.csv").write_text(text)
-    with in_memory() as warehouse:
-        ingest_into(warehouse, [tmp_path], tmp_path)
-        rows = warehouse.rows("SELECT iteration, loss, mfu FROM iterations ORDER BY iteration")
-    assert [row[:2] for row in rows] == steps
-    assert {row[2] for row in rows} <= {None, 0.31, 0.32}
-
-
-@pytest.mark.parametrize("text", [
-    "epoch,train_loss\n1,3.5\n2,3.4\n3,3.3\n",  # no steps
-    "split,step,loss\ntrain,1,3.5\nval,1,3.4\ntrain,2,3.3\n",
-    "step,loss\n30,3.5\n20,3.4\n10,3.3\n",
-])  # fmt: skip
-def test_a_file_with_commas_of_something_else(tmp_path: Path, text: str) -> None:
-    (tmp_path / "metrics.csv").write_text(text)
-    with in_memory() as warehouse:
-        ingest_into(warehouse, [tmp_path], tmp_path)
-        assert warehouse.rows("FROM iterations") == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Epoch\tTraining Loss\n1\t2.5\n2\t2.25\n3\t2.0\n",  # no steps
-        "Step\tValidation Loss\n1\t2.5\n2\t2.25\n3\t2.0\n",  # no training
-        "Step\tLoss\n1\t2.5\n2\t2.25\n",  # too few
-        "Step\tLoss\n3\t2.5\n2\t2.25\n1\t2.0\n",  # a ranking
-    ],
-)
-def test_a_table_of_something_else(tmp_path: Path, text: str) -> None:
-    found, messages = stored(tmp_path, text)
-    assert (found, messages) == ([], [])
-
-
-LINES = (
-    "step 7/500 | loss: 2.31 | lr: 1e-05 | dt: 512.3ms | tok/s: 1,234,567 | 1.2K tok | mfu: 41%",
-    "step 4711/500 | loss: 12.3101 | lr: 1.25e-4 | dt: 5.3ms | tok/s: 12,345 | 10K tok | mfu: 4.5%",
-    "[2026-01-02 03:04:05] iter 12 loss -0.5 grad nan eta 1:02:03 [17:16<36:13:38, 46.38s/it]",
-    "gpt2 layer_3 rank7: {'loss': .5, 'n_tokens': 12, 'epoch': 0.123} +5 -12 3. 3e5 inf",
-)
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_a_shape_names_the_numbers_of_its_lines_as_each_line_does(line: str) -> None:
-    shape, found = shape_of(line)
-    own = [
-        (found[n.place].start(), found[n.place].end() + more, n.column, n.type, n.shift, n.name)
-        for n, more in zip(shape.numbers, shape.suffixes, strict=True)
-    ]
-    assert own == [
-        (n.start, n.end, n.column, n.type, n.shift, n.name) for n in numbers_on(line)
-    ]  # fmt: skip
-
-
-def test_shapes_of_many_numbers_are_kept_in_few() -> None:
-    """A log may have a new shape in each line, of a thousand numbers."""
-    most = 0
-    for n in range(400):
-        shape, _ = shape_of(chr(945 + n) + "x: 1 " * 1000)
-        assert len(shape.numbers) == number_shapes.MOST_NUMBERS
-        most = max(most, len(number_shapes._shapes))
-    assert most * number_shapes.MOST_NUMBERS < 70_000
-
-
-def test_lines_of_other_numbers_have_one_shape() -> None:
-    first, second = (shape_of(f"step {n} loss {n / 7} tok/s {n:,}")[0] for n in (1234, 98765))
-    assert first is second

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -20,11 +17,10 @@ import pytest
 from bench.ingest.files.pipeline import ingest
 from bench.terminal import kept_answers
 from bench.terminal.source import Source
+from tests.kept import DOCUMENT, MARK, PAGE, asked, entries, is_kept, mark, prepared
 from tests.making import doubted, log
-from tests.program import Outcome, bench, quick
+from tests.program import Outcome, quick
 
-MARK = "an answer that was kept"
-DOCUMENT = "data/tables/004_tr3m-1B3.md"
 OF_ROWS = (
     ("report", "--model", "1.3B"), ("report", "sweep"), ("runs",), ("show", "004:44"), ("best",),
     ("days", "--model", "1.3B"), ("compare", "--by", "tp"),
@@ -34,45 +30,11 @@ OF_DOCUMENTS = (
     ("audit", DOCUMENT), ("explain", "25.4", DOCUMENT), ("report", DOCUMENT),
     ("compare", DOCUMENT, DOCUMENT),
 )  # fmt: skip
-PAGE = ("best", "--format", "table")
 
 
 @pytest.fixture
 def place(swept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with data/ and its warehouse, and an empty cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    monkeypatch.delenv(kept_answers.FRESH)
-    for name in ("NO_COLOR", "COLUMNS", "BENCH_DB"):
-        monkeypatch.delenv(name, raising=False)
-    shutil.copytree(swept / "data", folder / "data")
-    shutil.copyfile(swept / "bench.duckdb", folder / "bench.duckdb")
-    assert quick(folder, "sql", "SELECT 1").code == 0
-    return folder
-
-
-def entries(place: Path) -> list[Path]:
-    return sorted((place / "cache" / "bench").glob("answer-*"))
-
-
-def mark(place: Path) -> None:
-    """Tell kept answers from computed ones: each begins with a mark from here on."""
-    for file in entries(place):
-        found = json.loads(file.read_bytes().partition(b"\n")[2])
-        found["printed"].insert(0, ["stdout", MARK])
-        content = json.dumps(found).encode()
-        file.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-
-
-def asked(place: Path, *words: str) -> Outcome:
-    """An answer that is computed, and kept; the one that was kept is marked."""
-    done = quick(place, *words)
-    assert MARK not in done.out
-    mark(place)
-    return done
-
-
-def is_kept(place: Path, *words: str) -> bool:
-    return quick(place, *words).out.startswith(MARK)
+    return prepared(swept, folder, monkeypatch)
 
 
 @pytest.mark.parametrize("words", [*OF_ROWS, *OF_DOCUMENTS], ids=" ".join)
@@ -248,86 +210,7 @@ def test_nothing_is_kept_between_a_load_and_what_follows(place: Path) -> None:
     assert entries(place) == []
 
 
-def _cut(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-9])
-
-
-def _changed(file: Path) -> None:
-    file.write_bytes(file.read_bytes().replace(MARK.encode(), b"X" * len(MARK)))
-
-
-def _of_others(file: Path) -> None:
-    file.chmod(0o666)
-
-
-def _linked(file: Path) -> None:
-    file.rename(file.with_suffix(".moved"))
-    file.symlink_to(file.with_suffix(".moved"))
-
-
-def _of_another_key(file: Path) -> None:
-    content = file.read_bytes().partition(b"\n")[2].replace(b'"key": "', b'"key": "0')
-    file.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-
-
-def test_a_damaged_entry_is_not_believed(place: Path) -> None:
-    first = quick(place, *PAGE)
-    for damage in (_cut, _changed, _of_others, _linked, _of_another_key):
-        mark(place)
-        assert is_kept(place, *PAGE)
-        [entry] = entries(place)
-        damage(entry)
-        assert quick(place, *PAGE) == first, damage
-        for moved in entry.parent.glob("*.moved"):
-            moved.unlink()
-
-
-@pytest.mark.parametrize("words", [("runs",), ("runs", DOCUMENT)], ids=" ".join)
-def test_a_pipe_is_not_waited_for(place: Path, words: tuple[str, ...]) -> None:
-    pipe = place / (words[1] if words[1:] else "bench.duckdb")
-    pipe.unlink()
-    os.mkfifo(pipe)
-    done = quick(place, *words)
-    assert done.code and done.err.startswith(("error", "warning")), done.text
-    assert entries(place) == []
-
-
-@pytest.mark.parametrize("name", [DOCUMENT, "facts.toml", "bench.toml"])
-def test_a_hole_is_not_read(place: Path, name: str) -> None:
-    given = {"source": Source(paths=(Path(DOCUMENT),))}
-    with chdir(place):
-        assert kept_answers.key("runs", given)
-        with (place / name).open("wb") as file:
-            file.truncate(1 << 40)
-        assert kept_answers.key("runs", given) is None
-
-
 def test_a_user_may_want_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked(place, *PAGE)
     monkeypatch.setenv(kept_answers.FRESH, "1")
     assert not is_kept(place, *PAGE)
-
-
-def test_few_are_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_answers, "KEPT", 3)
-    for number in range(5):
-        quick(place, "runs", "--where", f"tp > {number}")
-    assert len(entries(place)) == 3
-    monkeypatch.setattr(kept_answers, "LARGEST", 10)
-    quick(place, "runs")
-    assert len(entries(place)) == 3
-
-
-def test_no_cache_is_no_error(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = quick(place, *PAGE)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nothing")
-    assert quick(place, *PAGE) == first
-
-
-def test_programs_at_once(place: Path) -> None:
-    """Whole programs that keep the same answer print what one alone prints."""
-    with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(lambda _: bench(place, *PAGE), range(3)))
-    assert len(set(answers)) == 1 and answers[0].code == 0, answers[0].text
-    [_] = entries(place)
-    assert bench(place, *PAGE) == answers[0]

@@ -25,7 +25,8 @@ from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import Argument, LogReader
 from .scan import Scan
 from .step_rows import FieldsOf, Taken, as_rows, timer_rows
-from .steps import COPIES_WITHIN, OPEN_STEPS, Stretch
+from .steps import COPIES_WITHIN, OPEN_STEPS
+from .stretch import Stretch
 
 BLOCK = 12 << 20  # bytes
 AHEAD = 2  # blocks that are scanned ahead

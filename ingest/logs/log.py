@@ -15,7 +15,7 @@ from .logread import LogRead as LogRead
 from .logread import Tally, Unread
 from .record import Fields, Record
 from .runs import Runs
-from .steps import Stretch
+from .stretch import Stretch
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
 from .late import LateLosses, PendingRecord, Plan, steps_in
 from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
-from .steps import Steps, Stretch
+from .steps import Steps
+from .stretch import Stretch
 from .termination import HangDetection, TerminationTracker
 from .unnumbered import Unnumbered
 

@@ -18,9 +18,10 @@ from .dialect import Dialect
 from .equations import FirstSteps
 from .record import Fields, Record
 from .step import Ranks, Step, is_of, members_of, readings
+from .stretch import Stretch
 
 if TYPE_CHECKING:
-    from .blocks import Whole
+    pass
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
@@ -28,18 +29,6 @@ OPEN_STEPS = 3  # the newest steps, to which a line may still add
 PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
 # A new line, one of another rank with its own measurements, or a copy.
 LineKind = Literal["new", "rank", "copy"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A block of steps of one format, in the order of the log."""
-
-    dialect: Dialect
-    iterations: Whole
-    lines: Whole
-    rank_prefix: str
-    texts: Sequence[str]  # the newest lines, which a copy may repeat
-    fields: Callable[[int], Fields]  # of the step at a place
 
 
 @dataclass(slots=True)
