@@ -125,7 +125,7 @@ class _Reader:
             self.document.title = heading.text
             self.sections[0].facts += [replace(fact, scope="document") for fact in facts]
             self.sections[0].opening += framework_named(f"of {text}", heading.line)
-        while len(self.sections) > 1 and _level(self.sections[-1]) >= heading.level:
+        while len(self.sections) > 1 and self.sections[-1].level >= heading.level:
             self._close()
         aside = self.sections[-1].aside or is_aside(text, "headings")
         apart = self.sections[-1].of_one_run or is_of_one(text)
@@ -325,7 +325,3 @@ class _Reader:
         above = self.sections[-1].tables
         same = above and sorted(above[-1].table.header.cells) == sorted(table.header.cells)
         return above[-1] if same and not self.stated_since_table else None
-
-
-def _level(section: Section) -> int:
-    return section.heading.level if section.heading else 0

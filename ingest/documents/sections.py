@@ -49,6 +49,11 @@ class Section:
     tables: list[FoundTable] = field(default_factory=list)
     _stated: tuple[tuple[int, ...], tuple[Fact, ...]] | None = None
 
+    @property
+    def level(self) -> int:
+        """Of its heading; 0 for the document."""
+        return self.heading.level if self.heading else 0
+
     def stated_facts(self) -> tuple[Fact, ...]:
         """The facts of the section, weakest first; the same tuple until there are more.
 
