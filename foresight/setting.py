@@ -188,7 +188,8 @@ def source_of(row: Row) -> str:
     A sweep leaves a file, often a folder, for each run: none of them is a source by itself.
     """
     of = row["base"] if row["origin"] == "prediction" else row
-    return f"logs of {of['framework']}" if of["origin"] == "log" else str(of["uri"])
+    trainer = of["framework"] or "an unknown trainer"
+    return f"logs of {trainer}" if of["origin"] == "log" else str(of["uri"])
 
 
 def system_of(row: Row) -> Hashable:
