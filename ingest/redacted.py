@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from ..schema.rows import Row, Rows
-from ..vocabulary.secrets import REDACTED, Redactions, redact_text
+from ..vocabulary.secrets import REDACTED, Redactions, redact_inside, redact_json, redact_text
 
+_JSON = frozenset(("pieces",))  # of cells
 _LINES = ("line", "status_line", "header_line")
 _PLAIN = frozenset((type(None), bool, int, float))
 # Texts without a secret: names, kinds and settings come again in row after row, file after file.
@@ -51,33 +52,33 @@ def _redact(row: Row) -> Iterator[str]:
         if isinstance(value, str):
             if value in _CLEAN:
                 continue
-            row[key] = text = _clean(value)
+            row[key] = text = _clean(value, key)
             if REDACTED in text:
                 yield key
         elif isinstance(value, (list, tuple, Mapping)) and value:
-            row[key] = _inside(value)
+            row[key] = redact_inside(value)
             if REDACTED in str(row[key]):
                 yield key
 
 
 def _redact_columns(table: pa.Table, lines: dict[object, None]) -> pa.Table:
     """The same for columnar rows, each text once."""
-    for place, kind in enumerate(table.schema.types):
-        if not pa.types.is_string(kind):
+    for place, column in enumerate(table.schema):
+        if not pa.types.is_string(column.type):
             continue
         texts = [text for text in table[place].unique().to_pylist() if text and text not in _CLEAN]
-        clean = {text: _clean(text) for text in texts}
+        clean = {text: _clean(text, column.name) for text in texts}
         if any(REDACTED in text for text in clean.values()):
-            column = [clean.get(text, text) for text in table[place].to_pylist()]
+            whole = [clean.get(text, text) for text in table[place].to_pylist()]
             if "line" in table.column_names:
-                found = zip(table["line"].to_pylist(), column, strict=True)
+                found = zip(table["line"].to_pylist(), whole, strict=True)
                 lines.update((line, None) for line, text in found if text and REDACTED in text)
-            table = table.set_column(place, table.schema.field(place), [column])
+            table = table.set_column(place, column, [whole])
     return table
 
 
-def _clean(value: str) -> str:
-    text = redact_text(value)
+def _clean(value: str, column: str) -> str:
+    text = redact_json(value) if column in _JSON else redact_text(value)
     if text == value and REDACTED not in text and len(text) <= _LONGEST:
         _remember(text)
     return text
@@ -87,14 +88,3 @@ def _remember(text: str) -> None:
     if len(_CLEAN) >= _MOST:
         _CLEAN.clear()
     _CLEAN.add(text)
-
-
-def _inside(value: object) -> object:
-    """The same for the items of a list or a map."""
-    if isinstance(value, str):
-        return redact_text(value)
-    if isinstance(value, Mapping):
-        return {_inside(key): _inside(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_inside(one) for one in value]
-    return value

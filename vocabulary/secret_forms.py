@@ -96,7 +96,7 @@ FORMS = (
     ),
     form_of(
         "code= sig= session= signature=",
-        r"(?P<is>[?&](?:code|sig|session|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
+        r"(?P<is>[?&;](?:code|sig|session|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
         _coded,
     ),
     form_of("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{UNREAD}[^;&\s\"'<>)]+)", _coded),

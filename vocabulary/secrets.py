@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+from collections.abc import Mapping
 
 from .secret_commands import REDACTED as REDACTED
 from .secret_form import is_opaque
@@ -109,6 +111,15 @@ CALL = re.compile(
 )
 
 
+# Quotes and ampersands in HTML; `&amp;quot;` is one of a text that was escaped twice.
+ENTITY = re.compile(r"&(?:amp;){0,3}(quot|apos|amp|#34|#39|#x22|#x27);", re.I)
+SIGNS = {"quot": '"', "#34": '"', "#x22": '"', "apos": "'", "#39": "'", "#x27": "'", "amp": "&"}
+
+
+def _signed(match: re.Match[str]) -> str:
+    return SIGNS[match[1].lower()]
+
+
 def is_secret_name(name: str) -> bool:
     """Whether the words of a name make it one of a secret."""
     return _is_secret_name(name) if len(name) <= LONGEST_NAME else _has_secret_words(name)
@@ -176,6 +187,27 @@ def _redact_known(text: str) -> str:
     return _redact(text, every_form())
 
 
+def redact_json(text: str) -> str:
+    """A JSON text with secrets removed from its strings; it stays JSON."""
+    if redact_text(text) == text:
+        return text
+    try:
+        return json.dumps(redact_inside(json.loads(text)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return redact_text(text)
+
+
+def redact_inside(value: object) -> object:
+    """A text, and those in a list or a map, with secrets removed."""
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, Mapping):
+        return {redact_inside(key): redact_inside(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_inside(one) for one in value]
+    return value
+
+
 def redact_lines(text: str) -> str:
     """A document with secrets removed, so that every line keeps its number."""
     before, low = text, text.lower()
@@ -188,6 +220,10 @@ def redact_lines(text: str) -> str:
 
 
 def _redact(text: str, hinted: Hinted) -> str:
+    if "&" in text and ENTITY.search(text):
+        plain = ENTITY.sub(_signed, text)
+        clean = _redact(plain, hinted)
+        return text if clean == plain else clean
     low = text.lower()
     return _redact_named(hinted.redact(text, low, redact_text), low)
 
