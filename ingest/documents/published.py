@@ -24,6 +24,7 @@ from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
 from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
 from .row_kinds import Adapters, are_rounded, no_run, sums_up, words_of
+from .row_words import numbers_in_words
 from .secret_columns import without_secrets
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
@@ -98,7 +99,9 @@ class RowReader:
         habits = habits_of(cells_of, columns)
         results_of = [list(results(cells, columns, habits)) for cells in cells_of]
         own = [
-            numbers_of(_by_name(cells, columns)) | devices_of_rates(printed)
+            numbers_in_words(words_of(found_table.table.header.cells, cells, columns))
+            | numbers_of(_by_name(cells, columns))
+            | devices_of_rates(printed)
             for cells, printed in zip(cells_of, results_of, strict=True)
         ]
         named = frozenset(column.name for column in columns if column)

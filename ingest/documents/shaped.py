@@ -73,8 +73,6 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     subject = "training" if of_phases else around.subject
     heads = without_generation(table.header.cells) if of_phases else table.header.cells
     cells = [row.cells for row in table.rows]
-    training = is_training(
-        heads, above, lead, subject, cells, names=names, generates=of_phases
-    )
+    training = is_training(heads, above, lead, subject, cells, names=names, generates=of_phases)
     corner = turned is not original and turned.header.cells[:1] != original.header.cells[:1]
     return Shaped(table, training and not lists_features(table), corner)
