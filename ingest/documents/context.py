@@ -46,7 +46,7 @@ _MODEL = re.compile(
     re.I,
 )
 _TOKENS = re.compile(
-    r"\b\d+(?:\.\d+)?\s?[BMT][ -]+tok(?:en)?s?\b"
+    r"\b\d+(?:\.\d+)?\s?[BMT][ -]+(?:[A-Z][\w-]{1,20}[ -])?tok(?:en)?s?\b"
     r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
     re.I,
 )
