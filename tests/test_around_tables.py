@@ -185,6 +185,15 @@ def test_a_command_sets_what_its_arguments_say(command: str, stated: dict[str, s
     assert found == stated
 
 
+def test_three_settings_make_a_line_one_of_settings_among_any_words() -> None:
+    line = (
+        "- Workload: GPT, 40 layers, hidden 6144, 48 heads (GQA), seq 4096, SwiGLU, RoPE, untied."
+    )
+    found = {fact.field: fact.value for fact in line_facts(line, 1).section}
+    assert found == {"layers": "40", "hidden": "6144", "heads": "48", "seq_len": "4096"}
+    assert not line_facts("- Adam, seq 4096, SwiGLU, RoPE, untied, cosine", 1).section
+
+
 def test_a_processor_s_heading_is_the_device_of_its_table_alone() -> None:
     text = f"{TITLE}## CPU\n\n{TABLE}\n## GPU (A100)\n\n"
     assert around(text)["device"] == "CPU"
