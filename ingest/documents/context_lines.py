@@ -65,6 +65,10 @@ _SENTENCE = re.compile(
     r"|needs?|gives?|breaks?)\b",
     re.I,
 )
+# `Strategies: single GPU, DP2, TP2`: each of these by itself.
+_ALTERNATIVES = re.compile(
+    r"\b(?:strategies|modes|variants|options|alternatives|choices|combinations)\b[^:]{0,20}:", re.I
+)
 # A command that computes: its inputs need not be those of a run.
 _COMPUTES = re.compile(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
 _LISTED = 3  # settings of a line that is one of settings, among any number of other words
@@ -121,7 +125,9 @@ def configuration(text: str, line: int) -> list[Fact]:
     A part that is not understood is skipped alone; a sentence, a quotation and a line that
     computes set nothing.
     """
-    if len(text) > _LONGEST or text.lstrip().startswith(">") or _COMPUTES.search(text):
+    if len(text) > _LONGEST or text.lstrip().startswith(">"):
+        return []
+    if _COMPUTES.search(text) or _ALTERNATIVES.search(text):
         return []
     arguments = [] if is_launch(text) else arguments_in(text)
     parts = arguments or list(_parts(text))
