@@ -14,6 +14,7 @@ from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reache
 from .counts import counted, devices_of_heading
 from .fact import Fact
 from .families import without_other_families
+from .fields_in_cells import without_fields_of
 from .frameworks import framework_named, framework_of
 from .grid import Table
 from .leads import facts_above, facts_of_corner, lead_lines, names_rows
@@ -28,7 +29,6 @@ from .paragraphs import (
     is_of_one,
     shows_commands,
     stated_in,
-    without_fields_of,
 )
 from .prose import (
     device_of_all,
