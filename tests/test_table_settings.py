@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.decide.other_columns import is_setting
+from bench.ingest.documents.setting_columns import is_setting
 from bench.ingest.documents.variables import variable_of
 from bench.vocabulary.headings import column_of
 from tests.deciding import answer

@@ -21,6 +21,7 @@ from .fact import Fact
 from .families import model_in
 from .frameworks import frameworks_heading, is_of_stack
 from .nouns import in_series, is_measure, named_numbers
+from .techniques import recompute_added
 from .text_cache import cached
 
 INTEGERS = frozenset(
@@ -84,13 +85,12 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     named = {fact.field for fact in facts}
     if scope == "heading":
         mentioned = [*_assigned(text, line, scope), *frameworks_heading(text, line)]
+        mentioned += recompute_added(text, line)
         facts += [fact for fact in mentioned if fact.field not in named]
-    sizes = {found[1] for found in sizes_in(text)}
-    if model := _model_named(text):
+    sizes = sizes_in(text)
+    model = _model_named(text) or (sizes[0][0] if len({size for _, size in sizes}) == 1 else None)
+    if model:
         facts.append(Fact("size", model, text.strip(), line, scope))
-    elif len(sizes) == 1:
-        label = sizes_in(text)[0][0]
-        facts.append(Fact("size", label, text.strip(), line, scope))
     if by_family := model_in(text, is_heading=scope == "heading"):
         facts.append(Fact("model_name", by_family, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
