@@ -109,3 +109,44 @@ def test_a_heading_adds_recompute_to_its_table(heading: str, kind: str | None) -
 def test_headings_of_other_languages(heading: str, name: str) -> None:
     column = column_of(heading)
     assert column and column.name == name
+
+
+STEADY = """\
+# Tuning of GDN 1B training on MI300X
+
+| # | Setup | Result | {heading} |
+|--|--|--|--|
+| 0 | baseline | OK | 2768 ms (+19.8%) |
+| 1 | + overlap | **OK** | **2415 ms** |
+| 2 | + logging off | OK | about the same |
+| 3 | + larger workspace | **OOM iter 1** | {last} |
+"""
+
+
+@pytest.mark.parametrize("heading", ["Steady-state", "full-rate step", "Typical iteration"])
+def test_steps_that_are_steady_have_a_time(heading: str) -> None:
+    found = runs(STEADY.format(heading=heading, last="(failed)"))
+    times = [run.get("step_time_s") for run in found]
+    assert times[:2] == pytest.approx([2.768, 2.415]) and times[2:] == [None, None]
+    assert found[3]["status"] == "oom"
+
+
+def test_a_column_with_other_numbers_is_no_step_time() -> None:
+    assert runs(STEADY.format(heading="Steady-state", last="12 of 40")) == []
+
+
+WORDS = """\
+# Fine-tuning of Llama 3 8B
+
+| | Tokens/s |
+|--|--|
+| FSDP on A100-SXM4-80GB x1 (batch: 8) | 3550.48 |
+| FSDP on A100-SXM4-80GB x2 (batch: {two}) | 6346.00 |
+| FSDP on A100-SXM4-80GB x4 (batch: {four}) | 12688.44 |
+"""
+
+
+def test_a_bare_batch_that_more_devices_share_may_be_of_each() -> None:
+    grown = [run.get("gbs") for run in runs(WORDS.format(two=16, four=32))]
+    assert grown == [8, 16, 32]
+    assert [run.get("gbs") for run in runs(WORDS.format(two=8, four=8))] == [8, None, None]

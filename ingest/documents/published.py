@@ -22,7 +22,7 @@ from .grid import Table, TableRow
 from .markdown import Heading
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
-from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
+from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of, with_open_batches
 from .row_kinds import Adapters, are_rounded, no_run, sums_up, words_of
 from .row_words import numbers_in_words, splits_of_some
 from .secret_columns import without_secrets
@@ -110,12 +110,12 @@ class RowReader:
         explained, splits = found_table.explained, splits_of_some(said)
         possible = fields_possible(headings, columns, words, explained, splits)
         context = TableContext(found_table, self.everywhere, named, own, possible)
-        readings = []
-        for row, cells, numbers, printed in zip(rows, cells_of, own, results_of, strict=True):
+        read = []
+        for row, cells, numbers in zip(rows, cells_of, own, strict=True):
             self._warn_of_invalid(row, cells)
             of_row = self._context_of(row, numbers, context)
-            readings.append((self._reading(row, cells, columns, found_table, of_row), printed))
-        return readings
+            read.append(self._reading(row, cells, columns, found_table, of_row))
+        return list(zip(with_open_batches(read), results_of, strict=True))
 
     def _settled(
         self, header: TableRow, readings: Sequence[tuple[PublishedRow, list[Result]]]

@@ -91,7 +91,9 @@ def status_of(
     speed = any(result.metric != "memory" for result in results)
     if cells or (failures and not speed):
         _, cell, kind = (cells or failures)[0]
-        return Status(kind, cell.raw)
+        # `(failed)`, and `OOM` in another column
+        why = _told_failure(words) if kind == "fail" else None
+        return Status(*why) if why and why[0] != kind else Status(kind, cell.raw)
     stated = by_name.get("status")
     if stated and _NOT_RUN.match(stated.raw.replace("_", " ")):
         return Status("not_run", stated.raw)
@@ -102,9 +104,8 @@ def status_of(
         if failed := footnotes.failure(mark):
             kind, legend = failed
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
-    for part in words.split("; "):
-        if len(part) <= _SHORT and (kind := failure_of(part)):
-            return Status(kind, part)
+    if failure := _told_failure(words):
+        return Status(*failure)
     if _has_range(by_name, columns):
         return Status("ok", "its result is a range")
     if _has_bound(by_name, columns):
@@ -123,6 +124,14 @@ def status_of(
     if measured:
         return Status("ok", "its result column is not read")
     return Status("not_run", "a plan: the table has no result column", kind="planned")
+
+
+def _told_failure(words: str) -> tuple[str, str] | None:
+    """The failure that a cell under an unknown heading states, and its words."""
+    for part in words.split("; "):
+        if len(part) <= _SHORT and (kind := failure_of(part)):
+            return kind, part
+    return None
 
 
 def flags_of(
