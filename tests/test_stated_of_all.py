@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench.ingest.documents.frameworks import frameworks_heading
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of, columns_of
 from tests.documents import runs
@@ -150,3 +151,16 @@ def test_a_bare_batch_that_more_devices_share_may_be_of_each() -> None:
     grown = [run.get("gbs") for run in runs(WORDS.format(two=16, four=32))]
     assert grown == [8, 16, 32]
     assert [run.get("gbs") for run in runs(WORDS.format(two=8, four=8))] == [8, None, None]
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("VERL Experiments with Qwen Models", ["VERL"]),
+        ("FSDP Baseline", ["FSDP"]),
+        ("Megatron-LM with DeepSpeed", ["Megatron-LM with DeepSpeed"]),
+        ("NeMo for everybody", []),
+    ],
+)
+def test_a_heading_is_about_a_framework(heading: str, names: list[str]) -> None:
+    assert [fact.value for fact in frameworks_heading(heading, 1)] == names
