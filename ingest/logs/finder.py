@@ -19,6 +19,7 @@ from .segments import Segments
 TRIGRAM = 3  # letters of the parts that hints are indexed by
 NUMBER = re.compile(r"\d+")
 STEP_KEYS = frozenset(("iteration", "samples"))  # a step has its number, or what it has consumed
+INDEXED = 1 << 16  # letters: the parts of 1 MB of any take 50 MB
 LONG = 2000  # the formats of longer lines are not remembered
 MOST_KNOWN = 4096
 # Lines of many processes may be glued together; more records on a line are reported, not read.
@@ -181,9 +182,12 @@ class Candidates:
         return bool(self._known.get(mask, ((), True))[1])
 
     def _among(self, text: str) -> list[int]:
-        found = {order for hint, order in self._always if hint in text}
-        for part in self._index.keys() & _parts(text):
-            found.update(order for hint, order in self._index[part] if hint in text)
+        if len(text) > INDEXED:
+            found = {order for hint, order in self._hints if hint in text}
+        else:
+            found = {order for hint, order in self._always if hint in text}
+            for part in self._index.keys() & _parts(text):
+                found.update(order for hint, order in self._index[part] if hint in text)
         return sorted(order for order in found if self._has_words(text, order))
 
     def _has_words(self, text: str, order: int) -> bool:
