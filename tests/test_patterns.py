@@ -79,6 +79,7 @@ MADE = {
     "vocabulary/cell_numbers.py": "its units; tests/test_linear.py reads cells of each type",
     "vocabulary/hardware.py": "names of devices",
     "vocabulary/heading_words.py": "escaped words",
+    "vocabulary/hinted.py": "those of others, found where they are made",
     "vocabulary/secret_forms.py": "forms, found as data",
     "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
 }
