@@ -45,7 +45,7 @@ class Chart {
    */
   at(x, y) {
     const found = this.marks.map((mark) => {
-      const box = mark.getBoundingClientRect();
+      const box = (mark.lastElementChild || mark).getBoundingClientRect(); // without its interval
       return { mark, far: Math.hypot(box.x + box.width / 2 - x, box.y + box.height / 2 - y) };
     });
     return found
