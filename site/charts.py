@@ -13,7 +13,7 @@ from .dotrows import DotRow, dot_rows
 from .svg import Mark
 from .table import Table
 
-MOST = 600  # maximum of marks in a chart
+MOST = 350  # maximum of marks in a chart, each about 250 bytes of its page
 
 
 @dataclass(frozen=True, slots=True)

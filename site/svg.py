@@ -175,7 +175,7 @@ def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
     run = f' data-run="{escape(one.run)}"' if one.run else ""
     return (
         f'<a class="mark s{one.series % SERIES + 1} {one.look}"{href} data-x="{one.x:.6g}" '
-        f'data-y="{one.y:.6g}"{run} data-note="{escape(one.note)}">'
+        f'data-y="{one.y:.6g}"{run}>'
         f"<title>{escape(one.note)}</title>{whisker}{shape(one.series, x, y)}</a>"
     )
 

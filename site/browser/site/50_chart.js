@@ -14,6 +14,11 @@ class Chart {
     this.svg = /** @type {SVGSVGElement} */ (figure.querySelector(":scope > svg"));
     this.marks = /** @type {SVGAElement[]} */ (Array.from(this.svg.querySelectorAll("a.mark")));
     this.svg.setAttribute("role", "group"); // an image's links are hidden from readers
+    for (const mark of this.marks) {
+      const title = mark.querySelector("title"); // the browser's own label would cover ours
+      mark.dataset.note = title?.textContent || "";
+      title?.remove();
+    }
     this.panel = make("section", {
       class: "pinned",
       "aria-label": "Points",
