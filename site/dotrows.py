@@ -11,9 +11,9 @@ from . import svg
 from .svg import Mark
 
 _ROW, _TOP, _BELOW = 20, 8, 44  # pixels
-_NARROW, _LETTER = 358, 5.8  # pixels: a figure on a phone, and a letter of its labels
+_NARROW, _LETTER = 358, 6.6  # pixels: a figure on a phone, and a letter of its labels
 _MOST = 0.48  # of the width, for labels
-MOST_LETTERS = int(_MOST * _NARROW / _LETTER) + 3  # a label may reach into the margin
+_FITS, _FITS_WIDE = int(_MOST * _NARROW / _LETTER) + 1, 40  # letters, on a phone into the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,6 @@ def _left(labels: Sequence[str]) -> float:
 
 def _row(row: DotRow, mark: Mark, x: svg.Axis, y: float, root: str) -> str:
     """A label, a dot with its interval, and its value to the right of the lane."""
-    label = row.label if len(row.label) <= MOST_LETTERS else f"{row.label[: MOST_LETTERS - 1]}…"
     at, whisker = x.at(mark.x), ""
     if mark.low is not None and mark.high is not None:
         low, high = (x.at(end) - at for end in (mark.low, mark.high))
@@ -80,9 +79,18 @@ def _row(row: DotRow, mark: Mark, x: svg.Axis, y: float, root: str) -> str:
     dot = svg.mark(mark, 0, 0, root, whisker)
     value = _words(100, y + 4, row.text, side="start") if row.text else ""
     return (
-        svg.words(-10, y + 4, label, anchor="end")
+        f'<text class="tick" x="-10" y="{y + 4:.1f}" text-anchor="end">{_label(row.label)}</text>'
         + f'<svg class="lane" x="{at:.1f}%" y="{y:.1f}" width="100%">{dot}</svg>{value}'
     )
+
+
+def _label(text: str) -> str:
+    """A label; of a long one the end is hidden on a phone."""
+    text = text if len(text) <= _FITS_WIDE else f"{text[: _FITS_WIDE - 1]}…"
+    if len(text) <= _FITS:
+        return str(escape(text))
+    first, rest = escape(text[: _FITS - 1]), escape(text[_FITS - 1 :])
+    return f'{first}<tspan class="far">{rest}</tspan><tspan class="near">…</tspan>'
 
 
 def _line(at: float, bottom: float, look: str) -> str:
