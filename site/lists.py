@@ -296,7 +296,7 @@ def _settings(content: Content) -> list[list[str | None]]:
         every = [configuration(row) for row in rows] if model != NOT_STATED else []
         for name in dict.fromkeys(name for one in every for name in one):
             for one in every:
-                value = one.get(name)
+                value = content.names.system(one[name]) if name == "system" else one.get(name)
                 found[name]["none" if value is None else str(value)] = None
         for name, values in found.items():
             if len(values) > 1:
