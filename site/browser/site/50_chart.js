@@ -18,6 +18,7 @@ class Chart {
       const title = mark.querySelector("title"); // the browser's own label would cover ours
       mark.dataset.note = title?.textContent || "";
       title?.remove();
+      if (!mark.hasAttribute("href")) mark.setAttribute("role", "img"); // of a page in one file
     }
     this.panel = make("section", {
       class: "pinned",
