@@ -28,6 +28,7 @@ from .table import Cell, Column, Table, column
 _FEW = 4000  # maximum of runs for pairing by setting
 _LAWS = 100  # maximum of groups for scaling fits, those with the most sizes
 _SENTENCES = 6
+_LONG = 4000  # characters of a sentence
 _RANKING = ("aggregate", "front")  # charts that set all runs against each other
 _LISTED = "bench runs --all --where 'size IS NULL AND model IS NULL'"
 _UNNAMED = (
@@ -135,7 +136,10 @@ def _answers(
     text += rendered_part("answers", names, context)
     if not is_named:
         return as_html(content, text, rows), Markup("")
-    more = [line for part in sentences(names, decision, 0) for line in part]
+    # Of thousands of copies the sentence of exclusions is longer than all of the page.
+    more = [
+        content.text.line(line, _LONG) for part in sentences(names, decision, 0) for line in part
+    ]
     return as_html(content, text, rows), as_html(
         content, "".join(f"- {escape_md(one)}\n" for one in more), rows
     )
