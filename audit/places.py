@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..ingest.files.source_text import source_text
 from ..schema.warehouse import Warehouse
+from ..vocabulary.secrets import redact_text
 from .closing import by_comment, comments, lines_of
 from .finding import Finding, Place
 
@@ -55,7 +56,7 @@ def _placed(place: Place, cells: Cells, lines: Sequence[str]) -> Place:
     if found is None:
         cell = place.text or text.strip()
         at = text.find(cell) if cell else -1
-        return replace(place, text=cell, column=at + 1 if at >= 0 else None)
+        return replace(place, text=redact_text(cell), column=at + 1 if at >= 0 else None)
     number, raw = found
     return replace(place, text=raw, column=column_of(text, number, raw))
 

@@ -117,7 +117,7 @@ def _cropped(raw: str, value: object) -> str:
     # A value in s may be printed in ms.
     tried = [value, value * 1000] if isinstance(value, (int, float)) else [value]
     texts = [f"{one:g}" if isinstance(one, float) else str(one) for one in tried]
-    texts += [str(int(one)) for one in tried[1:] if isinstance(one, float)]
+    texts += [f"{one:.0f}" for one in tried[1:] if isinstance(one, float)]
     at = next((raw.find(text) for text in texts if text and text in raw), 0)
     start = max(0, min(at - _WIDE // 2, len(raw) - _WIDE))
     end = start + _WIDE

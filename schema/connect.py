@@ -186,9 +186,24 @@ def explained(path: Path | None) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
+        _refuse_no_text(error)
         if _is_damage(error) or _is_out_of_resources(error) or _is_outside(error):
             raise explain(error, path) from error
         raise
+    except RuntimeError as error:  # of DuckDB 1.5
+        _refuse_no_text(error)
+        raise
+
+
+def _refuse_no_text(error: Exception) -> None:
+    """Raises BenchError if a parameter was a text with a lone surrogate, as of a broken name."""
+    if re.search(
+        "cannot encode str|Unable to cast Python instance of type <class 'str'>", str(error)
+    ):
+        raise BenchError(
+            "a word of the command is no UTF-8", why="texts in a warehouse are",
+            hint="name a run by its id, a source as bench runs prints it",
+        ) from error  # fmt: skip
 
 
 def explain(error: duckdb.Error, path: Path | None) -> BenchError:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..vocabulary.secrets import is_secret_name, redact, redact_text
+from ..vocabulary.secrets import REDACTED, is_secret_name, redact, redact_json, redact_text
 from .ddl import tables
 from .warehouse import Warehouse
 
@@ -74,4 +74,5 @@ def _of_table(
 def _has_secret(column: str, name: str | None, value: str) -> bool:
     if name and column in ("value", "raw") and is_secret_name(name):
         return redact(name, value) != value
-    return redact_text(value) != value
+    clean = redact_json(value) if column == "pieces" else redact_text(value)
+    return REDACTED in clean and clean != value

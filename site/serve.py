@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from ..schema.errors import BenchError
 
 LOOPBACK = "127.0.0.1"
+_OWN = re.compile(rf"(?:{re.escape(LOOPBACK)}|localhost)(?::\d{{1,5}})?")
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -38,9 +40,8 @@ class Pages(SimpleHTTPRequestHandler):
             super().do_HEAD()
 
     def _allowed(self) -> bool:
-        host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host") or ""
         # DNS rebinding: a foreign name for this address would give its scripts our origin.
-        if host not in (LOOPBACK, "localhost"):
+        if not all(map(_OWN.fullmatch, self.headers.get_all("Host") or [""])):
             self.send_error(HTTPStatus.FORBIDDEN, "only for this machine")
             return False
         path = Path(self.translate_path(self.path))
@@ -58,7 +59,7 @@ class Pages(SimpleHTTPRequestHandler):
         return True
 
     def translate_path(self, path: str) -> str:
-        inner = posixpath.normpath(unquote(urlsplit(path).path)).lstrip("/")
+        inner = posixpath.normpath(unquote(urlsplit(path).path).replace("\0", "\ufffd")).lstrip("/")
         return str(
             Path(
                 self.directory, *(part for part in inner.split("/") if part not in ("", ".", ".."))
@@ -79,18 +80,26 @@ class Pages(SimpleHTTPRequestHandler):
         """Requests are not logged."""
 
 
+class _Server(ThreadingHTTPServer):
+    """A browser that hangs up is no error of ours: it leaves the terminal alone."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Nothing is printed."""
+
+
 @contextmanager
 def serving(folder: Path, port: int) -> Iterator[str]:
     """Serve the folder in the background; yields the URL. Raises BenchError for a used port."""
     try:
-        server = ThreadingHTTPServer((LOOPBACK, port), partial(Pages, directory=str(folder)))
+        server = _Server((LOOPBACK, port), partial(Pages, directory=str(folder)))
     except (OSError, OverflowError) as error:
         raise BenchError(
             f"cannot serve on port {port}",
             why=str(error),
             hint="another --serve PORT, 0 for any; or --every 60s, which needs none",
         ) from error
-    server.daemon_threads = True
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True
     )

@@ -108,6 +108,8 @@ WRONG = [
     ("export --format pdf", ["'pdf' is not one of"]),
     ("--lock-timeout soon report", ["Invalid value for '--lock-timeout'", "number"]),
     ("report --lock-timeout nan", []),
+    ("show \udcff", ["a word of the command is no UTF-8"]),
+    ("explain \udcff", ["a word of the command is no UTF-8"]),
     ("--db nowhere/x.duckdb ingest data", ["its folder does not exist", "mkdir -p"]),
     ("--db data report", ["is a folder", "--db"]),
 ]

@@ -141,3 +141,13 @@ def test_a_run_that_prints_no_rates_tells_what_it_has(folder: Path) -> None:
     run = quick(folder, "sql", "SELECT run_id FROM runs", "--format", "csv").out.split()[-1]
     out = quick(folder, "explain", run).out
     assert "step_time_s = 1 s" in out and "gbs = 32 sequences" in out
+
+
+def test_a_number_at_the_end_of_all_numbers_is_shown(tmp_path: Path) -> None:
+    """It is beyond them in ms, as a time may be printed."""
+    line = (
+        " iteration {:8d}/ 500 | elapsed time per iteration (ms): 150.0 | global batch size: 32 |"
+    )
+    line += " lm loss: 1e308 | number of skipped iterations: 0 | number of nan iterations: 0 |\n"
+    (tmp_path / "a.log").write_text("".join(line.format(step) for step in range(1, 5)))
+    assert "1e308" in quick(tmp_path, "explain", "1e308", "a.log").out

@@ -12,7 +12,7 @@ from bench.schema.opening import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
-from tests import secret_list, secret_others, secret_today, secret_unseen
+from tests import secret_fresh, secret_list, secret_others, secret_today, secret_unseen
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
@@ -82,9 +82,19 @@ def test_no_secret_of_contexts_that_nobody_tuned_to_survives(seed: int) -> None:
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
+@pytest.mark.parametrize("seed", [3, 77, 2026])
+def test_no_secret_of_listings_tables_and_errors_survives(seed: int) -> None:
+    listed = list(secret_list.examples(seed, secret_fresh.TEXTS))
+    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
+    found += [Example("log", text, text, secrets, True) for text, secrets in listed
+              if "\n" not in text]  # fmt: skip
+    assert len(listed) + len(secret_fresh.LEFT) == 218
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
 def test_no_word_is_redacted_in_part() -> None:
     """Half of a token may be enough, and hides that there was one."""
-    for text, secrets in UNSEEN:
+    for text, secrets in [*UNSEEN, *secret_list.examples(texts=secret_fresh.TEXTS)]:
         clean = redact_lines(text)
         for secret in secrets:
             parts = {secret[at : at + 12] for at in range(len(secret) - 11)}
@@ -107,6 +117,10 @@ def test_no_word_is_redacted_in_part() -> None:
         "void cutlass_80_tensorop_bf16_s16816gemm_bf16_128x256_32x3_tn_align8",
         "squeue -u me -p a100-80gb-2h",
         "<th>tokens</th><td>3512.5</td>",
+        "key=value: ` iteration=       1/     500`",
+        "passphrase of step 3: 12.5%, 8x80GB, lr=1e-4",
+        "cmd: ['python', '-u', 'train.py', '--tp', '4', 'curl']",
+        "attention(key=[1, 2, 3], query=[q0]) token / s: 1234.5",
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
+import struct
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -217,6 +219,31 @@ def test_the_server_shows_the_site_to_this_machine_alone(site: Path) -> None:
         )
         assert asked("/data/") == 404
         assert asked("/", method="POST") == 501
+
+
+def test_a_request_of_any_page_prints_nothing(
+    site: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Scripts of every page in the browser can ask: for what no file is called, and hang up."""
+    with serving(site, 0) as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+
+        def answered(path: str, *hosts: str) -> str:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
+                names = "".join(f"Host: {host}\r\n" for host in hosts)
+                asking.sendall(f"GET {path} HTTP/1.1\r\n{names}Connection: close\r\n\r\n".encode())
+                return asking.recv(200).decode().split("\r\n")[0]
+
+        assert "404" in answered("/index%00.html", "localhost")
+        assert "403" in answered("/", f"127.0.0.1:{port}", "evil.example")
+        assert "403" in answered("/", "127.0.0.1:80@evil.example")
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
+                asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                asking.sendall(b"GET /data/search.js HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert "200" in answered("/", "localhost")
+    printed = capfd.readouterr()
+    assert printed.err == "" and printed.out == ""
 
 
 def test_a_taken_port_is_an_error(site: Path) -> None:

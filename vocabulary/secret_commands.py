@@ -33,7 +33,7 @@ COMMANDS = (
     r"|ipmitool\b[^|;\n]{0,200}?\s-P\s|snmp\w{2,10}\b[^|;\n]{0,200}?\s-[cAX]\s"
     r"|enable\s+(?:secret|password)\s+(?:\d\s+)?|sqlplus\b[^|;\n]{0,200}?\s[\w.-]{1,60}/(?=\S+@)"
     r"|coscmd\b[^|;\n]{0,200}?\s-s\s|(?:kinit|sudo|cryptsetup|su)\b[^|;\n<]{0,200}?<<<"
-    r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,3})"
+    r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,9})"
     rf"(?P<value>{UNREAD}(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+)"
 )
 # Password, in other languages than English.
@@ -41,3 +41,16 @@ WORDS_OF_OTHERS = (
     "密码", "口令", "パスワード", "비밀번호", "пароль", "mot de passe", "passwort", "kennwort",
     "contraseña", "senha",
 )  # fmt: skip
+# A list of arguments is a command too: what parts them is as long as so many blanks.
+_PARTED = re.compile(r"(?<=[\w.=/:@-])\\{0,3}[\"'],\s?\\{0,3}[\"'](?=[^\s\"'])")
+
+
+def redact_listed(text: str, pattern: re.Pattern[str]) -> str:
+    """A text without the `value` of a command's pattern where its arguments are a list."""
+    line = _PARTED.sub(lambda parted: " " * len(parted.group()), text)
+    if line == text:
+        return text
+    for found in reversed(list(pattern.finditer(line))):
+        start, end = found.span("value")
+        text = f"{text[:start]}{REDACTED}{text[end:]}"
+    return text

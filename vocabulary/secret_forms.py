@@ -9,36 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 from . import secret_words
 from .secret_commands import COMMANDS, REDACTED, TOKENS, UNREAD, WORDS_OF_OTHERS
+from .secret_form import SEEN, Form, form_of, redact_opaque
 from .secret_rules import keywords, redact_tokens
-from .secret_words import SIGNS
-
-_SEEN = REDACTED[:-1]  # the start of a redaction, cut or complete
-Put = str | Callable[[re.Match[str]], str]
-
-
-@dataclass(frozen=True)
-class Form:
-    """One context of a secret; `across`: also over the end of a line."""
-
-    hints: tuple[str, ...]
-    regex: str
-    put: Put = rf"\g<is>{REDACTED}"
-    across: bool = False
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Compiled at the first hint: compiling all takes longer than the start of a program."""
-        return re.compile(self.regex)
-
-
-def is_opaque(value: str) -> bool:
-    """Whether a word looks like a secret, and is not yet redacted."""
-    return secret_words.is_opaque(value, _SEEN)
-
+from .secret_sentences import SENTENCES
 
 _WORDS = re.compile(r"[a-z]{1,12}(?:[-_/.][a-z]{1,12}){0,9}[.:]?\Z")
 
@@ -52,14 +29,6 @@ def _line_of_key(match: re.Match[str]) -> str:
     return match.group() if "-----" in match.group() else REDACTED
 
 
-def _redact_opaque(match: re.Match[str]) -> str:
-    value = match["value"]
-    bare = value.rstrip(".,;:)]}>\"'`")
-    if not is_opaque(bare):
-        return match.group()
-    return f"{match['is']}{REDACTED}{value[len(bare) :]}"
-
-
 def _redact_header(match: re.Match[str]) -> str:
     """The value of a header, unless it is a plain word: `the basic optimizer`."""
     value, header = match["value"], "uthor" in match["is"]
@@ -70,33 +39,15 @@ def _redact_header(match: re.Match[str]) -> str:
 def _coded(match: re.Match[str]) -> str:
     value = match["value"]
     is_plain = (
-        value.isdigit() or value.startswith(_SEEN) or (value.isalpha() and "ode=" in match["is"])
+        value.isdigit() or value.startswith(SEEN) or (value.isalpha() and "ode=" in match["is"])
     )
     return match.group() if is_plain else f"{match['is']}{REDACTED}"
 
 
-def _form(
-    hints: str, pattern: str, put: Put = rf"\g<is>{REDACTED}", *, across: bool = False
-) -> Form:
-    return Form(tuple(hints.split()), pattern, put, across)
-
-
 _PLAIN = rf"(?P<value>{UNREAD}[\w.~+/=:%!@#^*-]+)"
 _NAME = r"(?P<name>[\w.-]*?(?i:key|token|secret|password|passwd))"
-# Words that announce a secret; between them and it few others, none of a measurement.
-_NOUN = (
-    r"(?i:\b(?:pass(?:word|phrase|wd|code)"
-    r"|(?:api|access|secret|private|auth|account|license)[ _-]?(?:key|token)"
-    r"|(?:access|bearer|refresh|auth|oauth|session|security|invalid|user)[ _]token"
-    r"|the token|secret|key for|credentials?))"
-)
-_BETWEEN = (
-    r"(?:\s(?:provided|passed|given|supplied|used|set|is|was|for|of|the|user|with|from|value|to"
-    r"|for\s[\w.-]{1,40}(?=:)|yours|must|be|have|long,|characters|\d{1,3}|['\"`][\w.@-]{1,60}['\"`]"
-    r"|[\w-]{1,40}[.@][\w.@-]{1,60})){0,10}?"
-)
 FORMS = (
-    _form(
+    form_of(
         "private",
         r"-----BEGIN[ \w]{0,60}PRIVATE KEY[ \w]{0,20}-----"
         r"(?:(?!-----(?:BEGIN|END))[\s\S]){0,20000}",
@@ -104,89 +55,91 @@ FORMS = (
         across=True,
     ),
     # A list of arguments, and W&B's record of a setting: each also a line below the name.
-    _form(
+    form_of(
         "--",
         rf"(?P<is>[\"']--?(?=[A-Za-z]){_NAME}[\"']\s*,\s*[\"'])(?P<value>{UNREAD}[^\"'\n]+)",
         across=True,
     ),
-    _form(
+    form_of(
         "value",
         rf"(?P<is>(?<![\w.-]){_NAME}[\"']?:\s{{0,99}}+(?:desc:[^\n]{{0,300}}\s{{1,99}}+)?"
         r"\{?\s{0,99}+[\"']?value[\"']?:\s{0,99}+[\"']?)"
         rf"(?P<value>{UNREAD}[^\s\"',}}]+)",
         across=True,
     ),
-    _form(
+    form_of(
         "slack.com", r"(?P<is>\bhooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/)[\w/]+"
     ),
-    _form(
+    form_of(
         "webhook /hook/",
         r"(?P<is>\b(?:discord(?:app)?\.com/api/webhooks|webhook\.office\.com/webhookb2"
         r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v\d/hook)/)[^\s\"'<>]+",
     ),
-    _form(
+    form_of(
         "hook /integration/ /key/",
         r"(?P<is>://[\w.-]{1,100}(?::\d{1,5})?/(?:[\w.-]{1,60}/){0,6}"
         # Not words in small letters: `hooks/register_forward_hook` is a page of documentation.
         r"(?:(?:web)?hooks?(?:/catch/\d{1,12})?|integration|with/key)/)"
         r"(?![a-z_-]{7,99}(?:[^\w@-]|$))[\w@-]{7,}(?:/[\w-]{3,}){0,9}",
     ),
-    _form(
+    form_of(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
         " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms- .public. .local. 1//"
         " figd_ ya29. atatt3 age-secret-key sk_ live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
         TOKENS,
         REDACTED,
     ),
-    _form(
+    form_of(
         "://",
         r"(?P<is>(?<![\w+.-])[a-zA-Z][\w+.-]*://)(?!\[redacted\]@)[^\s/\"'<>|]+@",
         rf"\g<is>{REDACTED}@",
     ),
-    _form(
-        "://",
-        r"(?P<is>[?&](?:code|sig|session|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
+    form_of(
+        "code= sig= session= signature=",
+        r"(?P<is>[?&;](?:code|sig|session|(?:[\w-]*-)?[Ss]ignature)=)(?P<value>[^;&\s\"'<>)]+)",
         _coded,
     ),
-    _form("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{UNREAD}[^;&\s\"'<>)]+)", _coded),
-    _form(
+    form_of("sig=", rf"(?P<is>(?<![\w.-])sig=)(?P<value>{UNREAD}[^;&\s\"'<>)]+)", _coded),
+    form_of(
         "bearer basic authorization",
         r"(?i)(?P<is>(?:\b|(?<=\\[nr]))(?:Bearer|Basic|Authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?[a-z]{1,20})\s+)"
         rf"(?P<value>{UNREAD}[\w.~+/=-]{{6,}})",
         _redact_header,
     ),
-    _form(
+    form_of(
         "login",
         r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet)\s+(?:auth\s+)?login\s+(?:--[\w=./:-]{1,200}\s+){0,9})"
         r"(?P<value>[\w-]{16,})",
+        listed=True,
     ),
-    _form(
+    form_of(
         "login --password-stdin sudo passwd kinit cryptsetup",
         rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{UNREAD}[^\s\"'|]{{6,}})"
         r"(?=[\"']?\s{0,9}\|[^|]{0,90}?"
         r"(?:login|--password-stdin|sudo\s+-S|chpasswd|passwd\s+--stdin|kinit|cryptsetup))",
     ),
-    _form(
+    form_of(
         "curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias lftp http xh"
         " etcdctl mongo ncftp cqlsh sqlcmd bcp ldap influx codecov coscmd ipmitool snmp"
         " enable sqlplus <<<",
         COMMANDS,
+        listed=True,
     ),
-    _form("/t/", r"(?P<is>//[\w.-]{1,100}(?::\d{1,5})?/t/)(?P<value>(?=[\w-]*\d)[\w-]{12,})"),
-    _form(
+    form_of("/t/", r"(?P<is>//[\w.-]{1,100}(?::\d{1,5})?/t/)(?P<value>(?=[\w-]*\d)[\w-]{12,})"),
+    form_of(
         "client( experiment( token( login(",
         r"(?P<is>\b(?:(?:[A-Z]\w{0,40})?Client(?:V\d)?|Experiment|\w{0,40}[Tt]oken|login)\([\"'])"
         r"(?P<value>[A-Za-z0-9_-]{24,200})(?=[\"'])",
-        _redact_opaque,
+        redact_opaque,
     ),
     # A name and its password: basic_auth=("bob", "..."), HTTPBasicAuth('bob', '...').
-    _form(
+    form_of(
         "auth",
         r"(?P<is>(?i:auth)\w{0,20}\s?=?\s?\(\s?[\"'][^\"'\n]{1,100}[\"']\s?,\s?[\"'])"
         rf"(?P<value>{UNREAD}[^\"'\n]+)",
     ),
-    _form("jdbc:oracle", rf"(?P<is>jdbc:oracle:\w{{1,9}}:[\w.-]{{1,60}}/){_PLAIN}(?=@)"),
-    _form(
+    form_of("jdbc:oracle", rf"(?P<is>jdbc:oracle:\w{{1,9}}:[\w.-]{{1,60}}/){_PLAIN}(?=@)"),
+    form_of(
         "password",
         r"(?i)(?P<is>type=[\"']?password\b[^<>\n]{0,200}?\svalue=[\"']?)"
         rf"(?P<value>{UNREAD}[^\"'<>\n]+)",
@@ -197,16 +150,16 @@ FORMS = (
         rf"(?P<value>{UNREAD}[^\s\"'`<>|]+)",
     ),
     # Lines of a file of passwords of PostgreSQL.
-    _form(
+    form_of(
         ":5432:",
         rf"(?P<is>(?<![\w.*-])[\w.*-]{{1,200}}:5432:[\w*-]{{1,60}}:[\w*-]{{1,60}}:){_PLAIN}",
     ),
     # An option of a tool that also takes the name of the key.
-    _form("ossutil", r"(?P<is>\bossutil(?:64)?\b[^|;\n]{0,200}?\s-k\s{1,3})" + _PLAIN),
+    form_of("ossutil", r"(?P<is>\bossutil(?:64)?\b[^|;\n]{0,200}?\s-k\s{1,3})" + _PLAIN),
     # In ODBC; alone PWD is a folder.
-    _form("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{UNREAD}[^;\s]+)"),
+    form_of("pwd=", rf"(?P<is>;\s{{0,3}}(?i:pwd)=)(?P<value>{UNREAD}[^;\s]+)"),
     # A name, and its value after it or on the next line: in Kubernetes, JSON and XML.
-    _form(
+    form_of(
         "value",
         r"(?P<is>(?i:\bname[\"']?\s{0,3}[:>]|\b(?:name|key)=)\s{0,3}[\"']?"
         + _NAME
@@ -222,34 +175,29 @@ FORMS = (
         across=True,
     ),
     # Pydantic's message about a field that it names on the line before.
-    _form(
+    form_of(
         "input_value",
         rf"(?P<is>(?<![\w.-]){_NAME}\n[^\n]{{0,300}}?\binput_value=[\"']?)"
         rf"(?P<value>{UNREAD}[^\s\"',\]]+)",
         across=True,
     ),
     # A bind with name and password.
-    _form(
+    form_of(
         "bind( bind_s( login( authenticate(",
         r"(?P<is>\b(?:bind(?:_s)?|login|authenticate)\([\"'][^\"'\n]{1,200}[\"'],\s{0,3}[\"'])"
         + _PLAIN,
     ),
-    _form("pass:", rf"(?P<is>(?<![\w-])pass:){_PLAIN}"),
-    _form(
+    form_of("pass:", rf"(?P<is>(?<![\w-])pass:){_PLAIN}"),
+    form_of(
         "pgpass",
         rf"(?P<is>(?<![\w.*-])[\w.*-]{{1,200}}:(?:\d{{1,5}}|\*):[\w*-]{{1,60}}:[\w*-]{{1,60}}:){_PLAIN}",
     ),
-    _form(
+    form_of(
         "credential",
         rf"(?P<is>\b[Cc]redentials?\s{{0,3}}[=:]?\s{{0,3}}\()(?P<value>{UNREAD}[^()\n]{{3,300}})"
         r"(?=\))",
     ),
-    _form(
-        "pass key token secret credential",
-        rf"(?P<is>{_NOUN}{_BETWEEN}\s{{0,3}}[:=]?\s{{1,3}}[\"'`(*]{{0,3}})"
-        rf"(?P<value>(?=\S{{0,4096}}?[\d{SIGNS}]){UNREAD}[^\s\"'`<>|]{{8,4096}})",
-        _redact_opaque,
-    ),
+    *SENTENCES,
 )
 _LONG = re.compile(r"[\w+/.~=|%:-]{18,}")
 _BASE64 = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,20000}={0,2}(?![\w+/=])")
@@ -292,7 +240,7 @@ class Hinted:
             text = _BASE64.sub(secret_words.encoded(REDACTED, whole), text)
         for form in self.forms:
             if _hinted(form, low):
-                text = form.pattern.sub(form.put, text)
+                text = form.redact(text)
         text = secret_words.redact_random(text, REDACTED) if is_long else text
         return secret_words.whole_words(text) if is_long and REDACTED in text else text
 

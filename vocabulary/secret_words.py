@@ -19,6 +19,9 @@ _TURN = re.compile(rf"(?<=[A-Za-z])[\d{SIGNS}]|(?<=[\d{SIGNS}])[A-Za-z]|(?<=[a-z
 _RUN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{20,400}(?![A-Za-z0-9])")
 # Prefixes of services' tokens: fw_, lsv2_pt_, pcsk_6Xn2fQ_.
 _BEFORE = re.compile(r"(?<![\w.+/=-])[A-Za-z][A-Za-z0-9]{0,9}[_-](?:[A-Za-z0-9]{1,10}[_-]){0,2}\Z")
+# Base64, which no path ends as, or is as long as a secret key of S3.
+_CODED = re.compile(r"[A-Za-z0-9+/]{22,200}={1,2}\Z|[A-Za-z0-9+/]{40}\Z")
+_HEX = re.compile(r"(?=[a-f]{0,99}\d)(?=\d{0,99}[a-f])[\da-f]{32,128}\Z")
 _LONG = 30  # letters of a random word without a prefix
 _BACK = 36
 _PART = r"[A-Za-z0-9_+/-]{0,400}"
@@ -35,11 +38,19 @@ def is_opaque(value: str, seen: str) -> bool:
     """
     if not 8 <= len(value) <= 4096 or value.startswith(seen) or _NUMBER.match(value):
         return False
-    if "/" in value[:2] or value.count("/") > len(value) / 12 + 1 or "://" in value:
+    if (
+        ("/" in value[:2] and not _CODED.match(value))
+        or value.count("/") > len(value) / 12 + 1
+        or "://" in value
+    ):
         return False
+    if _HEX.match(value):
+        return True
     marked = sum(letter.isdigit() or letter in SIGNS for letter in value)
     turns, letters = len(_TURN.findall(value)), sum(map(str.isalpha, value))
-    return bool(letters) and 0 < marked < 0.8 * len(value) and turns >= max(3, len(value) / 8)
+    if not marked:  # of small and capital letters alone; names of classes change less often
+        return len(value) >= 16 and turns > len(value) / 5
+    return bool(letters) and marked < 0.8 * len(value) and turns >= max(3, len(value) / 8)
 
 
 def redact_random(text: str, instead: str) -> str:

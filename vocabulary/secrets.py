@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+from collections.abc import Mapping
 
 from .secret_commands import REDACTED as REDACTED
-from .secret_forms import Hinted, every_form, is_opaque, redact_across
+from .secret_form import is_opaque
+from .secret_forms import Hinted, every_form, redact_across
 
 LONGEST_NAME = 200  # letters of a name that is cached
 LONGEST_KNOWN = 300  # of a cached text: arguments and settings are the same in file after file
@@ -58,9 +61,10 @@ NUMERIC = re.compile(r"[-+\d.,eE\s\[\]()]{1,12}\Z")
 # The shortest secret of a form, `xoxb-` and 8 letters, has 13. Most values of arguments are shorter
 # words (`1`, `True`, `0.999`).
 PLAIN_VALUE = re.compile(r"[\w.+-]{0,12}\Z")
-IN_PART = re.compile(r"\[redacted\][\w+/=.~-]{12}")  # a value of which a part was found
+# A value of which a part was found.
+IN_PART = re.compile(r"\[redacted\](?:[\w+/=.~:-]{12}|[+/=]\w)")
 CLOSING = "\"',;)}]"
-BLANKS = " \t\r\n\0\\x0"
+BLANKS = " \t\r\n\0\\x0tnr"
 # The start of a value with names of its own: `auth: {'token': ...`
 NESTED = re.compile(r"[\[({]+[\"']?[A-Za-z][\w.-]*[\"']?[:=]")
 # Parts of every name of a secret, in small letters.
@@ -82,16 +86,18 @@ NAMED = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]*?(?i:{'|'.join(STEMS)})[\w.-]*+
 # Between a name and its value. After a blank, a comma or in a cell of a table only a value that
 # looks like a secret is one: texts mention tokens and keys.
 ASSIGNED = re.compile(
-    r"""\\{0,8}["'`]?\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+|!{1,2}\w{1,20}\s+)?"""
+    r"""\\{0,8}["'`]{0,2}\]?\s*(?:=>|:=|=|:(?!//|:)|<<<)\s*(?:[*_]{1,2}\s+|!{1,2}\w{1,20}\s+)?"""
     r"""|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)|(?:%2[27])?%3[ADad](?:%2[27])?"""
 )
 BEHIND = re.compile(
-    r"""["'](?:\s+)(?=["'])|["'`]?\s*(?:,\s*|\|\s*|</t[dh]>\s*<t[dh]>\s*)|(?:\s|\0|\\0|\\x00)+|>(?=[^\s<])"""
+    r"""["'](?:\s+)(?=["'])|\\{0,8}["'`]{0,2}\s*(?:,\s*|(?:[|│┃]|\\{1,4}u25\w\w)\s*"""
+    r"""|</t[dh]>(?:[\s"',\\]|\\{1,4}n){0,12}<t[dh]>\s*)"""
+    r"""|\s/\s|(?:\s|\0|\\0|\\x00|\\{1,4}[tnr])+|>(?=[^\s<])"""
 )
 # To the end of the word, with quotes and blanks within them: rather too much than a half. But not
 # the following setting or cell.
 VALUE = re.compile(
-    r"""(?:"(?:\\.|[^"\\])*"|'[^']*'"""
+    r"""(?:"(?!,\s?\\{0,8}")(?:\\.|[^"\\])*"|'[^']*'"""
     r"""|(?![,;&](?=[A-Za-z_][\w.-]*=)|\|(?=\d\d:|\d+\||\s|\Z)|</\w{1,40}>|%26|\0|\\0|\\x00)\S)+"""
 )
 SETTER = re.compile(
@@ -99,6 +105,19 @@ SETTER = re.compile(
     r"|remote modify\s+(?:--\w+\s+)?\w+)\s+\Z",
     re.S,
 )
+# A call that sets a value by its name.
+CALL = re.compile(
+    r"(?i:put_?env|set_?env|set_?default|set_?property|log_param|add_?header)\(\\{0,8}[\"']\Z"
+)
+
+
+# Quotes and ampersands in HTML; `&amp;quot;` is one of a text that was escaped twice.
+ENTITY = re.compile(r"&(?:amp;){0,3}(quot|apos|amp|#34|#39|#x22|#x27);", re.I)
+SIGNS = {"quot": '"', "#34": '"', "#x22": '"', "apos": "'", "#39": "'", "#x27": "'", "amp": "&"}
+
+
+def _signed(match: re.Match[str]) -> str:
+    return SIGNS[match[1].lower()]
 
 
 def is_secret_name(name: str) -> bool:
@@ -147,7 +166,7 @@ def _harmless(value: str, name: str) -> bool:
     if HARMLESS.match(value) or (name == "key" and EVENT.match(value)):
         return True
     words = {word.lower() for word in WORD.findall(name)}
-    if words <= WEAK and WORDS.match(value):
+    if words <= WEAK and WORDS.match(value) and not is_opaque(value.strip("[]()")):
         return True
     if "pw" in words and MEASURED.match(value):
         return True
@@ -168,6 +187,27 @@ def _redact_known(text: str) -> str:
     return _redact(text, every_form())
 
 
+def redact_json(text: str) -> str:
+    """A JSON text with secrets removed from its strings; it stays JSON."""
+    if redact_text(text) == text:
+        return text
+    try:
+        return json.dumps(redact_inside(json.loads(text)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return redact_text(text)
+
+
+def redact_inside(value: object) -> object:
+    """A text, and those in a list or a map, with secrets removed."""
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, Mapping):
+        return {redact_inside(key): redact_inside(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_inside(one) for one in value]
+    return value
+
+
 def redact_lines(text: str) -> str:
     """A document with secrets removed, so that every line keeps its number."""
     before, low = text, text.lower()
@@ -180,6 +220,10 @@ def redact_lines(text: str) -> str:
 
 
 def _redact(text: str, hinted: Hinted) -> str:
+    if "&" in text and ENTITY.search(text):
+        plain = ENTITY.sub(_signed, text)
+        clean = _redact(plain, hinted)
+        return text if clean == plain else clean
     low = text.lower()
     return _redact_named(hinted.redact(text, low, redact_text), low)
 
@@ -211,20 +255,21 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
     if not between or not found:
         return 0, ""
     value = found.group()
-    bare = value.strip("\"'`") if name != "key" else value.strip(CLOSING)
+    bare = value.strip("\\\"'`") if name != "key" else value.strip("\\" + CLOSING)
     option = before.endswith("-") or name.startswith("-")
     blank = not between.group().lstrip("\"'").strip(BLANKS)
     certain = (
         assigned
         or (blank and ((option and value[0] != "-") or SETTER.search(before)))
         or (between.group() == ">" and before.endswith("<"))
+        or ("," in between.group() and value[0] in "\"'\\" and CALL.search(before))
     )
     if NESTED.match(value):
         return 0, ""
     seen = bare.startswith(REDACTED[:-1]) and not IN_PART.match(bare)
     if seen or bare.lower() in ("bearer", "basic"):
         return 0, ""
-    if _harmless(bare, name) or _harmless(bare.rstrip(CLOSING + "`"), name):
+    if _harmless(bare, name) or _harmless(bare.rstrip(CLOSING + "`:"), name):
         return 0, ""
     if not certain and not is_opaque(bare.rstrip(CLOSING + ".`|")):
         return 0, ""

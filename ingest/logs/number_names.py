@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...vocabulary.declared import declared
 from ...vocabulary.measuring import NUMBER
+from ...vocabulary.secret_form import is_opaque
 from .number_series import grows, is_whole, rises, series_of
 
 _NAME = re.compile(
@@ -159,7 +160,9 @@ def _number(
         word, known = _unnamed(line, start, stop)
     if word is None:
         group = re.sub(r"\W+", "_", name.casefold()).strip("_")[:40]
-        return Number(place, start, stop, group, f"more.{group}", name=known) if group else None
+        if not group or any(map(is_opaque, name.split())):  # a token is no name
+            return None
+        return Number(place, start, stop, group, f"more.{group}", name=known)
     kind = _SHORTENED.get(word.type, word.type) if suffix else word.type
     number = Number(place, start, stop, word.column, word.column, kind, 0, known, word.is_vague)
     if not word.has_unit:
