@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from ..decide.cost import facts_of
 from ..decide.query import Query
@@ -21,6 +21,7 @@ from .setting import system_of
 from .sizes import all_splits, changed
 
 _STEPS = 4  # numbers of nodes tried first of each doubling
+_ABOUT = 4  # times fewer and more nodes than the answers that are shown
 
 
 @dataclass(slots=True)
@@ -79,10 +80,9 @@ def within_days(
     if likely is None:
         _refuse(fastest, sizes, days)
     sure = _refined(fastest, sizes, lambda row: (row["days_high"] or row["days"]) <= days)
-    rows = [
-        {**row, "rank": rank}
-        for rank, row in enumerate((one for _, one in sorted(fastest.known.items()) if one), 1)
-    ]
+    about = range(likely // _ABOUT, max(likely, sure or 0) * _ABOUT + 1)
+    near = [row for nodes, row in sorted(fastest.known.items()) if row and nodes in about]
+    rows = [{**row, "rank": rank} for rank, row in enumerate(near, 1)]
     first = next(row for row in rows if row["nodes"] == likely)
     facts: dict[str, Any] = {
         "asked": request, "base": start.base, "plan": start.plan, "every": True,
@@ -125,7 +125,7 @@ def _refined(
     return between[place] if place < len(between) else sizes[at]
 
 
-def _refuse(fastest: Fastest, sizes: Sequence[int], days: float) -> None:
+def _refuse(fastest: Fastest, sizes: Sequence[int], days: float) -> NoReturn:
     """Raises BenchError with the days of the most nodes."""
     rows = [row for nodes in sizes if (row := fastest.known.get(nodes))]
     last = min(rows, key=lambda row: row["days"], default=None)
