@@ -25,13 +25,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Headings of these words alone are names of jobs or remarks.
+# Headings of these words alone are names of jobs, remarks, or how a run went.
 _OF_A_JOB = _words(
     """job jobs jobid run runs runid id ids trial repeat repeats repetition rep seed attempt index
     no nr num number of name user author owner host hosts hostname hostnames hostlist nodelist node
     list link links url log logs file wandb started start ended end finished begin time timestamp
     when comment comments remark remarks note notes observation observations reason conclusion
-    verdict result results ok exit code rank place"""
+    verdict result results ok exit code rank place fit fits fitted loaded loads works worked passed
+    passes success succeeded stable converged crashed oom canary canaries"""
 )
 # Numbers under these are measured, unless the heading marks them as settings.
 _MEASURED = _words(
