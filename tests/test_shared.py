@@ -22,7 +22,7 @@ from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
 from tests.making import doubted, folder, log
 from tests.program import quick
-from tests.sharing import INSERT, at, killed, made, page, raced, stored, tailed, take
+from tests.sharing import INSERT, at, killed, made, needs_lake, page, raced, stored, tailed, take
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
 
@@ -146,6 +146,21 @@ def test_rows_that_another_tool_leaves_in_the_catalog_are_taken_in(tmp_path: Pat
     assert stored(place) == before
     with open_read(place) as warehouse:
         assert warehouse.rows("SELECT id FROM raw.hidden") == [("theirs",)]
+
+
+def test_a_lake_that_a_killed_process_did_not_finish_is_made(tmp_path: Path) -> None:
+    needs_lake("sqlite_scanner")
+    name, data = f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/lake.sqlite.files"
+    (tmp_path / "lake.sqlite.lock").touch()
+    with duckdb.connect() as con:
+        load(con, "ducklake")
+        load(con, "sqlite_scanner")
+        con.execute(f"ATTACH '{name}' AS wh (DATA_PATH '{data}/')")
+    done = quick(tmp_path, "db", "info", "--db", name)
+    assert done.code == 2 and "bench db init" in done.err, done.text
+    for words in (["db", "init"], ["db", "check"], ["db", "info"]):
+        done = quick(tmp_path, *words, "--db", name)
+        assert done.code == 0, done.text
 
 
 def test_a_commit_that_a_killed_process_did_not_see_is_taken_in(place: Path) -> None:
