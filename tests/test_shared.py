@@ -17,6 +17,7 @@ from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.extensions import load
 from bench.schema.lake import _created
+from bench.schema.migrate import now_utc
 from bench.schema.opening import open_read, open_write
 from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
@@ -229,7 +230,7 @@ def test_a_page_as_a_commit_left_it(place: Path, logs: Path, tmp_path: Path) -> 
         return done.out
 
     ingest([logs], place)
-    before, number = page(), place_of(place).latest()
+    before, number, at = page(), place_of(place).latest(), now_utc().isoformat(" ")
     folder(logs / "more", logs=2, tables=1, iterations=7)
     ingest([logs], place)
     now = page()
@@ -243,6 +244,7 @@ def test_a_page_as_a_commit_left_it(place: Path, logs: Path, tmp_path: Path) -> 
     place_of(place).collect(timedelta(0))
     done = quick(tmp_path, "report", "--db", str(place), "--known-at", str(number))
     assert done.code == 2 and f"commit {number} of {place} is no longer kept" in done.err, done.text
+    assert page("--known-at", at) == before, "no row is removed"
     done = quick(tmp_path, "report", "--db", "x.duckdb", "--known-at", "3")
     assert done.code == 2 and "is a file" in done.err, done.text
 
