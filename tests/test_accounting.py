@@ -9,18 +9,8 @@ from bench.ingest.files.accounting import Job, read_jobs
 from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from tests.logs import only_run, read
-from tests.making import iteration
+from tests.making import SACCT_P, iteration
 
-SACCT_P = """JobID|JobName|State|ExitCode|Start|End|NNodes|Reason|SubmitLine
-12|t.sh|TIMEOUT|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1|TimeLimit|sbatch t.sh
-12.batch|batch|CANCELLED|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1||
-13|wrap|CANCELLED by 1000|0:0|2026-11-20T08:45:18|2026-11-20T08:47:00|2||sbatch --wrap "a
-b
-c"
-14_3|x|OUT_OF_MEMORY|0:125|2026-11-20T08:45:18|2026-11-20T08:47:00|2||
-15|x|RUNNING|0:0|2026-11-20T08:45:18|Unknown|2||
-16|x|NODE_FAIL|0:0|Unknown|Unknown|2||
-"""
 SACCT = """JobID           JobName  Partition    Account  AllocCPUS      State ExitCode
 ------------ ---------- ---------- ---------- ---------- ---------- --------
 17                bench      debug       root          1 OUT_OF_ME+    0:125
