@@ -23,11 +23,9 @@ from .rule import Rule, declaration, number_of, rule_files, rule_of
 from .scope import Scope, scope_of
 
 
-def audit(
-    warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
-) -> list[Finding]:
+def audit(warehouse: Warehouse, uris: Sequence[str] | None = None) -> list[Finding]:
     """Every finding, by file and line."""
-    return examined(warehouse, uris, model)[0]
+    return examined(warehouse, uris)[0]
 
 
 def examined(

@@ -28,7 +28,6 @@ class ExplainContext:
     lines: Lines
     budget: Budget
     names: Names
-    model: str | None = None
     by_model: Mapping[float, Budget] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -89,4 +88,4 @@ def explain_context(
         select(warehouse, Query(model=query.model))
     materialize_if_cheap(warehouse, *OF_SOURCES)
     names = Names.of(warehouse)
-    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model, models)
+    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, models)

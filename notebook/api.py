@@ -51,7 +51,7 @@ class Bench:
         (tokens); `nodes`, `devices`, `world_size` (processes), `dp`, `tp`, `pp`; `mbs`, `gbs`
         (sequences), `tokens_per_step`; `status`, `kind`, `flags`; and more.
         """
-        return self._select("configurations", where, "uri, line, run_id")
+        return self._of_runs("configurations", None, where, "uri, line, run_id")
 
     def runs(self, where: str | None = None) -> pd.DataFrame:
         """Runs as stated by their sources; NULL where nothing is stated.
@@ -60,7 +60,7 @@ class Bench:
         (1e9), `layers`, `hidden`, `heads`, `seq_len` (tokens), `framework`, `device`, `dtype`,
         `recompute`, `status`, `kind`, `flags`, `date`; and more.
         """
-        return self._select("runs", where, "uri, line, run_id")
+        return self._of_runs("runs", None, where, "uri, line, run_id")
 
     def iterations(self, run: Runs = None, where: str | None = None) -> pd.DataFrame:
         """Logged intervals of logs, in the order of the log.
@@ -149,9 +149,6 @@ class Bench:
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")
         return open_settled(self._path, self._lock_timeout, confined=False)
-
-    def _select(self, view: str, where: str | None, order: str) -> pd.DataFrame:
-        return self._of_runs(view, None, where, order)
 
     def _of_runs(
         self,

@@ -37,7 +37,6 @@ Progress = Callable[[str], None]
 class HistorySummary:
     """Counts of a reading, and why it started over, if it did."""
 
-    repository: str
     branch: str
     commits: int = 0
     revisions: int = 0

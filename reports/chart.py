@@ -77,11 +77,10 @@ def days_over_devices(
     series: Iterable[Series],
     *,
     title: str = "",
-    x_label: str = "Devices",
     y_label: str = "Days to train",
 ) -> Figure:
     """Days over devices, log-log: a line joins the best of one setting, or the Pareto front."""
-    return draw(checked_series(series), Plan(title, x_label, y_label, log_y=True))
+    return draw(checked_series(series), Plan(title, "Devices", y_label, log_y=True))
 
 
 def paired_effects(

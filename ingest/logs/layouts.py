@@ -58,7 +58,6 @@ class StepLayout:
 
     series: Series
     values: tuple[Value, ...]
-    text: int  # where the line begins after its prefixes
     literals: tuple[Span, ...]  # digits that belong to names and prefixes
 
 
@@ -130,7 +129,7 @@ def step_layout(dialect: Dialect, line: str) -> StepLayout | None:
     mains = reader.losses.main if reader.losses else ()
     main = next((name for name in mains if name in losses), None)
     series = Series(dialect, columns, main, rank_prefix_of(prefixes))
-    return StepLayout(series, values, start, _digits_outside(line, values))
+    return StepLayout(series, values, _digits_outside(line, values))
 
 
 def _is_plain(dialect: Dialect, reader: Segments) -> bool:
