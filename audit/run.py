@@ -7,12 +7,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 
-from ..schema.materialized import (
-    OF_RUNS,
-    OF_SOURCES,
-    materialize,
-    materialize_if_cheap,
-)
+from ..schema.materialized import OF_RUNS, OF_SOURCES, materialize, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from .detect import detect
 from .equations import checks_of

@@ -88,10 +88,7 @@ def stored_findings(
 ) -> tuple[list[Finding], list[str]]:
     """The stored findings of sources, of one severity if given, if made by the current rules (and
     facts, if given), and the sources without any, which need an audit. That includes logs."""
-    version = {
-        "version": rules_version(),
-        "facts": None if facts is None else digest(tuple(facts)),
-    }
+    version = {"version": rules_version(), "facts": None if facts is None else digest(tuple(facts))}
     current = {uri for (uri,) in warehouse.rows(_CURRENT, version)}
     wanted, found = set(uris), []
     chosen = {**version, "uris": sorted(wanted), "severity": severity}

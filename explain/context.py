@@ -75,11 +75,7 @@ class ExplainContext:
                 yield Version(uri, generation, sha256, version, self.lines.state(uri))
 
 
-def explain_context(
-    warehouse: Warehouse,
-    root: Path,
-    query: Query = EVERYTHING,
-) -> ExplainContext:
+def explain_context(warehouse: Warehouse, root: Path, query: Query = EVERYTHING) -> ExplainContext:
     """Select the runs and find their budget; sources lie below `root`."""
     select(warehouse, query)
     budget, models = planned(warehouse, query), by_model(warehouse, query)

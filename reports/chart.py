@@ -74,10 +74,7 @@ def ranked_bars(
 
 
 def days_over_devices(
-    series: Iterable[Series],
-    *,
-    title: str = "",
-    y_label: str = "Days to train",
+    series: Iterable[Series], *, title: str = "", y_label: str = "Days to train"
 ) -> Figure:
     """Days over devices, log-log: a line joins the best of one setting, or the Pareto front."""
     return draw(checked_series(series), Plan(title, "Devices", y_label, log_y=True))

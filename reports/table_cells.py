@@ -19,9 +19,7 @@ def several_models(rows: Sequence[Row]) -> bool:
 
 
 def table_of(
-    columns: Sequence[Column],
-    rows: Sequence[Row],
-    merged: Sequence[str] = (),
+    columns: Sequence[Column], rows: Sequence[Row], merged: Sequence[str] = ()
 ) -> Markdown:
     """Rows as a table; adjacent ones that differ only in `merged` columns are one row.
 
