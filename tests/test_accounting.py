@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.files.accounting import Job, read_jobs
+from bench.ingest.files.accounting import AccountedJob, read_jobs
 from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from tests.logs import only_run, read
@@ -113,7 +113,7 @@ def test_jobs(text: str, form: str | None, jobs: list[tuple[str, str, str | None
 
 
 def test_all_that_is_told_of_a_job() -> None:
-    assert read_jobs(SCONTROL)[1][0] == Job(
+    assert read_jobs(SCONTROL)[1][0] == AccountedJob(
         "1809577", "slurm", "NODE_FAIL", "fail", 1, "gpt two words", "0:1", "NodeDown", 16,
         datetime(2021, 5, 23, 8, 41, 2), datetime(2021, 5, 23, 8, 46, 2),
     )  # fmt: skip

@@ -38,7 +38,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class StepSeries:
     """The common part of lines of steps with numbers at different places."""
 
     dialect: Dialect
@@ -56,7 +56,7 @@ class Series:
 class StepLayout:
     """The numbers of a line of a step."""
 
-    series: Series
+    series: StepSeries
     values: tuple[Value, ...]
     literals: tuple[Span, ...]  # digits that belong to names and prefixes
 
@@ -128,7 +128,7 @@ def step_layout(dialect: Dialect, line: str) -> StepLayout | None:
         return None
     mains = reader.losses.main if reader.losses else ()
     main = next((name for name in mains if name in losses), None)
-    series = Series(dialect, columns, main, rank_prefix_of(prefixes))
+    series = StepSeries(dialect, columns, main, rank_prefix_of(prefixes))
     return StepLayout(series, values, _digits_outside(line, values))
 
 
