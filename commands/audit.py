@@ -56,15 +56,13 @@ def audit(
     source: Source,
     query: Query,
     fail_on: Annotated[
-        Grade,
-        typer.Option("--fail-on", help="Severity of open findings that exits 1."),
+        Grade, typer.Option("--fail-on", help="Severity of open findings that exits 1.")
     ] = Grade.ERROR,
     if_any: Annotated[
         bool, typer.Option("--if-any", help="Exit 0 if there is nothing to audit.")
     ] = False,
     history: Annotated[
-        bool,
-        typer.Option("--history", help="Also check what changed, by the histories read in."),
+        bool, typer.Option("--history", help="Also check what changed, by the histories read in.")
     ] = False,
     format: Annotated[
         AuditFormat | None,

@@ -31,9 +31,7 @@ class By(StrEnum):
 
 
 @o.command(
-    query=(*o.SELECTION, "steps", "tokens", "columns", "prices"),
-    groups={"sizes": SIZES},
-    kept=True,
+    query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES}, kept=True
 )
 def predict(
     source: Source,

@@ -248,13 +248,9 @@ def _newest(rows: Sequence[Row]) -> Sequence[Row]:
     """
     if len({row["size"] for row in rows}) > 1:
         return rows
-    slow_first = sorted(rows, key=lambda row: (_rate(row), row["where"]))
+    slow_first = sorted(rows, key=lambda row: (row["tokens_per_s_per_device"] or 0.0, row["where"]))
     regimes = {row["uri"]: row["regime"] for row in slow_first}
     return [row for row in rows if row["regime"] == regimes[row["uri"]]]
-
-
-def _rate(row: Row) -> float:
-    return row["tokens_per_s_per_device"] or 0.0
 
 
 def _size(row: Row) -> float:

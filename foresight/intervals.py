@@ -73,7 +73,7 @@ class Scores:
             dtype=np.float64,
         )
 
-    def factor(self, source: str, level: float = LEVEL) -> float:
+    def factor(self, source: str) -> float:
         """The factor of a deviation that covers a share of errors.
 
         With too few scores for that share, 1.5 times the worst; but at least the factor without
@@ -83,7 +83,7 @@ class Scores:
             return UNSCORED
         order = np.argsort(self.ratios, kind="stable")
         reached = np.cumsum(self.weights(source)[order])
-        at = int(np.searchsorted(reached, level * (reached[-1] + 1) - _ROUNDING))
+        at = int(np.searchsorted(reached, LEVEL * (reached[-1] + 1) - _ROUNDING))
         worst = float(self.ratios[order[-1]])
         return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, UNSCORED)
 

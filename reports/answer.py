@@ -79,7 +79,9 @@ class Answer:
         rows = _labelled(rows)
         shown = self._with_distinguishing(rows)
         filled = [
-            (name, head) for name, head in shown if any(_is_filled(row, name) for row in rows)
+            (name, head)
+            for name, head in shown
+            if any(row.get(name) not in (None, "") for row in rows)
         ]
         common = [] if len(rows) < 2 else [(n, h) for n, h in filled if _shared(rows, n)]
         kept = [one for one in filled if one not in common]
@@ -137,10 +139,6 @@ def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
     if all(len(label) == 1 for label in labels.values()):
         return rows
     return [{**row, "size": row.get("model") or row.get("size")} for row in rows]
-
-
-def _is_filled(row: Row, name: str) -> bool:
-    return row.get(name) not in (None, "")
 
 
 def _shared(rows: Sequence[Row], name: str) -> bool:

@@ -52,7 +52,7 @@ def findings_page(content: Content) -> Page:
 
 def failures_page(content: Content) -> Page:
     """Every failed run, and recurring causes."""
-    table = failures_table(content, content.failures.rows, "failed", "failures")
+    table = failures_table(content, content.failures.rows, "failures")
     above, below = sentences(content.names, content.failures, 0)
     jobs = sum(row["run"] not in content.by_id for row in content.failures.rows)
     of_jobs = [f"Jobs without a log, which other pages do not count: {number(jobs)} of these."]

@@ -190,14 +190,10 @@ def _link(content: Content, uri: str, line: int, text: str, root: str) -> str:
 def failed_table(content: Content, rows: Sequence[Row]) -> Table:
     """The failed runs and their causes."""
     chosen = {row["run"] for row in rows}
-    return failures_table(
-        content, [row for row in content.failures.rows if row["run"] in chosen], "failed"
-    )
+    return failures_table(content, [row for row in content.failures.rows if row["run"] in chosen])
 
 
-def failures_table(
-    content: Content, rows: Sequence[Mapping[str, Any]], id: str, key: str = ""
-) -> Table:
+def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], key: str = "") -> Table:
     """Failed runs and jobs, latest first."""
     line = content.text.line
 
@@ -240,7 +236,7 @@ def failures_table(
         text("hosts", "Hosts", lambda one: ", ".join(one["hosts"][:4])),
     ]
     kept = [one for one in columns if not one.is_empty or one.key in ("run", "status")]
-    return Table(id, "Failed runs", kept, runs, key=key)
+    return Table("failed", "Failed runs", kept, runs, key=key)
 
 
 def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:

@@ -86,6 +86,12 @@ def column_of(heading: str) -> Column | None:
     return columns_of([heading])[0]
 
 
+def is_result(heading: str) -> bool:
+    """Whether a heading is known as that of a result."""
+    column = column_of(heading)
+    return column is not None and column.role == "result"
+
+
 def columns_of(headings: Sequence[str]) -> list[Column | None]:
     """The columns of a table; of two headings with the same meaning the first has the name.
 

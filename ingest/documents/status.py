@@ -155,29 +155,30 @@ def flags_of(
     return sorted(flags)
 
 
+def _result_cells(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> Iterator[Cell]:
+    for column in columns:
+        if column and column.role == "result" and (cell := by_name.get(column.name)):
+            yield cell
+
+
 def _has_range(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
     """Whether a result of a row is a range, of which no value is stored."""
-    names = (column.name for column in columns if column and column.role == "result")
-    return any(cell.kind == "range" for name in names if (cell := by_name.get(name)))
+    return any(cell.kind == "range" for cell in _result_cells(by_name, columns))
 
 
 def _has_bound(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
     """Whether a result of a row is a bound, of which no value is stored: `>250`."""
-    names = (column.name for column in columns if column and column.role == "result")
-    return any(BOUND.fullmatch(cell.raw) for name in names if (cell := by_name.get(name)))
+    return any(BOUND.fullmatch(cell.raw) for cell in _result_cells(by_name, columns))
 
 
 def _is_dashed(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
     """Whether a result of a row is a dash."""
-    names = (column.name for column in columns if column and column.role == "result")
-    return any(cell.raw.strip("*` ") in _DASHES for name in names if (cell := by_name.get(name)))
+    return any(cell.raw.strip("*` ") in _DASHES for cell in _result_cells(by_name, columns))
 
 
 def _remark_on_results(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
     """The remark in place of a result."""
-    names = (column.name for column in columns if column and column.role == "result")
-    cells = (by_name.get(name) for name in names)
-    return next((cell.raw for cell in cells if cell and cell.kind == "words"), None)
+    return next((c.raw for c in _result_cells(by_name, columns) if c.kind == "words"), None)
 
 
 def _told_result(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
