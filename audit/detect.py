@@ -50,9 +50,9 @@ def rate_of(row: Row, reading: Reading) -> Interval:
     return Interval(max(0.0, rate.value - times * rate.half), rate.value + times * rate.half)
 
 
-def fits(row: Row, reading: Reading, gbs: int | None = None) -> bool | None:
+def fits(row: Row, reading: Reading) -> bool | None:
     """Whether some time that prints as shown gives TFLOPs that print as shown; None: unknown."""
-    wanted = expected(row, reading, gbs)
+    wanted = expected(row, reading)
     return None if wanted is None else wanted.meets(rate_of(row, reading))
 
 

@@ -61,11 +61,6 @@ class Finding:
         return {(cell.uri, cell.line) for cell in self.cells}
 
 
-def worse(first: str, second: str, order: tuple[str, ...] = SEVERITIES) -> str:
-    """The more severe of two severities."""
-    return min(first, second, key=order.index)
-
-
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """Merge findings that doubt the same rows: a shifted row and its consequences."""
     kept: list[Finding] = []
@@ -91,7 +86,7 @@ def _merged(first: Finding, second: Finding) -> Finding:
     return replace(
         first,
         rules=tuple(dict.fromkeys((*first.rules, *second.rules))),
-        severity=worse(first.severity, second.severity),
+        severity=min(first.severity, second.severity, key=SEVERITIES.index),
         message=f"{first.message}; {second.message}",
         evidence="; ".join(filter(None, (first.evidence, second.evidence))),
         suggestion="; ".join(suggestions),

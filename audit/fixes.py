@@ -203,10 +203,7 @@ def _rate(row: Row, name: str, required: Sequence[Demand], limits: Interval) -> 
         scale_of_cell, suffix = in_thousands(printed)
     text = number(scale_of_cell * printed.value * scale, scale_of_cell * printed.half)
     rough = best.rough * printed.value * scale > 4 * printed.half
-    return Fix(
-        _CELLS.get(name, name),
-        f"{'about ' if rough else ''}{text}{suffix}",
-    )
+    return Fix(_CELLS.get(name, name), f"{'about ' if rough else ''}{text}{suffix}")
 
 
 def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Fix]:

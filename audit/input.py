@@ -151,7 +151,6 @@ class Table:
     header_line: int
     columns: tuple[str, ...]
     headings: tuple[str, ...]
-    path: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     order: dict[str, int] = field(default_factory=dict)
     groups: dict[Any, list[Row]] = field(default_factory=dict)  # by model; see work.py

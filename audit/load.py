@@ -50,7 +50,6 @@ def load(
             table["header_line"],
             tuple(table["columns"]),
             tuple(table["headings"]),
-            tuple(table["heading_path"]),
         )
         for table in warehouse.dicts(
             """SELECT * FROM tables WHERE number IS NOT NULL
@@ -65,7 +64,7 @@ def load(
         if row.table_id in tables:
             tables[row.table_id].rows.append(row)
         elif row.origin == "quote":
-            quotes.setdefault(row.uri, Table(row.uri, None, row.line, (), (), ())).rows.append(row)
+            quotes.setdefault(row.uri, Table(row.uri, None, row.line, (), ())).rows.append(row)
     for table in (*quotes.values(), *tables.values()):
         if table.rows:
             documents[table.uri].tables.append(table)

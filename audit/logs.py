@@ -44,7 +44,6 @@ class Log:
 
     uri: str
     run_id: str
-    line: int
     gbs: int | None
     seq_len: int | None
     world: int | None
@@ -55,14 +54,13 @@ def logs(data: AuditInput) -> Iterator[Log]:
     """Every run of a log that the data covers, in order."""
     wanted = [document.uri for document in data.documents]
     head = {
-        run_id: (uri, line, gbs, seq_len, world)
-        for run_id, uri, line, gbs, seq_len, world in data.warehouse.rows(
-            "SELECT run_id, uri, line, gbs, seq_len, world_size FROM configurations WHERE origin "
-            "= 'log'"
+        run_id: (uri, gbs, seq_len, world)
+        for run_id, uri, gbs, seq_len, world in data.warehouse.rows(
+            "SELECT run_id, uri, gbs, seq_len, world_size FROM configurations WHERE origin = 'log'"
         )
     }
     steps = map(Step._make, data.warehouse.rows(_QUERY, {"uris": wanted}))
     for run_id, found in groupby(steps, key=attrgetter("run_id")):
         if run_id in head:
-            uri, line, gbs, seq_len, world = head[run_id]
-            yield Log(uri, run_id, line, gbs, seq_len, world, tuple(found))
+            uri, gbs, seq_len, world = head[run_id]
+            yield Log(uri, run_id, gbs, seq_len, world, tuple(found))

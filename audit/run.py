@@ -7,12 +7,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 
-from ..schema.materialized import (
-    OF_RUNS,
-    OF_SOURCES,
-    materialize,
-    materialize_if_cheap,
-)
+from ..schema.materialized import OF_RUNS, OF_SOURCES, materialize, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from .detect import detect
 from .equations import checks_of
@@ -23,11 +18,9 @@ from .rule import Rule, declaration, number_of, rule_files, rule_of
 from .scope import Scope, scope_of
 
 
-def audit(
-    warehouse: Warehouse, uris: Sequence[str] | None = None, model: str | None = None
-) -> list[Finding]:
+def audit(warehouse: Warehouse, uris: Sequence[str] | None = None) -> list[Finding]:
     """Every finding, by file and line."""
-    return examined(warehouse, uris, model)[0]
+    return examined(warehouse, uris)[0]
 
 
 def examined(

@@ -72,12 +72,14 @@ _STORED = """SELECT s.uri, f.number,
              ORDER BY f.line)
     FROM findings f JOIN raw.audits a USING (audit_id) JOIN sources s ON s.load_id = a.load_id
     LEFT JOIN runs r ON r.run_id = f.run_id
-    WHERE a.rules_version = $version AND a.facts = coalesce($facts, a.facts)
+    WHERE a.rules_version = coalesce($version, a.rules_version)
+      AND a.facts = coalesce($facts, a.facts)
       AND s.uri IN (SELECT unnest($uris::VARCHAR[]))
       AND f.severity = coalesce($severity, f.severity)
     GROUP BY ALL ORDER BY s.uri, f.number"""
-_CURRENT = """SELECT DISTINCT s.uri FROM raw.audits a JOIN sources s USING (load_id)
-    WHERE a.rules_version = $version AND a.facts = coalesce($facts, a.facts)"""
+_AUDITED = """SELECT DISTINCT s.uri FROM raw.audits a JOIN sources s USING (load_id)
+    WHERE a.rules_version = coalesce($version, a.rules_version)
+      AND a.facts = coalesce($facts, a.facts)"""
 
 
 def stored_findings(
@@ -85,17 +87,20 @@ def stored_findings(
     uris: Sequence[str],
     facts: Sequence[Annotation] | None = None,
     severity: str | None = None,
+    *,
+    current: bool = True,
 ) -> tuple[list[Finding], list[str]]:
-    """The stored findings of sources, of one severity if given, if made by the current rules (and
-    facts, if given), and the sources without any, which need an audit. That includes logs."""
+    """The stored findings of sources, of one severity if given, and the sources without an audit,
+    including logs. With `current`, or `facts`, only those made by the current rules, or with these
+    facts."""
     version = {
-        "version": rules_version(),
+        "version": rules_version() if current else None,
         "facts": None if facts is None else digest(tuple(facts)),
     }
-    current = {uri for (uri,) in warehouse.rows(_CURRENT, version)}
+    audited = {uri for (uri,) in warehouse.rows(_AUDITED, version)}
     wanted, found = set(uris), []
     chosen = {**version, "uris": sorted(wanted), "severity": severity}
-    for _, _, rules, *texts, closed, cells in warehouse.rows(_STORED, chosen) if current else ():
+    for _, _, rules, *texts, closed, cells in warehouse.rows(_STORED, chosen) if audited else ():
         severe, confidence, title, evidence, suggestion = texts
         places = tuple(Place(**cell) for cell in cells)
         found.append(
@@ -104,17 +109,18 @@ def stored_findings(
                 closed=closed,
             )
         )  # fmt: skip
-    return found, sorted(wanted - current)
+    return found, sorted(wanted - audited)
 
 
 def open_errors(
     warehouse: Warehouse, uris: Sequence[str], clean: Collection[str] = ()
 ) -> list[Finding]:
-    """The open errors in sources: the stored ones, if made by the current rules.
+    """The open errors in sources: the stored ones, by whatever rules, as pages show them.
 
     Other sources, including logs, are audited now, except those known to be `clean`.
     """
-    found, others = stored_findings(warehouse, uris, severity="error")
+    # Where a group has several versions of bench, each reader would repeat the audit of a writer.
+    found, others = stored_findings(warehouse, uris, severity="error", current=False)
     found = [one for one in found if not one.closed]
     if others := [uri for uri in others if uri not in clean]:
         from .run import audit  # slow import; usually everything is stored

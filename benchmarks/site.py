@@ -91,7 +91,7 @@ def build(kept: Path, rounds: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(dir=kept) as copied:
         here = Path(copied) / "results"
         shutil.copytree(folder, here)
-        (here / "new.log").write_text(log(200, 7))
+        (here / "new.log").write_text(log(200, LOGS))
         bench(here, "-q", "ingest", ".")
         yield "again with one more log", made(here), "3 s"
     files = [one for one in (folder / "public").rglob("*") if one.is_file()]
@@ -116,6 +116,7 @@ def many(kept: Path, rounds: int) -> Iterator[Row]:
     with chromium() as opened:
         yield from overview(folder / "public", opened, rounds, ("", "", "1.5 s"))
         yield from table(folder / "public", opened, rounds, "")
+        yield from comparison(folder / "public", opened, rounds)
 
 
 def steps(kept: Path, rounds: int) -> Iterator[Row]:
@@ -159,6 +160,18 @@ def table(site: Path, opened: Opens, rounds: int, limit: str) -> Iterator[Row]:
     yield f"{name}: rows that exist", f"{times[0]['rows']}", ""
 
 
+def comparison(site: Path, opened: Opens, rounds: int) -> Iterator[Row]:
+    """The page that compares: its table of all runs, and two runs side by side."""
+    page = site / "compare.html"
+    every = [opened(page, "table[aria-rowcount]") for _ in range(rounds)]
+    yield "table of all runs: at hand", seconds(one["ready"] for one in every), "1.5 s"
+    yield "table of all runs: bytes", f"{every[0]['bytes'] / 1e6:.1f} MB", ""
+    ids = ",".join(run.stem for run in sorted((site / "runs").glob("*.html"))[:2])
+    two = [opened(page, "table.side", view=f"#runs={ids}") for _ in range(rounds)]
+    yield "two runs compared: shown", seconds(one["ready"] for one in two), ""
+    yield "two runs compared: bytes", f"{two[0]['bytes'] / 1e3:.0f} kB", ""
+
+
 def measure_table(page: Any) -> dict[str, float]:
     """Sort by a number column, then filter by a word, each until it is on the screen."""
     table = page.locator("table[aria-rowcount]").first
@@ -181,13 +194,16 @@ def chromium() -> Iterator[Opens]:
         browser = driver.chromium.launch(executable_path=where, args=["--no-sandbox"])
 
         def opened(
-            file: Path, until: str, work: Callable[[Any], dict[str, float]] | None = None
+            file: Path,
+            until: str,
+            work: Callable[[Any], dict[str, float]] | None = None,
+            view: str = "",
         ) -> dict[str, Any]:
             context = browser.new_context(viewport={"width": 1280, "height": 900})
             page = context.new_page()
             read: list[Path] = []
             page.on("requestfinished", lambda of: read.append(Path(of.url.removeprefix("file://"))))
-            page.goto(file.as_uri(), wait_until="commit")
+            page.goto(file.as_uri() + view, wait_until="commit")
             if "rowcount" in until:
                 page.locator("table.grid[data-key]").first.scroll_into_view_if_needed()
             page.locator(until).first.wait_for(state="attached", timeout=60_000)
@@ -207,6 +223,7 @@ def mixed(kept: Path) -> Path:
     """Write a warehouse of 2,000 runs with 500 logs and a model with 1,000 rows of tables."""
     folder = kept / "2000"
     if (folder / "bench.duckdb").exists():
+        bench(folder, "-q", "ingest", ".")  # again, if an older version of the program has read it
         return folder
     folder.mkdir(parents=True)
     for number in range(LOGS):

@@ -1,12 +1,13 @@
-"""Processor seconds of commands as the warehouse grows, for whole processes.
+"""Processor seconds and memory of commands as the warehouse grows, for whole processes.
 
     python benchmarks/size.py [ROWS ...] [--rounds N] [--keep FOLDER]
 
 The warehouses are `data/` (rows 0) and generated sweeps of 1,000, 10,000 and 100,000 rows, 30% of
 them of the queried model. Each is ingested once (`--keep` stores it for the next call), then every
 command is started in turn, so that other load affects all alike. Prints the minimum of processor
-seconds over the rounds, their ratio to importing the dependencies of `bench`, and how they grow
-from each size to the next: the exponent of the rows, 1 where twice the rows take twice the time.
+seconds over the rounds, their ratio to importing the dependencies of `bench`, the peak of the
+largest process, and how the seconds grow from each size to the next: the exponent of the rows, 1
+where twice the rows take twice the time.
 1,000,000 rows are made by SQL (`multiplied.py`): a tenth of them are logs, with 10^8 steps in all.
 """
 
@@ -16,15 +17,16 @@ import argparse
 import math
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from itertools import pairwise, product
 from pathlib import Path
+from typing import NamedTuple
 
 from multiplied import ROWS, multiply
 from startup import BASE, ROOT, load, machine
@@ -52,6 +54,13 @@ LOG = "".join(
 OF_DATA = {"run": "004:44", "document": "data/tables/004_tr3m-1B3.md", "number": "25.4"}
 
 
+class Spent(NamedTuple):
+    """What a process takes with its children; of several, the least first."""
+
+    seconds: float  # of processors
+    mib: int  # the peak of the largest one
+
+
 def commands(at: Mapping[str, str]) -> dict[str, list[str]]:
     """Command lines by name; names with the prefix `ingest` write, and run on a copy."""
     model = ["--model", "1.3B"]
@@ -71,7 +80,7 @@ def commands(at: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Print a markdown table: one row per command, two columns per size."""
+    """Print a markdown table: one row per command, three columns per size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)
     parser.add_argument("--rounds", type=int, default=3)
@@ -87,13 +96,17 @@ def main() -> None:
             for rows in options.rows
         }
     print(f"least of {options.rounds} rounds, {load()}\n")
-    heads = [f"{rows:,} rows, s | ratio" if rows else "data/, s | ratio" for rows in found]
-    print(f"| command | {' | '.join(heads)} | growth |\n| :-- |{' --: | --: |' * len(heads)} --: |")
+    heads = [
+        f"{rows:,} rows, s | ratio | MiB" if rows else "data/, s | ratio | MiB" for rows in found
+    ]
+    print(f"| command | {' | '.join(heads)} | growth |\n| :-- |{' --: |' * (3 * len(heads) + 1)}")
     for command in next(iter(found.values())):
         cells = (
-            f"{took[command]:.2f} | {took[command] / took[BASE]:.2f}" for took in found.values()
+            f"{took[command].seconds:.2f} | {took[command].seconds / took[BASE].seconds:.2f} | "
+            f"{took[command].mib}"
+            for took in found.values()
         )
-        growth = exponent({rows: took[command] for rows, took in found.items() if rows})
+        growth = exponent({rows: took[command].seconds for rows, took in found.items() if rows})
         print(f"| `{command}` | {' | '.join(cells)} | {growth} |")
     print(f"\n{machine()}")
 
@@ -122,22 +135,22 @@ def made(folder: Path, rows: int) -> Path:
         shutil.copytree(ROOT / "data", folder / "data")
     began = time.perf_counter()
     took = spent(folder, ["-m", "bench", "-q", "ingest", "data" if not rows else "."])
-    print(f"{rows:,} rows: ingested in {took:.1f} s of processor time, "
+    print(f"{rows:,} rows: ingested in {took.seconds:.1f} s of processor time, {took.mib} MiB, "
           f"{time.perf_counter() - began:.1f} s by the clock", file=sys.stderr)  # fmt: skip
     (folder / "new.md").write_text(document(random.Random(2), -1))
     (folder / "new.log").write_text(LOG)
     return folder
 
 
-def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, float]:
-    """The minimum of processor seconds of every command, by name."""
+def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, Spent]:
+    """The round with the minimum of processor seconds of every command, by name."""
     of_made = {"run": "sweep-000.md:11", "document": "sweep-000.md", "number": "1234.5"}
     commands_by_name = {
         name: ["-m", "bench", *words]
         for name, words in commands(of_made if rows else OF_DATA).items()
         if any(part in name for part in only.split(","))
     }
-    took: dict[str, list[float]] = {}
+    took: dict[str, list[Spent]] = {}
     for _ in range(rounds):
         took.setdefault(BASE, []).append(spent(folder, ["-c", BASE]))
         for name, words in commands_by_name.items():
@@ -150,23 +163,26 @@ def measure(folder: Path, rows: int, rounds: int, only: str) -> dict[str, float]
                     # The definitions of a warehouse are compared when it is first opened.
                     spent(here, ["-m", "bench", "sql", "SELECT 1"])
                 took.setdefault(name, []).append(spent(here, words))
-    return {name: min(seconds) for name, seconds in took.items()}
+    return {name: min(each) for name, each in took.items()}
 
 
-def spent(folder: Path, words: list[str]) -> float:
-    """Processor seconds of a process with its children, without output."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    try:
-        done = subprocess.run(
-            [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False,
-            timeout=LIMIT_S, env=os.environ | {"BENCH_FRESH": "1"},  # no answer that was kept
+def spent(folder: Path, words: list[str]) -> Spent:
+    """What a process takes with its children, without output."""
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(
+            [sys.executable, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=errors,
+            env=os.environ | {"BENCH_FRESH": "1"},  # no answer that was kept
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return math.inf
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode > 1:
-        print(f"{words[2:]}: exit {done.returncode}: {done.stderr[:300]}", file=sys.stderr)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        limit = threading.Timer(LIMIT_S, child.kill)
+        limit.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        limit.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode not in (0, 1):
+            errors.seek(0)
+            print(f"{words[2:]}: exit {child.returncode}: {errors.read(300)!r}", file=sys.stderr)
+    took = math.inf if child.returncode < 0 else usage.ru_utime + usage.ru_stime
+    return Spent(took, usage.ru_maxrss >> 10)
 
 
 def document(rng: random.Random, number: int) -> str:

@@ -24,7 +24,7 @@ _LARGEST_EVENT = 64 << 20  # bytes; GitHub sends at most 25 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ActionsJob:
     """A job's settings in GitHub's environment variables."""
 
     repository: str
@@ -59,7 +59,7 @@ def _repository(side: object) -> object:
     return found.get("full_name") if isinstance(found, dict) else None
 
 
-def read_job(environment: Mapping[str, str]) -> Job:
+def read_job(environment: Mapping[str, str]) -> ActionsJob:
     """Read the job from its environment; raises BenchError for a broken event file."""
     path = environment.get("GITHUB_EVENT_PATH")
     try:
@@ -72,7 +72,7 @@ def read_job(environment: Mapping[str, str]) -> Job:
                          hint="GITHUB_EVENT_PATH must be a JSON file")  # fmt: skip
     summary = environment.get("GITHUB_STEP_SUMMARY")
     ref = environment.get("GITHUB_BASE_REF")
-    return Job(
+    return ActionsJob(
         environment.get("GITHUB_REPOSITORY", ""), environment.get("GITHUB_TOKEN", "").strip(),
         environment.get("GITHUB_API_URL") or "https://api.github.com",
         f"origin/{ref}" if ref else "", event, Path(summary) if summary else None,
@@ -107,7 +107,7 @@ def _annotation(annotation: Annotation) -> str:
     return workflow_command(annotation.level, annotation.message, **place)
 
 
-def _summarise(job: Job, body: str) -> None:
+def _summarise(job: ActionsJob, body: str) -> None:
     if job.summary is None:
         return
     text = text_of.cut(body, text_of.SUMMARY_LIMIT, "Run `bench diff` for all rows.")
@@ -121,7 +121,9 @@ def _summarise(job: Job, body: str) -> None:
         ) from error  # fmt: skip
 
 
-def _comment(job: Job, settings: JobSettings, body: str, number: int | None, is_news: bool) -> bool:
+def _comment(
+    job: ActionsJob, settings: JobSettings, body: str, number: int | None, is_news: bool
+) -> bool:
     """Write the comment, or say why it cannot be written; never fails the job."""
     if settings.comment == "never" or number is None:
         info(
@@ -157,7 +159,7 @@ def post_saved(saved: Path) -> int:
     return FINE if written or job.pull_request is not None else FOUND
 
 
-def _require_same_commit(job: Job, number: int, saved: Path) -> None:
+def _require_same_commit(job: ActionsJob, number: int, saved: Path) -> None:
     """Raises BenchError unless the workflow ran for the last commit of the pull request."""
     run = job.event.get("workflow_run")
     ran_for = run.get("head_sha") if isinstance(run, dict) else None

@@ -23,7 +23,7 @@ _SEVERITY = {"error": "major", "notice": "info"}
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PipelineJob:
     """A job's settings in GitLab's environment variables."""
 
     api: str
@@ -35,10 +35,10 @@ class Job:
     token: str = field(repr=False)
 
 
-def read_job(environment: Mapping[str, str]) -> Job:
+def read_job(environment: Mapping[str, str]) -> PipelineJob:
     """Read the job from its environment."""
     number = environment.get("CI_MERGE_REQUEST_IID", "")
-    return Job(
+    return PipelineJob(
         environment.get("CI_API_V4_URL", ""),
         environment.get("CI_PROJECT_ID", ""),
         int(number) if number.isdecimal() else None,
@@ -84,7 +84,7 @@ def _entry(annotation: Annotation) -> dict[str, Any]:
     }
 
 
-def _note(job: Job, settings: JobSettings, body: str, is_news: bool) -> None:
+def _note(job: PipelineJob, settings: JobSettings, body: str, is_news: bool) -> None:
     """Write the note, or say why it cannot be written; never fails the job."""
     if settings.comment == "never" or job.request is None:
         info(

@@ -43,7 +43,6 @@ class Source:
 class Answered:
     """The answer, its rows and derivation; `places` are the lines it is computed from."""
 
-    question: Question
     result: Result
     rows: tuple[Row, ...]
     derivation: Derivation
@@ -88,7 +87,7 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
                     runs=found.considered)  # fmt: skip
     places = frozenset(runs | found.tree.places())
     return Answered(
-        question, result, tuple(dict.fromkeys(rows)), _derivation(found.tree, known),
+        result, tuple(dict.fromkeys(rows)), _derivation(found.tree, known),
         used(found.tree), places,
     )  # fmt: skip
 

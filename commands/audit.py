@@ -56,15 +56,13 @@ def audit(
     source: Source,
     query: Query,
     fail_on: Annotated[
-        Grade,
-        typer.Option("--fail-on", help="Severity of open findings that exits 1."),
+        Grade, typer.Option("--fail-on", help="Severity of open findings that exits 1.")
     ] = Grade.ERROR,
     if_any: Annotated[
         bool, typer.Option("--if-any", help="Exit 0 if there is nothing to audit.")
     ] = False,
     history: Annotated[
-        bool,
-        typer.Option("--history", help="Also check what changed, by the histories read in."),
+        bool, typer.Option("--history", help="Also check what changed, by the histories read in.")
     ] = False,
     format: Annotated[
         AuditFormat | None,
@@ -140,7 +138,7 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
 
         above = [_summary(findings), *scope]
         rows = output.rows(findings)
-        return html(output.COLUMNS, rows, "bench audit", above=above, badges=("severity",))
+        return html(output.COLUMNS, rows, "Audit findings", above=above, badges=("severity",))
     width = get_terminal_size().columns
     if form == "table" and width < _NARROW:
         listed = output.as_lines(findings, width) if findings else ""

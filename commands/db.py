@@ -15,6 +15,11 @@ from ..terminal.program import group
 from ..terminal.source import Source
 from ..terminal.tables import choose_format, emit, render
 
+_Data = Annotated[
+    str | None,
+    typer.Option("--data", metavar="DIR|s3://", help="Where a lake keeps its Parquet files."),
+]
+
 
 @o.command(source=("db",))
 def check(
@@ -109,10 +114,7 @@ def rebuild(source: Source) -> None:
 @o.command(source=("db",))
 def init(
     source: Source,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="DIR|s3://", help="Where a lake keeps its Parquet files."),
-    ] = None,
+    data: _Data = None,
 ) -> None:
     """Make an empty warehouse: a file, or a place that many share."""
     from ..project.settings import find_db
@@ -154,10 +156,7 @@ def info(source: Source, format: o.Format = None) -> None:
 def copy(
     to: Annotated[Path, typer.Argument(metavar="PLACE", help="A file or a shared place.")],
     source: Source,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="DIR|s3://", help="Where a lake keeps its Parquet files."),
-    ] = None,
+    data: _Data = None,
 ) -> None:
     """Copy the warehouse to a shared place, or from there to a file; rows are compared."""
     from ..project.settings import find_db

@@ -18,9 +18,7 @@ from .predict import By
 
 
 @o.command(
-    query=(*o.SELECTION, "steps", "tokens", "columns", "prices"),
-    groups={"sizes": SIZES},
-    kept=True,
+    query=(*o.SELECTION, "steps", "tokens", "columns", "prices"), groups={"sizes": SIZES}, kept=True
 )
 def plan(
     source: Source,

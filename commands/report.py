@@ -33,8 +33,7 @@ def report(
         ),
     ] = None,
     suggestions: Annotated[
-        bool,
-        typer.Option("--suggestions", help="Show audit suggestions next to suspect rows."),
+        bool, typer.Option("--suggestions", help="Show audit suggestions next to suspect rows.")
     ] = False,
     without_corrections: Annotated[
         bool,

@@ -13,8 +13,7 @@ from ..terminal.source import Source
 @o.command()
 def sql(
     query: Annotated[
-        str,
-        typer.Argument(metavar="QUERY", help="One read-only query; no file or network access."),
+        str, typer.Argument(metavar="QUERY", help="One read-only query; no file or network access.")
     ],
     source: Source,
     format: o.Format = None,

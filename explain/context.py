@@ -28,7 +28,6 @@ class ExplainContext:
     lines: Lines
     budget: Budget
     names: Names
-    model: str | None = None
     by_model: Mapping[float, Budget] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -76,11 +75,7 @@ class ExplainContext:
                 yield Version(uri, generation, sha256, version, self.lines.state(uri))
 
 
-def explain_context(
-    warehouse: Warehouse,
-    root: Path,
-    query: Query = EVERYTHING,
-) -> ExplainContext:
+def explain_context(warehouse: Warehouse, root: Path, query: Query = EVERYTHING) -> ExplainContext:
     """Select the runs and find their budget; sources lie below `root`."""
     select(warehouse, query)
     budget, models = planned(warehouse, query), by_model(warehouse, query)
@@ -89,4 +84,4 @@ def explain_context(
         select(warehouse, Query(model=query.model))
     materialize_if_cheap(warehouse, *OF_SOURCES)
     names = Names.of(warehouse)
-    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, query.model, models)
+    return ExplainContext(warehouse, Lines(warehouse, root), budget, names, models)

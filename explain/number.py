@@ -17,7 +17,6 @@ _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12, "%": 0.01, "years":
 class PrintedNumber:
     """The number to explain: its digits without commas, and its suffix."""
 
-    text: str
     digits: str
     suffix: str
 
@@ -63,7 +62,7 @@ def parse_number(text: str) -> PrintedNumber | None:
     match = _WITH_SUFFIX.fullmatch(text.strip())
     if match is None:
         return None
-    return PrintedNumber(text.strip(), plain_digits(match[1]), (match[4] or "").casefold())
+    return PrintedNumber(plain_digits(match[1]), (match[4] or "").casefold())
 
 
 def plain_digits(text: str) -> str:

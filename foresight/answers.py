@@ -91,6 +91,10 @@ class Start:
             if not lacking(row) and tuple(row[name] for name in alike) in of
         ]
 
+    def is_of_now(self, row: Row) -> bool:
+        """Whether a run tells of the machine as it was in the base: none before its last change."""
+        return bool(row["uri"] != self.base["uri"] or row["regime"] == self.base["regime"])
+
     def timed(self, row: Row) -> dict[str, Any]:
         """A measured row with its days and costs."""
         return {**_with_days(self.predictor.with_speed(row), self), "basis": "measured"}
@@ -99,8 +103,8 @@ class Start:
         self, found: Sequence[dict[str, Any]], measured: Sequence[dict[str, Any]]
     ) -> tuple[list[Row], list[Row]]:
         """Predicted and measured rows in order; without predictions for measured configurations."""
-        known = set(map(split_of, measured))
-        new = [row for row in found if split_of(row) not in known]
+        known = {split_of(row, dated=False) for row in measured if self.is_of_now(row)}
+        new = [row for row in found if split_of(row, dated=False) not in known]
         full = [row for row in new if (row["out_of_memory"] or 0) > LIKELY]
         left: list[Row] = [
             {**row, "left_out": "ran out of memory as measured" if row["failed"] else
@@ -133,6 +137,7 @@ def predicted(
         made = [with_sizes(base, wanted)]
     measured = start.measured(made, every)
     alike = [row for row in measured if not every and split_of(row) == split_of(made[0])]
+    other_days = _on_other_days(start, measured, alike, made[0]) if not every else []
     start, found, blind = _without(start, alike, made)
     predictor = start.predictor
     kept, left = start.ranked(found, measured) if every else (found, [])
@@ -146,12 +151,23 @@ def predicted(
         "model_stated": not start.model, "assumed": assumptions(found[0], predictor),
         "unused": len(predictor.left_out), "failures": predictor.failures,
         "cost_fronts": fronts, "front_models": False,
-        "alike": alike, "blind": blind,
+        "alike": alike, "blind": blind, "other_days": other_days,
         "start_change": None if every else change(found[0]),
         "roomy": None if every or alike else with_room(start, found[0], request),
         **facts_of(kept),
     }  # fmt: skip
     return Decision("predict", tuple(kept), tuple(left), facts)
+
+
+def _on_other_days(
+    start: Start, measured: Sequence[Row], alike: Sequence[Row], made: Row
+) -> list[Row]:
+    """The runs of a configuration on other days than that of the prediction, which train it."""
+    runs, split = {row["run"] for row in alike}, split_of(made, dated=False)
+    return [
+        row for row in measured
+        if row["run"] not in runs and start.is_of_now(row) and split_of(row, dated=False) == split
+    ]  # fmt: skip
 
 
 def _without(
@@ -232,13 +248,9 @@ def _newest(rows: Sequence[Row]) -> Sequence[Row]:
     """
     if len({row["size"] for row in rows}) > 1:
         return rows
-    slow_first = sorted(rows, key=lambda row: (_rate(row), row["where"]))
+    slow_first = sorted(rows, key=lambda row: (row["tokens_per_s_per_device"] or 0.0, row["where"]))
     regimes = {row["uri"]: row["regime"] for row in slow_first}
     return [row for row in rows if row["regime"] == regimes[row["uri"]]]
-
-
-def _rate(row: Row) -> float:
-    return row["tokens_per_s_per_device"] or 0.0
 
 
 def _size(row: Row) -> float:

@@ -18,9 +18,12 @@ _ALIKE = ("system", "size", "gbs", "seq_len")
 _ONE = ("tp", "pp", "cp", "vpp")  # default to 1
 
 
-def split_of(row: Row) -> tuple[Any, ...]:
-    """A key equal for runs of one shape and settings with the same split."""
-    return (*_sizes(row), frozenset(words_of(row).items()))
+def split_of(row: Row, dated: bool = True) -> tuple[Any, ...]:
+    """A key equal for runs of one shape and settings with the same split, on one day or any."""
+    words = words_of(row)
+    if not dated:
+        words.pop("date", None)
+    return (*_sizes(row), frozenset(words.items()))
 
 
 def _sizes(row: Row) -> tuple[Any, ...]:
@@ -55,9 +58,7 @@ def failures(rows: Sequence[Row]) -> Failures:
 
 
 def _key(row: Row) -> Hashable:
-    words = words_of(row)
-    words.pop("date", None)
-    return (*_sizes(row), *(row[name] for name in _ALIKE), frozenset(words.items()))
+    return (*split_of(row, dated=False), *(row[name] for name in _ALIKE))
 
 
 def only_failed(rows: Sequence[Row]) -> Mapping[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -93,8 +93,12 @@ class Reach:
     def grown(self, kind: Beyond) -> float:
         """The factor of an interval beyond twice the measured sizes: each doubling adds the same
         uncertainty, and deviations add in squares."""
-        of = [one for one in self.outside if _kind(one) is kind]
-        return math.sqrt(max(1.0, sum(math.log2(one.times) for one in of)))
+        return math.sqrt(max(1.0, doublings(one for one in self.outside if _kind(one) is kind)))
+
+
+def doublings(outside: Iterable[Outside | Unmeasured]) -> float:
+    """The doublings from the measured range to a configuration, of all sizes together."""
+    return sum(math.log2(one.times) for one in outside)
 
 
 def _kind(one: Outside | Unmeasured) -> Beyond:
@@ -112,7 +116,7 @@ def reach(runs: Sequence[Setting], setting: Setting) -> Reach:
     if not of_model:
         kinds.append(Beyond.MODEL if between(of_source, setting) else Beyond.SOURCE)
     near = of_model or of_source or of_system
-    found: list[Outside | Unmeasured] = [*_outside(near, setting), *_unmeasured(near, setting)]
+    [found] = beyond(near, [setting])
     kinds += sorted({_kind(each) for each in found}, key=list(Beyond).index)
     return Reach(tuple(kinds) or (Beyond.SETTING,), tuple(found))
 
@@ -123,18 +127,27 @@ def between(of_source: Sequence[Setting], setting: Setting) -> bool:
     return bool(params) and min(params) <= setting.params <= max(params)
 
 
-def _outside(near: Sequence[Setting], setting: Setting) -> Iterator[Outside]:
+def beyond(
+    near: Sequence[Setting], settings: Sequence[Setting]
+) -> list[list[Outside | Unmeasured]]:
+    """The sizes and settings of each configuration that lie outside those of measured runs."""
+    ranges: dict[str, tuple[float, float]] = {}
     for name, size in SIZES.items():
-        value, known = size(setting), [have for run in near if (have := size(run))]
-        if value and known and not min(known) <= value <= max(known):
-            yield Outside(name, value, min(known), max(known))
-
-
-def _unmeasured(near: Sequence[Setting], setting: Setting) -> Iterator[Unmeasured]:
-    for word, name in WORDS.items():
-        value = setting.other_settings.get(word)
-        if value is not None and all(run.other_settings.get(word) != value for run in near):
-            yield Unmeasured(name, value)
+        if known := [have for run in near if (have := size(run))]:
+            ranges[name] = min(known), max(known)
+    stated = {word: {run.other_settings.get(word) for run in near} for word in WORDS}
+    found: list[list[Outside | Unmeasured]] = []
+    for one in settings:
+        outside: list[Outside | Unmeasured] = []
+        for name, (low, high) in ranges.items():
+            if (value := SIZES[name](one)) and not low <= value <= high:
+                outside.append(Outside(name, value, low, high))
+        for word, name in WORDS.items():
+            said = one.other_settings.get(word)
+            if said is not None and said not in stated[word]:
+                outside.append(Unmeasured(name, said))
+        found.append(outside)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

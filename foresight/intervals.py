@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .folds import Beyond, Fold, Reach, folds
+from .folds import Beyond, Fold, Reach, beyond, doublings, folds
 from .posterior import Posterior
 
 LEVEL = 0.9
@@ -31,6 +31,8 @@ _UNTRIED = 0.1  # more deviation of ln(cost) where no prediction was compared wi
 # of others, which few left-out ones show: the usual error counts as so many of them.
 _UNKNOWN = {Beyond.SOURCE: 0.3, Beyond.SYSTEM: 0.3}
 _USUAL = 2.0
+# More deviation of ln(cost) for each doubling that a document lies beyond the sizes of its system.
+_FARTHER = 0.15
 _REFITS = 24  # limit by kind of fold; documents and systems are few
 
 Array: TypeAlias = NDArray[np.float64]
@@ -71,7 +73,7 @@ class Scores:
             dtype=np.float64,
         )
 
-    def factor(self, source: str, level: float = LEVEL) -> float:
+    def factor(self, source: str) -> float:
         """The factor of a deviation that covers a share of errors.
 
         With too few scores for that share, 1.5 times the worst; but at least the factor without
@@ -81,7 +83,7 @@ class Scores:
             return UNSCORED
         order = np.argsort(self.ratios, kind="stable")
         reached = np.cumsum(self.weights(source)[order])
-        at = int(np.searchsorted(reached, level * (reached[-1] + 1) - _ROUNDING))
+        at = int(np.searchsorted(reached, LEVEL * (reached[-1] + 1) - _ROUNDING))
         worst = float(self.ratios[order[-1]])
         return float(self.ratios[order[at]]) if at < len(order) else max(1.5 * worst, UNSCORED)
 
@@ -107,7 +109,10 @@ def scores(fitted: Posterior, kind: Beyond) -> Scores:
         variances.append(np.diag(covariance))
     own, apart = _apart(fitted, kind, parts, errors[1:])
     deviations = [
-        deviation(fitted, variance, more) for variance, more in zip(variances[1:], own, strict=True)
+        deviation(fitted, variance, more, far)
+        for variance, more, far in zip(
+            variances[1:], own, (_far(fitted, kind, fold) for fold in parts), strict=True
+        )
     ]
     sources = tuple(fitted.settings[at].source[0] for at in runs)
     each = np.concatenate(errors), np.concatenate([np.zeros(0), *deviations])
@@ -123,7 +128,7 @@ def _apart(
     if not usual:
         return [0.0] * len(parts), {}
     system = [fitted.settings[fold.tested[0]].system for fold in parts]
-    squares = [float(np.median(np.abs(of))) ** 2 for of in errors]
+    squares = [float(np.mean(of**2)) for of in errors]
 
     def pooled(of: Hashable, without: int | None) -> float:
         known = [one for at, one in enumerate(squares) if system[at] == of and at != without]
@@ -133,11 +138,25 @@ def _apart(
     return own, {of: pooled(of, None) for of in dict.fromkeys(system)}
 
 
-def deviation(fitted: Posterior, variance: Array, more: float = 0.0) -> Array:
+def _far(fitted: Posterior, kind: Beyond, fold: Fold) -> Array:
+    """Doublings of each run of an unknown source beyond the sizes of its system; else 0."""
+    if kind is not Beyond.SOURCE:
+        return np.zeros(len(fold.tested))
+    gone, tested = set(fold.removed), [fitted.settings[at] for at in fold.tested]
+    near = [
+        one for at, one in enumerate(fitted.settings)
+        if at not in gone and one.system == tested[0].system
+    ]  # fmt: skip
+    return np.array([doublings(outside) for outside in beyond(near, tested)], dtype=np.float64)
+
+
+def deviation(
+    fitted: Posterior, variance: Array, more: float = 0.0, far: Array | float = 0.0
+) -> Array:
     """Deviations of ln(cost) of further jobs, by the variances of a fit; `more`: that of an unknown
-    source."""
-    more = fitted.scales.noise**2 + more**2
-    deviations: Array = np.sqrt(np.maximum(variance, 0.0) + more)
+    source, `far`: its doublings beyond the sizes of others."""
+    known = np.maximum(variance, 0.0) + fitted.scales.noise**2
+    deviations: Array = np.sqrt(known + more**2 + _FARTHER**2 * far)
     return deviations
 
 
@@ -157,11 +176,11 @@ class Widths:
             self.known[kind] = scores(self.fitted, kind)
         return self.known[kind]
 
-    def deviation(self, kind: Beyond, system: Hashable, variance: float) -> float:
+    def deviation(self, kind: Beyond, system: Hashable, variance: float, far: float = 0.0) -> float:
         """The deviation of ln(cost) of a run with this kind of extrapolation on a system."""
         usual = _UNKNOWN.get(kind, 0.0)
         more = self._own(kind).apart.get(system, usual) if usual else 0.0
-        return float(deviation(self.fitted, np.array([variance]), more)[0])
+        return float(deviation(self.fitted, np.array([variance]), more, far)[0])
 
     def scored_by(self, kind: Beyond) -> Beyond:
         """The kind of fold that scores predictions of a kind."""
@@ -172,8 +191,8 @@ class Widths:
 
         Independent uncertainties add in squares, and an extrapolation is at least as uncertain as a
         configuration within the measured range. Left-out documents and systems include their sizes,
-        so their errors cover these too. Configurations say too little of a kind that nothing could
-        be left out for.
+        so their errors cover these too, as far as each lies beyond those of others. Configurations
+        say too little of a kind that nothing could be left out for.
         """
         first, *others = reach.kinds
         factor = self.of(first).factor(source)
@@ -181,7 +200,8 @@ class Widths:
             factor = max(factor, UNSCORED)
         if first in (Beyond.SIZE, Beyond.RANGE):
             factor = max(factor, self.of(Beyond.SETTING).factor(source))
-        own = self.deviation(first, system, variance)
+        far = doublings(reach.outside) if first is Beyond.SOURCE else 0.0
+        own = self.deviation(first, system, variance, far)
         own = own if self.of(first).runs else math.hypot(own, _UNTRIED)
         parts = [factor * own * reach.grown(first)]
         if first not in _UNKNOWN:

@@ -130,11 +130,11 @@ def _repeats(start: Start, measured: Sequence[Row]) -> list[dict[str, Any]]:
     """The measured splits that one more job may distinguish: of the base's shape, as all splits
     are, and of its regime, as earlier ones cannot be run again."""
     here = ("uri", "regime", "layers", "hidden", "heads")
-    first: dict[Any, Row] = {}
-    for row in measured:
+    newest: dict[Any, Row] = {}  # one more job would be of its day, if of any
+    for row in sorted(measured, key=lambda row: str(row["date"] or "")):
         if all(row[name] == start.base[name] for name in here):
-            first.setdefault(split_of(row), row)
-    rated = start.rated([changed(row, {}) for row in first.values()])
+            newest[split_of(row, dated=False)] = row
+    rated = start.rated([changed(row, {}) for row in newest.values()])
     # It ran: its memory is as printed, and it fits.
     seen = dict.fromkeys(("memory_gb_predicted", "out_of_memory"))
     rated = [{**row, **seen, "memory_gb": row["base"]["memory_gb"]} for row in rated]

@@ -28,7 +28,7 @@ from .terms import PACE, recomputed
 from .unstated import Unstated, unstated
 
 MOST = 800  # training runs: the time of a fit grows with their cube
-_FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
+FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown
 _RATE = "tokens_per_s_per_device"
 _NEAREST = 3  # runs shown as the basis of a prediction
 
@@ -162,11 +162,11 @@ class Predictor:
         system, in any run."""
         same = [run for run in self.pace.settings if run.system == one.system]
         most = max(run.devices for run in same or self.pace.settings)
-        if one.devices > _FARTHEST * most:
+        if one.devices > FARTHEST * most:
             raise BenchError(
                 f"no run of about {number(one.devices)} devices",
                 why=f"the largest of this system had {number(most)},"
-                f" more than {_FARTHEST} times fewer",
+                f" more than {FARTHEST} times fewer",
                 hint="--nodes asks for fewer",
             )  # fmt: skip
 

@@ -10,7 +10,6 @@ from .setting import Setting
 from .terms import states
 
 _FEW = 8  # at most one of so many runs may contradict a stage: printed memory has errors
-_ROUNDED = 1.05  # times the memory: it is printed in few digits, as GB or GiB
 
 
 @dataclass(frozen=True, slots=True)

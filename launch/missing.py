@@ -23,9 +23,9 @@ SELECT c.run_id, c.uri, c.line, c.size, c.layers, c.hidden, c.heads, c.seq_len, 
 FROM configurations c JOIN tables t ON t.table_id = c.table_id
 WHERE c.uri = ? AND (t.number = ? OR ? IS NULL) AND c.status = 'not_run'
 ORDER BY c.line"""
-_FLAGS = (
-    "SELECT name, value, kind FROM env_flags WHERE run_id = ? AND value IS NOT NULL ORDER BY name"
-)
+# What a document calls a table can be set by nobody.
+_FLAGS = """SELECT name, value, kind FROM env_flags
+            WHERE run_id = ? AND value IS NOT NULL AND kind <> 'table' ORDER BY name"""
 _SHAPE = ("layers", "hidden", "heads")
 _SETTINGS = (
     "model",

@@ -104,7 +104,7 @@ Values = dict[
 ]
 
 
-Job = dict[
+JobOptions = dict[
     Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*$")],
     Value | Annotated[list[Value], Field(min_length=1)],
 ]
@@ -115,7 +115,7 @@ class Matrix(Settings):
 
     env: Environment = Field(default={}, description="Environment variables.")
     values: Values = Field(default={}, description="More placeholders for a command template.")
-    job: Job = Field(default={}, description="Scheduler options, by the scheduler's names.")
+    job: JobOptions = Field(default={}, description="Scheduler options, by the scheduler's names.")
 
 
 class Limits(_Section):
@@ -171,7 +171,7 @@ class Plan(_Section):
         default={}, description="Environment variables; an empty value unsets."
     )
     values: Values = Field(default={}, description="More placeholders for a command template.")
-    job: Job = Field(default={}, description="Scheduler options, by the scheduler's names.")
+    job: JobOptions = Field(default={}, description="Scheduler options, by the scheduler's names.")
     matrix: list[Matrix] = Field(
         default=[], description="Products of values, each on top of settings, env and values."
     )

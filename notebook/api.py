@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
@@ -51,7 +50,7 @@ class Bench:
         (tokens); `nodes`, `devices`, `world_size` (processes), `dp`, `tp`, `pp`; `mbs`, `gbs`
         (sequences), `tokens_per_step`; `status`, `kind`, `flags`; and more.
         """
-        return self._select("configurations", where, "uri, line, run_id")
+        return self._of_runs("configurations", None, where, "uri, line, run_id")
 
     def runs(self, where: str | None = None) -> pd.DataFrame:
         """Runs as stated by their sources; NULL where nothing is stated.
@@ -60,7 +59,7 @@ class Bench:
         (1e9), `layers`, `hidden`, `heads`, `seq_len` (tokens), `framework`, `device`, `dtype`,
         `recompute`, `status`, `kind`, `flags`, `date`; and more.
         """
-        return self._select("runs", where, "uri, line, run_id")
+        return self._of_runs("runs", None, where, "uri, line, run_id")
 
     def iterations(self, run: Runs = None, where: str | None = None) -> pd.DataFrame:
         """Logged intervals of logs, in the order of the log.
@@ -121,12 +120,7 @@ class Bench:
             self._warehouse = self._open()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -149,9 +143,6 @@ class Bench:
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")
         return open_settled(self._path, self._lock_timeout, confined=False)
-
-    def _select(self, view: str, where: str | None, order: str) -> pd.DataFrame:
-        return self._of_runs(view, None, where, order)
 
     def _of_runs(
         self,

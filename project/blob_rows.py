@@ -41,11 +41,6 @@ def prefetched(chunks: Iterable[Chunk], most: int) -> Iterator[Chunk]:
     yield from waiting
 
 
-def nth(result: Callable[[], Sequence[RowsOf]], place: int) -> RowsOf:
-    """The nth of several results, waiting for them."""
-    return result()[place]
-
-
 def rows_of_all(documents: Sequence[tuple[str, bytes]]) -> list[list[StatedRow]]:
     """The rows of several documents from their uris and bytes."""
     return [stated_rows(uri, data) for uri, data in documents]

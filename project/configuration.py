@@ -81,8 +81,7 @@ class Configuration(_Section):
         default=None, description="Directory of templates that override the built-in ones."
     )
     formats: Text | None = Field(
-        default=None,
-        description="Directory of additional log formats, one TOML file each.",
+        default=None, description="Directory of additional log formats, one TOML file each."
     )
     facts: Text | None = Field(
         default=None,
@@ -99,8 +98,7 @@ class Configuration(_Section):
         "Default: all markdown files tracked by git.",
     )
     paths: list[PathPattern] = Field(
-        default=[],
-        description="Columns encoded in the paths of logs. See docs/facts.md.",
+        default=[], description="Columns encoded in the paths of logs. See docs/facts.md."
     )
     budgets: dict[str, Text] = Field(
         default={},

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from ..ingest.files.prefetch import nth
 from ..ingest.files.row_history import DocumentRows, RowChange, TrackedRow
 from ..ingest.files.stated_rows import StatedRow, stated_rows
 from ..schema.histories import History, Tip, append, gone, tips
 from ..schema.opening import open_read, open_write
 from ..schema.rows import Rows, content_id
 from ..vocabulary.secrets import redact_text
-from .blob_rows import Chunk, Key, RowsOf, Submit, nth, prefetched, submitting
+from .blob_rows import Chunk, Key, RowsOf, Submit, prefetched, submitting
 from .commits import Commit, Touched
 from .facts import NAME as FACTS
 from .renames import renamed
@@ -37,7 +38,6 @@ Progress = Callable[[str], None]
 class HistorySummary:
     """Counts of a reading, and why it started over, if it did."""
 
-    repository: str
     branch: str
     commits: int = 0
     revisions: int = 0

@@ -48,7 +48,7 @@ def read_history(
         "", label, name, repository.path, since, authors, parser_version(None) * 100 + VERSION
     )
     restart_reason = _restart_reason(repository, tip, known, wanted)
-    summary = HistorySummary(label or ".", name, restart_reason=restart_reason if known else "")
+    summary = HistorySummary(name, restart_reason=restart_reason if known else "")
     if known is None or restart_reason:
         history, found = _new_history(wanted, tip), listing(repository, tip, None, since)
     else:

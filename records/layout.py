@@ -42,7 +42,7 @@ DIGITS = 12  # digits of a statistic: the last bits of a sum depend on the order
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RecordColumn:
     """One column of a part: its Arrow type, whether it is required, and the check of its values."""
 
     name: str
@@ -52,13 +52,13 @@ class Column:
 
 
 @cache
-def columns(part: str) -> dict[str, Column]:
+def columns(part: str) -> dict[str, RecordColumn]:
     """The columns of a part, in table order."""
     from ..schema.shapes import shapes
 
     shape = shapes()[TABLES[part]]
     return {
-        field.name: Column(
+        field.name: RecordColumn(
             field.name, field.type, field.name in shape.required, _fits_kind(field.type)
         )
         for field in shape.schema

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from ..schema.rows import Row
-from .layout import SOURCE, Column, columns
+from .layout import SOURCE, RecordColumn, columns
 
 _KINDS: dict[str, type | tuple[type, ...]] = {"bytes": int, "lines": int}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -71,7 +71,7 @@ def columns_of(part: str, item: Mapping[str, Any], extra: set[str] | None = None
     return row
 
 
-def _value(part: str, column: Column, value: object) -> object:
+def _value(part: str, column: RecordColumn, value: object) -> object:
     if column.name == "pieces":
         if not isinstance(value, list):
             raise InvalidRecord("pieces of a cell must be a list")

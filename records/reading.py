@@ -10,18 +10,7 @@ from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
 from ..vocabulary.regular import parse_json, read_regular
-from .layout import (
-    CORRECTIONS,
-    FILE,
-    KEY,
-    LISTS,
-    MARK,
-    NAME,
-    SUFFIX,
-    TABLES,
-    VERSION,
-    marker_of,
-)
+from .layout import CORRECTIONS, FILE, KEY, LISTS, MARK, NAME, SUFFIX, TABLES, VERSION, marker_of
 from .parts import (
     InvalidRecord,
     add_correction,

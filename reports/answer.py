@@ -13,9 +13,9 @@ from ..schema.warehouse import Row
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
 from ..vocabulary.secret_commands import REDACTED
-from .words import DEVICE, SIZE, SPLIT, step_time, text_of, topology_short, with_mark
+from .words import DEVICE, SIZE, SPLIT, apart_words, step_time, text_of, topology_short, with_mark
 
-# Columns of every answer; each report adds its own before and after them.
+# Of every answer; each report adds its own columns before and after.
 RUN = ("where", "run", *shown("answers"), "settings", "date", "annotated")
 MEASURED = (
     "jobs", "step_time_s", "step_time_low", "step_time_high", "tokens_per_step", "tokens_per_s",
@@ -26,8 +26,8 @@ MEASURED = (
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"), ("framework", "Framework"))
 # Shown with them, but only if rows would else look alike.
 _TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
-_REPEATS = 4  # places of repeats that a sentence lists
-_MOST, _SHORT = 12, 8  # places that a sentence lists; letters of a name that may be repeated
+# Places that a sentence lists, of rows and of repeats; letters of a name that may be repeated.
+_MOST, _REPEATS, _SHORT = 12, 4, 8
 _LONGEST = 80  # characters of settings in a sentence or cell
 
 
@@ -79,7 +79,9 @@ class Answer:
         rows = _labelled(rows)
         shown = self._with_distinguishing(rows)
         filled = [
-            (name, head) for name, head in shown if any(_is_filled(row, name) for row in rows)
+            (name, head)
+            for name, head in shown
+            if any(row.get(name) not in (None, "") for row in rows)
         ]
         common = [] if len(rows) < 2 else [(n, h) for n, h in filled if _shared(rows, n)]
         kept = [one for one in filled if one not in common]
@@ -139,10 +141,6 @@ def _labelled(rows: Sequence[Row]) -> Sequence[Row]:
     return [{**row, "size": row.get("model") or row.get("size")} for row in rows]
 
 
-def _is_filled(row: Row, name: str) -> bool:
-    return row.get(name) not in (None, "")
-
-
 def _shared(rows: Sequence[Row], name: str) -> bool:
     """Whether a column of the configuration is the same in all rows."""
     alike = name in (*RUN, "split", "base", "level", "verdict", "goodput", "goodput_from",
@@ -171,8 +169,7 @@ def with_words(names: Names, row: Row) -> dict[str, Any]:
     more = max(len(row.get("places", ())) - 1, 0)
     return {
         **row,
-        "size": row["size"],
-        "where": f"{names.short(row['uri'])}:{row['line']}" + (f" +{more}" if more else ""),
+        "where": place(names, row) + (f" +{more}" if more else ""),
         "system": with_mark(names.system(row["system"]), row, *DEVICE),
         "settings": settings_words(row),
         "nodes": with_mark(many, row, *SIZE),
@@ -249,6 +246,14 @@ def places(names: Names, rows: Sequence[Row]) -> str:
     return _listed(((names.short(row["uri"]), row["line"]) for row in rows), _MOST)
 
 
+def rivals(names: Names, rows: Sequence[Row], first: Row) -> str:
+    """Locations of rows tied with a first one; those of its line with what tells them from it."""
+    at = place(names, first)
+    named = [f"{at} ({apart_words(row, first)})" for row in rows if place(names, row) == at]
+    rest = places(names, [row for row in rows if place(names, row) != at])
+    return ", ".join(filter(None, [*named, rest]))
+
+
 def repeats(names: Names, wheres: Sequence[str]) -> str:
     """The places URI:LINE of repeats, as `places` lists rows."""
     return _listed((names.place(where).rpartition(":")[::2] for where in wheres), _REPEATS)
@@ -279,10 +284,8 @@ def by_frequency(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]
     return sorted(by_reason(names, rows).items(), key=lambda item: -len(item[1]))
 
 
-_MORE = (
-    "pairs", "speedup", "speedup_least", "speedup_most", "faster", "slower", "newly_failing",
-    "worse",
-)  # fmt: skip
+_MORE = ("pairs", "speedup", "speedup_least", "speedup_most", "faster", "slower", "newly_failing",
+         "worse")  # fmt: skip
 _HEADS = ("Pairs", "Speed-up", "Least", "Most", "Faster", "Slower", "Newly failing", "Worse")
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ..vocabulary.atomic import atomic_write
 from ..vocabulary.format import days_words, significant
 from .charts.data import Bar, Point, Series, checked_bars, checked_series
-from .charts.lines import Plan, draw
+from .charts.lines import ChartLayout, draw
 from .charts.rows import draw_bars, draw_effects
 from .charts.style import DPI, styled
 
@@ -32,7 +32,7 @@ def aggregate_pflops(
 ) -> Figure:
     """Aggregate PFLOP/s over nodes or devices, log-log, with dashed ideal scaling."""
     key = "ideal scaling from the smallest point"
-    plan = Plan(title, x_label, y_label, log_y=True, key=key, ideal=ideal)
+    plan = ChartLayout(title, x_label, y_label, log_y=True, key=key, ideal=ideal)
     return draw(checked_series(series), plan)
 
 
@@ -45,7 +45,9 @@ def scaling_efficiency(
 ) -> Figure:
     """Efficiency in percent over nodes or devices; `relative_to_smallest` computes it from
     rates."""
-    plan = Plan(title, x_label, y_label, log_y=False, unit="%", key="ideal scaling", reference=100)
+    plan = ChartLayout(
+        title, x_label, y_label, log_y=False, unit="%", key="ideal scaling", reference=100
+    )
     return draw(checked_series(series), plan)
 
 
@@ -74,14 +76,10 @@ def ranked_bars(
 
 
 def days_over_devices(
-    series: Iterable[Series],
-    *,
-    title: str = "",
-    x_label: str = "Devices",
-    y_label: str = "Days to train",
+    series: Iterable[Series], *, title: str = "", y_label: str = "Days to train"
 ) -> Figure:
     """Days over devices, log-log: a line joins the best of one setting, or the Pareto front."""
-    return draw(checked_series(series), Plan(title, x_label, y_label, log_y=True))
+    return draw(checked_series(series), ChartLayout(title, "Devices", y_label, log_y=True))
 
 
 def paired_effects(

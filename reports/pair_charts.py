@@ -27,10 +27,7 @@ from .words import level_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_CHANGE = {
-    False: "level",
-    True: "change",
-}  # labels of a pair, with one base and with several
+_CHANGE = {False: "level", True: "change"}  # labels of a pair, with one base and with several
 
 
 def effects(names: Names, answer: Answer) -> Picture:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_SERIES, MOST_BARS = 7, 11  # of a chart; more cannot be distinguished
 _MOST_NAMED = 4
-_FURTHER = ("heads", "layers", "hidden", "seq_len", "dtype", "zero_stage", "mbs", "gbs")
+_FURTHER = ("model", "heads", "layers", "hidden", "seq_len", "dtype", "zero_stage", "mbs", "gbs")
 SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
 
 

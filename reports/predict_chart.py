@@ -32,8 +32,10 @@ def _waterfall(names: Names, decision: Decision) -> Figure:
         1e6 / row["tokens_per_s_per_device_high"], 1e6 / row["tokens_per_s_per_device_low"],
     )  # fmt: skip
     unit = "s" if timed else "µs"
-    subject = f"{row['size']} on {names.system(row['system'])}" if row["size"] else "Predicted"
-    title = f"{subject}, {configuration_words(row)}: {significant(whole, 3)} {unit}"
+    subject = f"{row['size']} on {names.system(row['system'])}, " if row["size"] else ""
+    low, high = (significant(end, 3) for end in ends)
+    title = f"{subject}{configuration_words(row)}: predicted {significant(whole, 3)}"
+    title += f" ({low} to {high}) {unit}"
     title += f" a step, {significant(tokens, 3)} tokens/s" if timed else " a token and device"
     label = "Seconds of a step" if timed else "Microseconds of a token and device"
     total = Bar("predicted, with 90% interval", whole, *ends)

@@ -35,7 +35,9 @@ def mfu(names: Names, answer: Answer) -> Picture:
     rows = of_one_origin(answer.rows)
     answer = replace(answer, rows=tuple(rows))
     assumed = any(row["mfu"] and row["peak_assumed"] for row in rows)
-    head = "Model FLOPs utilization (MFU), %" + (" assuming 16 bits" if assumed else "")
+    printed = all(row["mfu_from"] == "printed" for row in rows if row["mfu"])
+    origin = ", as printed" if printed else " assuming 16 bits" if assumed else ""
+    head = f"Model FLOPs utilization (MFU), %{origin}"
     return _ranking(names, answer, "mfu", "%", head)
 
 
@@ -71,7 +73,9 @@ def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) ->
 
         return ranked_bars(bars, title=title, x_label=head, value_text=text)
 
-    best = f"{significant(drawn[0][column] * scale, 3)}{unit}{' MFU' if column == 'mfu' else ''}"
+    best = f"{significant(drawn[0][column] * scale, 3)}{unit}"
+    if column == "mfu":
+        best += " MFU as printed" if drawn[0]["mfu_from"] == "printed" else " MFU"
     at = labels[0] or devices_words(drawn[0])
     message = f"{subject(names, drawn)}{best} at best, {at}"
     more = cut("configurations, ranked below", every, MOST_BARS)

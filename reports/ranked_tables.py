@@ -10,7 +10,7 @@ from ..schema.warehouse import Row
 from ..vocabulary.format import days, days_range, number, percent, significant
 from .escape import Markdown, italic, markdown_cell
 from .table_cells import (
-    Column,
+    PipeColumn,
     marked,
     model_cell,
     nodes_cell,
@@ -34,7 +34,7 @@ def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) ->
 def answers_table(names: Names, rows: Sequence[Row], plan: Budget) -> Markdown:
     """The best of each model and system, a row each: the content of a sentence each."""
     best = [row for row in rows if row["place"] == 1]
-    speed: Column = (
+    speed: PipeColumn = (
         "Tokens/s", "right",
         lambda r: f"**{significant(r['tokens_per_s'], 4)}**" if plan.is_unit
         else italic(significant(r["tokens_per_s"], 4)),
@@ -63,7 +63,7 @@ def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
     }
 
 
-def _columns(names: Names, plan: Budget | None) -> list[Column]:
+def _columns(names: Names, plan: Budget | None) -> list[PipeColumn]:
     """All columns of a ranking for a configuration."""
     return [
         (_days_head(plan), "right", lambda r: italic(marked(days(r["days"]), r))),
@@ -92,9 +92,9 @@ def _mfu(row: Row) -> str:
     return markdown_cell(text) if row["mfu_from"] == "printed" else italic(text)
 
 
-def _speed() -> list[Column]:
+def _speed() -> list[PipeColumn]:
     """The speed of a configuration, and the number of measurements."""
-    rate: Column = (
+    rate: PipeColumn = (
         "Tokens/s/device", "right", lambda r: italic(significant(r["tokens_per_s_per_device"], 4)),
     )  # fmt: skip
     return [

@@ -14,10 +14,7 @@ from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.fields import shown
 
 # The system and the device count of a run follow from the rest.
-KEY = (
-    *(name for name in shown("answers") if name not in ("system", "device_count")),
-    "settings",
-)
+KEY = (*(name for name in shown("answers") if name not in ("system", "device_count")), "settings")
 MEASURED = ("step_time_s", "tflops", "memory")
 STATUS = ("status", "left_out")
 OTHERS = "others"  # every other number of a row, by metric

@@ -246,8 +246,7 @@ def regenerate(warehouse: Warehouse, name: str, number: int | None) -> Regenerat
     if len(parts) == 1:
         return parts[0]
     return Regenerated(
-        "\n".join(part.markdown for part in parts),
-        tuple(c for p in parts for c in p.not_rebuilt),
+        "\n".join(part.markdown for part in parts), tuple(c for p in parts for c in p.not_rebuilt)
     )
 
 

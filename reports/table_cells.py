@@ -10,7 +10,7 @@ from ..vocabulary.format import number
 from .escape import Markdown, markdown_cell, pipe_table
 from .words import DEVICE, MODEL, SIZE, SPLIT, topology_short, with_mark
 
-Column = tuple[str, str, Callable[[Row], str]]
+PipeColumn = tuple[str, str, Callable[[Row], str]]
 
 
 def several_models(rows: Sequence[Row]) -> bool:
@@ -19,9 +19,7 @@ def several_models(rows: Sequence[Row]) -> bool:
 
 
 def table_of(
-    columns: Sequence[Column],
-    rows: Sequence[Row],
-    merged: Sequence[str] = (),
+    columns: Sequence[PipeColumn], rows: Sequence[Row], merged: Sequence[str] = ()
 ) -> Markdown:
     """Rows as a table; adjacent ones that differ only in `merged` columns are one row.
 

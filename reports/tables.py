@@ -10,7 +10,7 @@ from ..schema.warehouse import Row
 from ..vocabulary.format import counted, percent, range_text, significant
 from .escape import Markdown, italic, markdown_cell
 from .table_cells import (
-    Column,
+    PipeColumn,
     model_cell,
     nodes_cell,
     recompute_cell,
@@ -73,7 +73,7 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
 
 def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
     """TFLOP/s and share of the peak by one formula, next to the printed value and its formula."""
-    columns: list[Column] = [
+    columns: list[PipeColumn] = [
         ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
         ("System", "left", lambda r: system_cell(names, r)),
         ("Nodes (devices)", "right", nodes_cell),
@@ -99,7 +99,7 @@ def _restated_value(row: Row) -> str:
 
 def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False) -> Markdown:
     """The rows excluded from rankings and charts, with reasons; with suggestions on request."""
-    meant: list[Column] = [("Suggestion", "left", lambda r: markdown_cell(r["suggestion"]))]
+    meant: list[PipeColumn] = [("Suggestion", "left", lambda r: markdown_cell(r["suggestion"]))]
     return table_of(
         [
             ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),

@@ -23,6 +23,12 @@ SPLIT = axes()
 MODEL = ("model", "params_b", "params_stated")
 SHAPE = ("layers", "hidden", "heads")
 _MOST = 4  # sources listed in a cell
+# What tells runs of one line apart, the plainest first; so many of them in a sentence.
+_APART = (
+    "size", "system", "nodes", "devices", *axes(), "mbs", "gbs", "seq_len", "device_batch",
+    "zero_stage", "recompute", "dtype", "framework", "settings",
+)  # fmt: skip
+_FEW = 2
 # The names of single values of a configuration in charts and diffs, without the column's heading.
 _LABELS: dict[str, Callable[[Any], str]] = {
     "nodes": lambda v: counted(v, "node"),
@@ -43,6 +49,16 @@ _WORDED = {"recompute", "mbs", "gbs", "seq_len", "zero_stage", *axes()}  # of th
 def label_of(name: str, value: object) -> str:
     """A value of a configuration by itself: MBS 4, 2 nodes, TP8, full recompute."""
     return _LABELS.get(name, str)(value)
+
+
+def apart_words(one: Row, other: Row) -> str:
+    """What tells a run from another one of its line: MBS 4."""
+    apart = [
+        label_of(name, value)
+        for name in _APART
+        if (value := one.get(name)) is not None and value != other.get(name)
+    ]
+    return ", ".join(apart[:_FEW])
 
 
 def level_words(level: str, title: str) -> str:

@@ -16,7 +16,7 @@ from .warehouse import Warehouse
 _Day = date  # a field of that name hides the type
 FINDING, BOUNDARY = "finding", "boundary"
 # Kinds of sources, as the view source_kinds ranks them.
-FILE, SET, SIDECAR, PATH = "facts.toml", "set", "bundle", "path"
+FILE, SET, PATH = "facts.toml", "set", "path"
 # The size as the source alone states it: else an annotation could change what it matches.
 _RUNS = """SELECT r.source_id, r.run_id, r.line, t.number, coalesce(
         size_label(coalesce(r.params_b, label_params_b(r.model))),

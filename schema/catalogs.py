@@ -213,9 +213,8 @@ def translated_errors(catalog: str) -> Iterator[None]:
         why = error_text(str(error), catalog)
         again = catalog in _reached and any(word in str(error) for word in _LOST)
         raise (Retry if again else BenchError)(
-            "the lake failed", why=why,
-            hint="check that its server, catalog and files can be reached; bench db check",
-        ) from None  # fmt: skip
+            "the lake failed", why=why, hint=_hint(str(error))
+        ) from None
 
 
 def error_text(text: str, catalog: str) -> str:
@@ -229,6 +228,14 @@ def error_text(text: str, catalog: str) -> str:
     return line.replace(catalog, "...")
 
 
+def _hint(text: str) -> str:
+    if "ermission denied" in text:
+        return "ask who owns the lake for the right to its catalog and its files"
+    if "HTTP" in text:
+        return "check the bucket, and the keys and the address of S3 in the environment (AWS_...)"
+    return "check that its server, catalog and files can be reached; bench db check"
+
+
 def quoted(text: str) -> str:
     """A text escaped for SQL quotes."""
     return text.replace("'", "''")
@@ -240,6 +247,8 @@ def _state(run_query: RunQuery) -> State | None:
     if newest is None:
         return None
     require_own(run_query)
+    if newest == 0:  # DuckLake's own: whoever was creating our tables was interrupted
+        return None
     return State(int(newest), str(data), str(identity))
 
 

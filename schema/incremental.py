@@ -21,9 +21,8 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The newest part of a growing log: its load, its place in the chain, its checkpoint."""
+    """The newest part of a growing log: its place in the chain, its checkpoint."""
 
-    load_id: str
     chain_id: str
     number: int
     checkpoint: Checkpoint
@@ -43,7 +42,7 @@ def read_stored(warehouse: Warehouse, load_ids: Sequence[str]) -> dict[str, Stor
     query = """SELECT load_id, chain_id, number, to_byte, state FROM raw.parts
                JOIN raw.checkpoints USING (load_id) WHERE load_id IN (SELECT unnest(?))"""
     return {
-        load_id: Stored(load_id, chain_id, number, Checkpoint(offset, state))
+        load_id: Stored(chain_id, number, Checkpoint(offset, state))
         for load_id, chain_id, number, offset, state in warehouse.rows(query, [list(load_ids)])
     }
 

@@ -79,6 +79,9 @@ class Lake:
                 raise BenchError(f"cannot make {data}", why=error.strerror or "") from error
             with permissions_of(Path(data)):
                 mark(data, self.catalog.address)
+        else:  # the catalog keeps this name for ever: it has to be that of a bucket
+            with instance(("httpfs",)) as con, self._translated_errors():
+                _objects(con, data)
         with self.catalog.guarded(), self._attached(read_only=False, data=data) as con:
             apply_tables(con)
 

@@ -10,14 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from .connect import (
-    confine,
-    connect_file,
-    connect_memory,
-    disconnect,
-    explained,
-    require_plain,
-)
+from .connect import confine, connect_file, connect_memory, disconnect, explained, require_plain
 from .definitions import created_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
 from .place import is_shared, require_place

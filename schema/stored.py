@@ -16,7 +16,6 @@ from .materialized import (
     STORED,
     compute,
     is_small,
-    views_are_stored,
 )
 from .migrate import LAST_STORED, SOURCES_STORED, STORED_VIEWS
 from .sql import sql_file
@@ -140,20 +139,6 @@ def rebuild(warehouse: Warehouse) -> None:
         con.execute(f"CREATE TABLE {_LEFT_OVER} (run_id VARCHAR, digits HUGEINT)")
         for view in STORED:
             con.execute(f"CREATE TABLE {STORED_VIEWS}.{view} AS FROM temp.main.{view}")
-
-
-def verify(warehouse: Warehouse) -> list[str]:
-    """The stored views that differ from their views as computed now; none without stored views."""
-    if not views_are_stored(warehouse):
-        return []
-    compute(warehouse, *OF_RUNS, *STORED)
-    return [view for view in STORED if _differs(warehouse, view)]
-
-
-def _differs(warehouse: Warehouse, view: str) -> bool:
-    stored, shown = f"FROM {STORED_VIEWS}.{view}", f"FROM temp.main.{view}"
-    both = ((stored, shown), (shown, stored))
-    return any(warehouse.rows(f"({one} EXCEPT ALL {other}) LIMIT 1") for one, other in both)
 
 
 def _can_be_refreshed(warehouse: Warehouse) -> bool:

@@ -22,7 +22,7 @@ from .migrate import bring_up_to_date, definitions, now_utc
 _OTHERS_KEPT_S = 30 * 86400.0  # templates of other versions
 
 
-def fill(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
+def fill(con: duckdb.DuckDBPyConnection) -> None:
     """Create every table, view and metric in the empty database `wh` of a connection.
 
     They are copied from the template of this version if it can be cached, else created. Raises as
@@ -30,14 +30,10 @@ def fill(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> None:
     """
     try:
         template = _kept()
-    except (
-        OSError,
-        RuntimeError,
-        duckdb.Error,
-    ):  # no home, nothing writable: no cache
+    except (OSError, RuntimeError, duckdb.Error):  # no home, nothing writable: no cache
         template = None
     if template is None or not _copied(con, template):
-        bring_up_to_date(con, path)
+        bring_up_to_date(con)
 
 
 def make_file(path: Path) -> None:

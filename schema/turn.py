@@ -12,7 +12,6 @@ import random
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 _COURTESY_S = 2.0  # limit of a reader's wait: a sequence of writers cannot exclude it either
 
@@ -43,12 +42,7 @@ class Turn:
     def __enter__(self) -> Turn:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any
 
 import duckdb
@@ -140,12 +139,7 @@ class Warehouse:
     def __enter__(self) -> Warehouse:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _check(self, query: str) -> None:
@@ -168,11 +162,7 @@ def _kind(statement: duckdb.Statement) -> str:
 
 @contextmanager
 def transaction(
-    warehouse: Warehouse,
-    spared: Collection[str] = (),
-    *,
-    aside: bool = False,
-    whole: bool = False,
+    warehouse: Warehouse, spared: Collection[str] = (), *, aside: bool = False, whole: bool = False
 ) -> Iterator[None]:
     """All or nothing; materialized views that do not depend on the written tables are `spared`.
 

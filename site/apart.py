@@ -39,10 +39,15 @@ def curves_apart(rows: Sequence[Row], system: Callable[[str], str]) -> list[str]
         | {"system": system(row["system"])}
         for row in rows
     ]
+    flags = {name for row in rows for name in row["env"]}
+
+    def said(one: Mapping[str, Any], name: str) -> str:
+        return _word(name, one[name]) if _is_stated(one, name) else f"no {name}" * (name in flags)
+
     words = [""] * len(rows)
     for name in dict.fromkeys(name for value in values for name in value):
         longer = [
-            ", ".join(filter(None, (text, _word(name, one[name]) if _is_stated(one, name) else "")))
+            ", ".join(filter(None, (text, said(one, name))))
             for text, one in zip(words, values, strict=True)
         ]
         if len({*longer}) > len({*words}):
@@ -76,7 +81,7 @@ def _stated(row: Row) -> Mapping[str, Any]:
     names = dict.fromkeys((*_FIRST, *CONFIGURATION))
     # Devices say what nodes and processes would repeat.
     own = {name: row[name] for name in names if name not in ("devices", "world_size", "nodes")}
-    return {**own, **row["others"]}
+    return {**own, **row["env"], **row["others"]}
 
 
 def _word(name: str, value: Any) -> str:  # Any: of a column

@@ -9,11 +9,11 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from . import svg
+from .dotrows import DotRow, dot_rows
 from .svg import Mark
 from .table import Table
 
-MOST = 600  # maximum of marks in a chart
-_ROW = 22  # height of a row of dots in pixels
+MOST = 350  # maximum of marks in a chart, each about 250 bytes of its page
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,34 +175,12 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     )
     rows = every[:most]
     more = f"the first {most} of {len(every)}" if len(every) > most else ""
-    top = 8
-    height = len(rows) * _ROW + top + svg.BOTTOM
-    longest = max(len(row.label) for row in rows)
-    left = min(40 + 6.2 * longest, 0.45 * svg.WIDTH)
-    fits = int((left - 16) / 6.2)
-    x = svg.axis(
-        [end for row in rows for end in (row.y, row.low, row.high) if end],
-        left,
-        svg.WIDTH - svg.RIGHT,
-        most=5,
-        text=plot.y_text,
-    )
-    bottom = height - svg.BOTTOM
-    parts = [svg.columns(x, top, bottom)]
-    parts.append(svg.words((left + svg.WIDTH) / 2, height - 6, plot.y_title, "name", "middle"))
-    for at, one in enumerate(rows):
-        y = top + (at + 0.5) * _ROW
-        label = one.label if len(one.label) <= fits else f"{one.label[: fits - 1]}…"
-        whisker = ""
-        if one.low is not None and one.high is not None:
-            whisker = svg.stroke(x.at(one.low), y, x.at(one.high), y, "whisker")
-        parts.append(svg.words(left - 10, y + 4, label, anchor="end"))
-        parts.append(svg.mark(one, x.at(one.y), y, root, whisker))
+    drawn = [DotRow(row.label, replace(row, x=row.y)) for row in rows]
     return Chart(
         plot.id,
         plot.title,
         "; ".join(filter(None, (plot.note, more))),
-        svg.drawing(plot.id, "".join(parts), height=height, rows=True),
+        dot_rows(plot.id, drawn, plot.y_title, root, text=plot.y_text),
         _legend(plot, rows),
         table.html(root),
     )

@@ -14,6 +14,7 @@ from ..schema.warehouse import Row
 from ..vocabulary.format import counted, times
 from . import svg
 from .charts import Chart
+from .dotrows import DotRow, dot_rows
 from .labels import Labels
 from .load import Content
 from .runtable import run_cell
@@ -21,8 +22,7 @@ from .svg import Mark
 from .table import Cell, Column, Table, column
 
 SMALL = 0.01  # relative speed differences below this are ignored
-_ROW, _MOST = 20, 30
-_LEFT, _TOP = 225, 8
+_MOST = 30  # pairs drawn
 _PARTS = (
     "size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage",
     "recompute", "seq_len",
@@ -102,27 +102,10 @@ def _drawn(
 ) -> Chart:
     shown = [row for _, rows in groups for row in rows]
     apart = [name for name in _PARTS if len({str(row[name]) for row in shown}) > 1]
-    height = _TOP + (len(shown) + len(groups)) * _ROW + svg.BOTTOM
-    ends = [
-        end
-        for row in shown
-        for end in (row["speedup"], row["speedup_low"], row["speedup_high"])
-        if end and end > 0
-    ]
-    x = svg.axis(
-        [*ends, 1.0], _LEFT, svg.WIDTH - 60, log=True, most=5, text=lambda v: f"{svg.plain(v)}×"
-    )
-    bottom = height - svg.BOTTOM
-    one, title = x.at(1.0), "times as fast as without the change"
-    parts = [svg.columns(x, _TOP, bottom), svg.stroke(one, _TOP, one, bottom, "ideal")]
-    parts.append(svg.words((_LEFT + svg.WIDTH) / 2, height - 6, title, "name", "middle"))
-    y = _TOP + _ROW / 2
+    drawn = []
     for name, rows in groups:
-        parts.append(svg.words(4, y + 4, labels.text.line(name, 60), "group"))
-        y += _ROW
-        for row in rows:
-            parts.append(_row(labels, row, labels.text.line(_label(row, apart), 60), x, y, root))
-            y += _ROW
+        drawn.append(DotRow(labels.text.line(name, 60)))
+        drawn += [_row(labels, row, labels.text.line(_label(row, apart), 60)) for row in rows]
     left = len(every) - len(shown)
     note = "pairs of runs that differ only in this; grey: within the spread between jobs"
     note += f"; {left} more in the table" if left else ""
@@ -130,34 +113,30 @@ def _drawn(
         "effects",
         "What one change does",
         note,
-        svg.drawing("effects", "".join(parts), height=height, rows=True),
+        dot_rows(
+            "effects", drawn, "times as fast as without the change", root,
+            ideal=1.0, log=True, text=lambda value: f"{svg.plain(value)}×",
+        ),
         Markup(""),
         _table(labels, every).html(root),
-    )
+    )  # fmt: skip
 
 
-def _row(labels: Labels, row: Row, label: str, x: svg.Axis, y: float, root: str) -> str:
+def _row(labels: Labels, row: Row, label: str) -> DotRow:
     words = labels.text.line(content_words(row), 90)
-    label = label if len(label) <= 34 else f"{label[:33]}…"
     low, high = row["speedup_low"], row["speedup_high"]
-    whisker = ""
-    if low and high and low > 0:
-        whisker = svg.stroke(x.at(low), y, x.at(high), y, "whisker")
-    says = f"{words}: {times(row['speedup'])}, {row['verdict']}"
+    known = low and high and low > 0
     mark = Mark(
         row["speedup"],
         0,
-        says,
+        f"{words}: {times(row['speedup'])}, {row['verdict']}",
         labels.href(row["run"]),
         labels.id(row["run"]),
-        0,
-        "" if _sure(row) else "unsure",
+        look="" if _sure(row) else "unsure",
+        low=low if known else None,
+        high=high if known else None,
     )
-    return (
-        svg.words(_LEFT - 10, y + 4, label, anchor="end")
-        + svg.mark(mark, x.at(row["speedup"]), y, root, whisker)
-        + svg.words(svg.WIDTH - 4, y + 4, times(row["speedup"]), anchor="end")
-    )
+    return DotRow(label, mark, times(row["speedup"]))
 
 
 def _table(labels: Labels, rows: Sequence[Row]) -> Table:

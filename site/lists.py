@@ -23,7 +23,7 @@ from ..vocabulary.format import number, significant
 from ..vocabulary.release import VERSION
 from .charts import Plot, scatter
 from .findings import alike_once, findings_table
-from .load import NOT_STATED, ROWS_WITH_PAGES, Content
+from .load import ALL_ROWS_WITH_PAGES, NOT_STATED, ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
 from .overview import causes
 from .runtable import every_run, run_cell
@@ -52,7 +52,7 @@ def findings_page(content: Content) -> Page:
 
 def failures_page(content: Content) -> Page:
     """Every failed run, and recurring causes."""
-    table = failures_table(content, content.failures.rows, "failed", "failures")
+    table = failures_table(content, content.failures.rows, "failures")
     above, below = sentences(content.names, content.failures, 0)
     jobs = sum(row["run"] not in content.by_id for row in content.failures.rows)
     of_jobs = [f"Jobs without a log, which other pages do not count: {number(jobs)} of these."]
@@ -226,6 +226,7 @@ def about_page(content: Content) -> Page:
         "version": VERSION,
         "scrub": sorted(content.text.scrubber.kinds),
         "most": ROWS_WITH_PAGES,
+        "most_of_all": ALL_ROWS_WITH_PAGES,
         "parsers": sorted({source["parser_version"] for source in content.sources.values()}),
     }, []
 
@@ -295,7 +296,7 @@ def _settings(content: Content) -> list[list[str | None]]:
         every = [configuration(row) for row in rows] if model != NOT_STATED else []
         for name in dict.fromkeys(name for one in every for name in one):
             for one in every:
-                value = one.get(name)
+                value = content.names.system(one[name]) if name == "system" else one.get(name)
                 found[name]["none" if value is None else str(value)] = None
         for name, values in found.items():
             if len(values) > 1:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
 
 from ..decide.budget import Budget, budget
@@ -27,7 +28,9 @@ from .doubts import Doubts, doubts_of_site
 from .labels import Labels
 from .text import ShownNames, Slugs, Text
 
-ROWS_WITH_PAGES = 2000  # maximum of a source's runs with pages; further rows link to their lines
+# Maximum of rows with pages, of a source and of all, the shortest sources first; further rows link
+# to their lines. A run takes 30 kB; GitHub Pages allow 1 GB.
+ROWS_WITH_PAGES, ALL_ROWS_WITH_PAGES = 2000, 10_000
 LINES = 2000  # lines of a source per page
 NOT_STATED = "Model not stated"
 
@@ -79,13 +82,14 @@ class Content(Labels):
     @cached_property
     def with_pages(self) -> frozenset[str]:
         """The runs that have a page of their own."""
-        many: dict[str, int] = defaultdict(int)
-        for row in self.rows:
-            many[row["uri"]] += row["origin"] == "row"
+        many = Counter(row["uri"] for row in self.rows if row["origin"] == "row")
+        uris = sorted(many, key=lambda uri: (many[uri], uri))
+        shown = dict(zip(uris, accumulate(many[uri] for uri in uris), strict=True))
         return frozenset(
             row["run"]
             for row in self.rows
-            if row["origin"] != "row" or many[row["uri"]] <= ROWS_WITH_PAGES
+            if row["origin"] != "row"
+            or (many[row["uri"]] <= ROWS_WITH_PAGES and shown[row["uri"]] <= ALL_ROWS_WITH_PAGES)
         )
 
     @cached_property

@@ -28,6 +28,7 @@ from .table import Cell, Column, Table, column
 _FEW = 4000  # maximum of runs for pairing by setting
 _LAWS = 100  # maximum of groups for scaling fits, those with the most sizes
 _SENTENCES = 6
+_LONG = 4000  # characters of a sentence
 _RANKING = ("aggregate", "front")  # charts that set all runs against each other
 _LISTED = "bench runs --all --where 'size IS NULL AND model IS NULL'"
 _UNNAMED = (
@@ -135,7 +136,10 @@ def _answers(
     text += rendered_part("answers", names, context)
     if not is_named:
         return as_html(content, text, rows), Markup("")
-    more = [line for part in sentences(names, decision, 0) for line in part]
+    # Of thousands of copies the sentence of exclusions is longer than all of the page.
+    more = [
+        content.text.line(line, _LONG) for part in sentences(names, decision, 0) for line in part
+    ]
     return as_html(content, text, rows), as_html(
         content, "".join(f"- {escape_md(one)}\n" for one in more), rows
     )
@@ -186,14 +190,10 @@ def _link(content: Content, uri: str, line: int, text: str, root: str) -> str:
 def failed_table(content: Content, rows: Sequence[Row]) -> Table:
     """The failed runs and their causes."""
     chosen = {row["run"] for row in rows}
-    return failures_table(
-        content, [row for row in content.failures.rows if row["run"] in chosen], "failed"
-    )
+    return failures_table(content, [row for row in content.failures.rows if row["run"] in chosen])
 
 
-def failures_table(
-    content: Content, rows: Sequence[Mapping[str, Any]], id: str, key: str = ""
-) -> Table:
+def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], key: str = "") -> Table:
     """Failed runs and jobs, latest first."""
     line = content.text.line
 
@@ -236,7 +236,7 @@ def failures_table(
         text("hosts", "Hosts", lambda one: ", ".join(one["hosts"][:4])),
     ]
     kept = [one for one in columns if not one.is_empty or one.key in ("run", "status")]
-    return Table(id, "Failed runs", kept, runs, key=key)
+    return Table("failed", "Failed runs", kept, runs, key=key)
 
 
 def findings_of(content: Content, runs: set[str]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from .models import finding_words
 from .runtable import model_cell, run_cell, status_cell, step_words
 from .table import Cell, Column, Table
 
-_NEWEST, _CAUSES, _FINDINGS = 15, 8, 6
+_BEST, _NEWEST, _CAUSES, _FINDINGS = 100, 15, 8, 6
 _LINKED = 4  # runs named for a cause
 
 
@@ -100,7 +100,7 @@ def best_table(content: Content) -> Table:
     ]  # fmt: skip
     runs = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
     shown = [column for column in columns if not column.is_empty]
-    return Table("best", "Best of each model and system", shown, runs, key="best")
+    return Table("best", "Best of each model and system", shown, runs, key="best", first=_BEST)
 
 
 def _fastest(content: Content) -> Iterator[_Best]:

@@ -28,7 +28,7 @@ def run_page(
 ) -> dict[str, Any]:
     """The template context of a run."""
     run, id = row["run"], content.id(row["run"])
-    titles = {"days": f"Days {content.plan_of(row).purpose}"}
+    titles = _of_plan(content, row)
     curves = [figure(id, one, f"runs/{id}/series") for one in details.series.get(run, ())]
     return {
         "title": content.place(row),
@@ -124,7 +124,7 @@ def run_data(
             "status": row["status"],
             "name": content.place(row),
             "effects": content.effects_key(row),
-            "derived": [_derived(content, run, node) for node in stated.numbers],
+            "derived": [_derived(content, row, node) for node in stated.numbers],
             "facts": facts,
             "series": bool(details.series.get(run)),
         },
@@ -140,18 +140,25 @@ def run_data(
         yield f"runs/{id}/series", made | tokens
 
 
-def _derived(content: Content, run: str, node: Node) -> list[Any]:
+def _of_plan(content: Content, row: Row) -> dict[str, str]:
+    """The titles of numbers that depend on how long a model is trained."""
+    purpose = content.plan_of(row).purpose
+    return {"days": f"Days {purpose}", "device_days": f"Device-days {purpose}"}
+
+
+def _derived(content: Content, row: Row, node: Node) -> list[Any]:
     """A number of a run as a fact that links to its line; to its derivation if it is computed."""
     place, at = node.place, ""
-    href = f"{content.href(run)}#n-{node.name}"
+    href = f"{content.href(row['run'])}#n-{node.name}"
     if place is not None:
         at = content.text.line(content.names.at(place.uri, place.line), 120)
         href = content.line_href(place.uri, place.line) or href
-    title = title_of(node.name)
+    planned = _of_plan(content, row).get(node.name)
+    title = planned or title_of(node.name)
     unit = shown_unit(node, title)
     unit = f" {unit}" if unit else ""
     return [
-        node.name,
+        planned or node.name,  # days of other plans are other facts
         title,
         f"{rounded(node)}{unit}",
         node.value if isinstance(node.value, (int, float)) else None,

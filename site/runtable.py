@@ -207,7 +207,6 @@ def run_table(
     plan: Budget,
     *,
     label: str,
-    before: Sequence[Column] = (),
     key: str = "",
 ) -> tuple[list[tuple[str, str]], Table]:
     """The values shared by all runs, and the table of the others."""
@@ -220,7 +219,6 @@ def run_table(
     settings, results = setting_columns(content, rows), measured_columns(rows, plan)
     columns = [
         Column("run", "Run", [run_cell(content, row) for row in rows]),
-        *before,
         *(setting for setting in settings if setting.key in _WHERE),
         *(result for result in results if result.key in _ANSWERS),
         *(setting for setting in settings if setting.key not in _WHERE),

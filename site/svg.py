@@ -175,7 +175,7 @@ def mark(one: Mark, x: float, y: float, root: str, whisker: str = "") -> str:
     run = f' data-run="{escape(one.run)}"' if one.run else ""
     return (
         f'<a class="mark s{one.series % SERIES + 1} {one.look}"{href} data-x="{one.x:.6g}" '
-        f'data-y="{one.y:.6g}"{run} data-note="{escape(one.note)}">'
+        f'data-y="{one.y:.6g}"{run}>'
         f"<title>{escape(one.note)}</title>{whisker}{shape(one.series, x, y)}</a>"
     )
 
@@ -189,15 +189,6 @@ def words(x: float, y: float, text: str, look: str = "tick", anchor: str = "star
 def stroke(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
     """The SVG of a straight line."""
     return f'<line class="{look}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def columns(x: Axis, top: float, bottom: float) -> str:
-    """The grid lines and ticks of a chart with rows."""
-    return "".join(
-        stroke(x.at(v), top, x.at(v), bottom, "rule")
-        + words(x.at(v), bottom + 16, t, anchor="middle")
-        for v, t in x.ticks
-    )
 
 
 def frame(x: Axis, y: Axis, x_title: str, y_title: str, height: int = HEIGHT) -> str:
@@ -228,13 +219,10 @@ def path(points: Sequence[tuple[float, float]], look: str) -> str:
     return f'<polyline class="line {look}" points="{steps}"/>'
 
 
-def drawing(
-    id: str, body: str, width: int = WIDTH, height: int = HEIGHT, rows: bool = False
-) -> Markup:
+def drawing(id: str, body: str, width: int = WIDTH, height: int = HEIGHT) -> Markup:
     """The SVG of a figure, named by its caption."""
-    kind = ' class="rows"' if rows else ""
     return Markup(
-        f'<svg role="group"{kind} aria-labelledby="{escape(id)}-caption" '
+        f'<svg role="group" aria-labelledby="{escape(id)}-caption" '
         f'viewBox="0 0 {width} {height}">{body}</svg>'
     )
 

@@ -21,7 +21,7 @@ _BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where longer words may be split
 
 
 @dataclass(frozen=True)
-class Column:
+class GridColumn:
     """A column as text: its heading, its cells, and whether they are numbers."""
 
     head: str
@@ -48,7 +48,7 @@ class Column:
 
 
 def table(
-    columns: Sequence[Column], width: int, *, chosen: bool = False, common: bool = False
+    columns: Sequence[GridColumn], width: int, *, chosen: bool = False, common: bool = False
 ) -> str:
     """Lay out the rows within `width`, however narrow it is.
 
@@ -58,7 +58,7 @@ def table(
     """
     if not columns:
         return "\n"
-    shared: list[Column] = []
+    shared: list[GridColumn] = []
     if not chosen:
         columns = [column for column in columns if any(column.cells)] or columns[:1]
     if common and len(columns[0].cells) > 1:
@@ -80,11 +80,11 @@ def table(
     return "\n".join([*above, *lines, *below]) + "\n"
 
 
-def _are_too_few(shown: Sequence[Column], columns: Sequence[Column], width: int) -> bool:
+def _are_too_few(shown: Sequence[GridColumn], columns: Sequence[GridColumn], width: int) -> bool:
     return len(shown) < min(FEWEST, len(columns)) or _least(shown) > width
 
 
-def one_line_rows(columns: Sequence[Column], width: int) -> list[str]:
+def one_line_rows(columns: Sequence[GridColumn], width: int) -> list[str]:
     """The heading and one line per row, for a live screen; long texts are shortened."""
     shown = _with_room(columns, width)
     sizes = _sizes(shown, width)
@@ -125,11 +125,11 @@ def _wide(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def _common(shared: Sequence[Column]) -> str:
+def _common(shared: Sequence[GridColumn]) -> str:
     return f"All rows: {'; '.join(f'{column.head} {column.cells[0]}' for column in shared)}."
 
 
-def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
+def _with_room(columns: Sequence[GridColumn], width: int) -> list[GridColumn]:
     """The columns that fit with wrapped texts; the last ones are dropped first."""
     shown = [*columns]
     while _least(shown) > width:
@@ -140,12 +140,12 @@ def _with_room(columns: Sequence[Column], width: int) -> list[Column]:
     return shown
 
 
-def _least(columns: Sequence[Column]) -> int:
+def _least(columns: Sequence[GridColumn]) -> int:
     """The minimum width of a line with these columns."""
     return sum(column.least for column in columns) + GAP * (len(columns) - 1)
 
 
-def _sizes(columns: Sequence[Column], width: int) -> list[int]:
+def _sizes(columns: Sequence[GridColumn], width: int) -> list[int]:
     """The width of each column: headings are wrapped first, then the widest texts."""
     sizes, least = [column.wide for column in columns], [column.least for column in columns]
     over = sum(sizes) + GAP * (len(sizes) - 1) - width
@@ -162,7 +162,7 @@ def _sizes(columns: Sequence[Column], width: int) -> list[int]:
     return sizes
 
 
-def _aligned(columns: Sequence[Column], sizes: Sequence[int]) -> list[str]:
+def _aligned(columns: Sequence[GridColumn], sizes: Sequence[int]) -> list[str]:
     heads = [_head(one.head, width) for one, width in zip(columns, sizes, strict=True)]
     most = max(map(len, heads))
     lines = _lines([[""] * (most - len(head)) + head for head in heads], sizes, columns)
@@ -174,7 +174,7 @@ def _aligned(columns: Sequence[Column], sizes: Sequence[int]) -> list[str]:
 
 
 def _lines(
-    cells: Sequence[Sequence[str]], sizes: Sequence[int], columns: Sequence[Column]
+    cells: Sequence[Sequence[str]], sizes: Sequence[int], columns: Sequence[GridColumn]
 ) -> list[str]:
     """The lines of one row, as many as its highest cell has."""
     high = max(map(len, cells))
@@ -184,7 +184,7 @@ def _lines(
     ]
 
 
-def _line(texts: Sequence[str], sizes: Sequence[int], columns: Sequence[Column]) -> str:
+def _line(texts: Sequence[str], sizes: Sequence[int], columns: Sequence[GridColumn]) -> str:
     found = [
         padded(text, width, one.is_number)
         for text, width, one in zip(texts, sizes, columns, strict=True)
@@ -192,7 +192,7 @@ def _line(texts: Sequence[str], sizes: Sequence[int], columns: Sequence[Column])
     return (" " * GAP).join(found).rstrip()
 
 
-def _records(columns: Sequence[Column], width: int) -> list[str]:
+def _records(columns: Sequence[GridColumn], width: int) -> list[str]:
     """Each row as lines of NAME VALUE below its number, without empty values."""
     heads = min(max(size(one.head) for one in columns), max(width // 2, READABLE))
     lines: list[str] = []

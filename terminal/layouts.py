@@ -42,12 +42,16 @@ def table(
     return grid.table(as_columns(columns, rows, keep), width, chosen=chosen, common=common)
 
 
-def as_columns(columns: Sequence[str], rows: Rows, keep: Collection[str] = ()) -> list[grid.Column]:
+def as_columns(
+    columns: Sequence[str], rows: Rows, keep: Collection[str] = ()
+) -> list[grid.GridColumn]:
     """The columns of a table as text for a terminal."""
     right = _numeric(len(columns), rows)
     cells = [[escape.terminal(human(value)) for value in row] for row in rows]
     return [
-        grid.Column(escape.terminal(name), tuple(row[at] for row in cells), right[at], name in keep)
+        grid.GridColumn(
+            escape.terminal(name), tuple(row[at] for row in cells), right[at], name in keep
+        )
         for at, name in enumerate(columns)
     ]
 

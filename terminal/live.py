@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..vocabulary.printable import terminal
@@ -51,16 +50,11 @@ class Board:
             self._live.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._shown():
             if self._live is not None:
                 self._live.update(self.table(self._live.console.width), refresh=True)
-                self._live.__exit__(kind, error, trace)
+                self._live.__exit__(None, None, None)
 
     @contextmanager
     def _shown(self) -> Iterator[None]:

@@ -44,10 +44,10 @@ class Volume:
 volume = Volume()
 
 
-def run(app: typer.Typer, args: Sequence[str] | None = None) -> NoReturn:
+def run(app: typer.Typer) -> NoReturn:
     """Run the program and exit with its code; bad input never shows a traceback."""
     _open_closed()
-    own_process.end(exit_code(app, sys.argv[1:] if args is None else args))
+    own_process.end(exit_code(app, sys.argv[1:]))
 
 
 def _open_closed() -> None:
@@ -162,8 +162,8 @@ def detail(text: str) -> None:
 class Progress:
     """A progress line on stderr: only on a terminal, cleared at the end."""
 
-    def __init__(self, label: str, total: int | None = None) -> None:
-        self.label, self.total, self.done = label, total, 0
+    def __init__(self, label: str) -> None:
+        self.label, self.done = label, 0
         self._began = self._drawn = 0.0
         self._visible = False
 
@@ -178,9 +178,9 @@ class Progress:
         if volume.verbose and not _is_terminal(sys.stderr):
             detail(f"{self._line()} in {time.monotonic() - self._began:.1f} s")
 
-    def advance(self, amount: int = 1, label: str | None = None) -> None:
-        """Add completed work; redraws at most ten times a second."""
-        self.done += amount
+    def advance(self, label: str | None = None) -> None:
+        """Count one more; redraws at most ten times a second."""
+        self.done += 1
         self.label = label or self.label
         now = time.monotonic()
         if now - self._drawn >= 0.1 and not volume.quiet and _is_terminal(sys.stderr):
@@ -196,8 +196,7 @@ class Progress:
             self._visible = False
 
     def _line(self) -> str:
-        share = f"/{self.total:,} ({100 * self.done // self.total}%)" if self.total else ""
-        return " ".join(_line(self.label).split()) + f" {self.done:,}{share}"
+        return " ".join(_line(self.label).split()) + f" {self.done:,}"
 
 
 class Waiting(Progress):

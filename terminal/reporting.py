@@ -199,8 +199,7 @@ def _restated(warehouse: Warehouse, report: str, formula: str) -> dict[str, dict
     """Every run's TFLOP/s by a formula, by run id."""
     if report != "model":
         raise BenchError(
-            f"--flops does not apply to report {report!r}",
-            hint=f"bench report --flops {formula}",
+            f"--flops does not apply to report {report!r}", hint=f"bench report --flops {formula}"
         )
     from dataclasses import asdict
 

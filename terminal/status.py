@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StatusColumn:
     """A column: its name, its heading, and the formatter of its cells."""
 
     name: str
@@ -28,29 +28,29 @@ class Column:
     cell: Callable[[RunStatus], str]
 
 
-COLUMNS: Mapping[str, Column] = {
+COLUMNS: Mapping[str, StatusColumn] = {
     column.name: column
     for column in (
-        Column("uri", "log", lambda row: row.uri),
-        Column("run_id", "run", lambda row: row.run_id),
-        Column("model", "model", lambda row: row.model or ""),
-        Column("status", "status", lambda row: row.status),
-        Column("iteration", "iteration", lambda row: _iteration(row)),
-        Column("planned", "planned", lambda row: _optional(row.planned, str)),
-        Column(
+        StatusColumn("uri", "log", lambda row: row.uri),
+        StatusColumn("run_id", "run", lambda row: row.run_id),
+        StatusColumn("model", "model", lambda row: row.model or ""),
+        StatusColumn("status", "status", lambda row: row.status),
+        StatusColumn("iteration", "iteration", lambda row: _iteration(row)),
+        StatusColumn("planned", "planned", lambda row: _optional(row.planned, str)),
+        StatusColumn(
             "step_time_s",
             "s/it",
             lambda row: _optional(row.step_time_s, lambda v: significant(v, 4)),
         ),
-        Column(
+        StatusColumn(
             "tflops", "TFLOP/s/GPU", lambda row: _optional(row.tflops, lambda v: significant(v, 3))
         ),
-        Column("loss", "loss", lambda row: _optional(row.loss, lambda v: f"{v:.4g}")),
-        Column("tokens", "tokens", lambda row: _optional(row.tokens, as_tokens)),
-        Column("eta_s", "ETA", lambda row: clock(row.eta_s)),
-        Column("days", "days", lambda row: _optional(row.days, _days)),
-        Column("age_s", "last line", lambda row: f"{clock(row.age_s)} ago"),
-        Column("warnings", "warnings", lambda row: "; ".join(row.warnings)),
+        StatusColumn("loss", "loss", lambda row: _optional(row.loss, lambda v: f"{v:.4g}")),
+        StatusColumn("tokens", "tokens", lambda row: _optional(row.tokens, as_tokens)),
+        StatusColumn("eta_s", "ETA", lambda row: clock(row.eta_s)),
+        StatusColumn("days", "days", lambda row: _optional(row.days, _days)),
+        StatusColumn("age_s", "last line", lambda row: f"{clock(row.age_s)} ago"),
+        StatusColumn("warnings", "warnings", lambda row: "; ".join(row.warnings)),
     )
 }
 _FRAME = 4  # screen lines other than runs: title, headings, note on hidden runs, cursor
@@ -58,7 +58,7 @@ _Value = TypeVar("_Value")
 _NOT_SHOWN = frozenset(("run_id", "model", "planned"))  # the default for people
 
 
-def columns_of(text: str | None, *, people: bool) -> list[Column]:
+def columns_of(text: str | None, *, people: bool) -> list[StatusColumn]:
     """Parse columns `a,b,c` by name or heading; '' for the default. Raises BenchError."""
     if text is None:
         return [c for c in COLUMNS.values() if not (people and c.name in _NOT_SHOWN)]
@@ -68,13 +68,15 @@ def columns_of(text: str | None, *, people: bool) -> list[Column]:
     return [COLUMNS[name] for name in parse_columns(named, list(COLUMNS))]
 
 
-def exact(row: RunStatus, columns: Sequence[Column]) -> list[object]:
+def exact(row: RunStatus, columns: Sequence[StatusColumn]) -> list[object]:
     """A row for programs, with all digits."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return [_joined(values[column.name]) for column in columns]
 
 
-def drawn(rows: Sequence[RunStatus], columns: Sequence[Column], width: int, height: int) -> Text:
+def drawn(
+    rows: Sequence[RunStatus], columns: Sequence[StatusColumn], width: int, height: int
+) -> Text:
     """The runs that fit on a terminal, last written first, with warnings below each run."""
     from rich.text import Text
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TextIO
 
 from ..schema.errors import BenchError, did_you_mean
 from ..vocabulary import recording
@@ -31,9 +30,9 @@ class Format(StrEnum):
 Rows = Sequence[Sequence[object]]
 
 
-def default_format(stream: TextIO | None = None) -> Format:
+def default_format() -> Format:
     """A table on a terminal, else markdown."""
-    return Format.TABLE if (stream or sys.stdout).isatty() else Format.MD
+    return Format.TABLE if sys.stdout.isatty() else Format.MD
 
 
 PICTURES = frozenset(("gif", "jpeg", "jpg", "pdf", "png", "svg", "webp"))

@@ -19,7 +19,7 @@ from ..watch.follow import Follower
 from ..watch.status import Budget, RunStatus, statuses
 from .messages import detail, info, warn
 from .source import Source
-from .status import Column, columns_of, drawn, exact
+from .status import StatusColumn, columns_of, drawn, exact
 from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _warn_failures(follower: Follower, summary: Summary) -> None:
 class _Lines:
     """Prints a line for each run with a new step or warning."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[StatusColumn]) -> None:
         self._columns = [c for c in columns if c.name not in ("uri", "warnings")]
         self._shown: dict[str, tuple[object, ...]] = {}
 
@@ -175,7 +175,7 @@ class _Lines:
 class _Screen:
     """A live table."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[StatusColumn]) -> None:
         from rich.live import Live
 
         self._columns = columns

@@ -19,9 +19,12 @@ from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
 from tests.site_browser import chromium, opens, single, site
 
-# A job in the background ignores Ctrl-C, and so would the programs that tests interrupt.
+# A job in the background ignores Ctrl-C, one of nohup a terminal that is closed, and so would the
+# programs that tests end in these ways.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Before NumPy is imported, here and in workers: as the program does for itself. Where processes
 # share cores, threads that wait in busy loops took ten times what pages with predictions need.
@@ -54,6 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """What costs is measured where that is asked for, in each worker."""
     if config.getoption("cpu_times"):
         config.pluginmanager.register(CpuTimes())
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """A process more than cores: some tests wait, for programs that they start or a disk."""
+    return 1 + (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,7 @@ import pytest
 
 from bench.terminal import kept_answers
 from tests.program import Outcome, quick
+from tests.sharing import furnished
 
 MARK = "an answer that was kept"
 DOCUMENT = "data/tables/004_tr3m-1B3.md"
@@ -18,8 +19,8 @@ PAGE = ("best", "--format", "table")
 
 
 def prepared(swept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder with data/ and its warehouse, and an empty cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    """The folder with data/ and its warehouse, and a cache without answers."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(furnished(folder / "cache")))
     monkeypatch.delenv(kept_answers.FRESH)
     for name in ("NO_COLOR", "COLUMNS", "BENCH_DB"):
         monkeypatch.delenv(name, raising=False)

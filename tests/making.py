@@ -6,6 +6,40 @@ Programs that only write logs import this too: what reads warehouses is imported
 from pathlib import Path
 
 HEADING = "| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs |\n" + "|---" * 9 + "|\n"
+ARGUMENTS = """------------------------ arguments ------------------------
+  num_layers ...................................... {layers}
+  tensor_model_parallel_size ...................... 2
+  world_size ...................................... 8
+-------------------- end of arguments ---------------------
+"""
+# What `sacct -P` prints.
+SACCT_P = """JobID|JobName|State|ExitCode|Start|End|NNodes|Reason|SubmitLine
+12|t.sh|TIMEOUT|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1|TimeLimit|sbatch t.sh
+12.batch|batch|CANCELLED|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1||
+13|wrap|CANCELLED by 1000|0:0|2026-11-20T08:45:18|2026-11-20T08:47:00|2||sbatch --wrap "a
+b
+c"
+14_3|x|OUT_OF_MEMORY|0:125|2026-11-20T08:45:18|2026-11-20T08:47:00|2||
+15|x|RUNNING|0:0|2026-11-20T08:45:18|Unknown|2||
+16|x|NODE_FAIL|0:0|Unknown|Unknown|2||
+"""
+# A log format of a user's own.
+OWN_FORMAT = """
+title = "step lines of our own trainer"
+url = "https://example.org/trainer"
+reads = "iteration"
+hint = "took"
+pattern = '''st=(?P<iteration>\\d+)\\ took\\ (?P<step_time_s>[\\d.]+)ms'''
+
+[groups]
+iteration = { type = "bigint" }
+step_time_s = { type = "double", shift = -3, unit = "ms" }
+
+[[sample]]
+line = "st=1 took 250.0ms"
+source = "our trainer"
+row = { iteration = 1, step_time_s = 0.25 }
+"""
 
 
 def iteration(number: int, step_ms: float = 100.0, of: int = 500) -> str:

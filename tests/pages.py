@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from tests.program import quick
 
@@ -30,6 +31,11 @@ def page(swept: Path, *args: str) -> str:
 def bare(text: str) -> str:
     """A page without the comments that say where it begins and ends in a README."""
     return re.sub(r"^<!-- bench:(begin|end)[\w .=:/-]* -->\n", "", text, flags=re.M)
+
+
+def inline(tokens: list[Token]) -> list[Token]:
+    """The tokens in the text of blocks."""
+    return [child for token in tokens for child in token.children or []]
 
 
 def split(line: str) -> list[str]:

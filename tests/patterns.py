@@ -13,7 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.ingest.documents.context import _phrases
 from bench.ingest.documents.nouns import noun_patterns
+from bench.vocabulary.hardware import device_pattern
+from bench.vocabulary.hinted import Hinted
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 
@@ -120,8 +123,12 @@ def _module(file: Path) -> dict[str, Any]:
 
 def _calls(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id == Hinted.__name__:
+            yield node, "compile"
+        elif (
+            isinstance(node.func, ast.Attribute)
             and isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
             and node.func.attr in METHODS | {"compile"}
         ):  # fmt: skip
@@ -157,10 +164,20 @@ def in_data() -> list[Found]:
         found.append(Found(f"{rule.id} of gitleaks", rule.pattern, frozenset({"sub"})))
     for number, (field, pattern) in enumerate(noun_patterns()):
         place = f"ingest/documents/nouns.toml: {field} {number}"
-        found.append(Found(place, pattern, frozenset({"search"})))
+        found.append(Found(place, pattern.regex, frozenset({"search"})))
     for number, form in enumerate(FORMS):
         found.append(Found(f"form of secrets {number}", form.pattern, frozenset({"sub"})))
     return found
+
+
+def hinted() -> Iterator[Hinted]:
+    """Those that are searched for only in texts with their words."""
+    for file in sources():
+        if f"{Hinted.__name__}(" in file.read_text("utf-8"):
+            yield from (one for one in _module(file).values() if isinstance(one, Hinted))
+    yield device_pattern()
+    yield from (pattern for _, pattern in noun_patterns())
+    yield from (phrase["regex"] for phrase in _phrases())
 
 
 def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:

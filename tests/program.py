@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import os
 import shlex
 import subprocess
@@ -71,6 +72,13 @@ def quick(folder: Path, *args: str) -> Outcome:
     data = out.buffer
     assert isinstance(data, io.BytesIO)
     return Outcome(code, data.getvalue().decode(), err.getvalue())
+
+
+def selected(folder: Path, query: str, *paths: str) -> list[dict[str, Any]]:
+    """The rows that `bench sql` gives of a query."""
+    done = quick(folder, "sql", query, *paths, "--format", "json")
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
 
 
 def runs_programs(function: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
@@ -175,13 +175,18 @@ def tend(ready: Connection, machine: Path, place: Path, done: Path) -> None:
         time.sleep(0.5)
 
 
-def tailed(place: Path, top: Path, tails: int, pieces: int) -> None:
-    """Tails of one log that grows by five iterations a piece, beside who compacts and collects."""
+def tailed(place: Path, top: Path, tails: int, pieces: int, written: Sequence[Path] = ()) -> None:
+    """Tails of one log that grows by five iterations a piece, beside a writer for each folder of
+    files, and who compacts and collects."""
     file, done = top / "live.log", top / "done"
     file.write_text(log(5))
     machines = [furnished(top / f"tail{number}") for number in range(tails + 1)]
     children = [Child(tail, machine, file, place, done) for machine in machines[1:]]
     children.append(Child(tend, machines[0], place, done))
+    children += [
+        Child(write, furnished(top / f"beside{number}"), each, place, dict(os.environ))
+        for number, each in enumerate(written)
+    ]
     for number in range(2, pieces + 1):
         time.sleep(0.3)
         with file.open("a") as log_file:

@@ -5,22 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.files.accounting import Job, read_jobs
+from bench.ingest.files.accounting import AccountedJob, read_jobs
 from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from tests.logs import only_run, read
-from tests.making import iteration
+from tests.making import SACCT_P, iteration
 
-SACCT_P = """JobID|JobName|State|ExitCode|Start|End|NNodes|Reason|SubmitLine
-12|t.sh|TIMEOUT|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1|TimeLimit|sbatch t.sh
-12.batch|batch|CANCELLED|0:15|2026-11-20T08:45:18|2026-11-20T08:46:36|1||
-13|wrap|CANCELLED by 1000|0:0|2026-11-20T08:45:18|2026-11-20T08:47:00|2||sbatch --wrap "a
-b
-c"
-14_3|x|OUT_OF_MEMORY|0:125|2026-11-20T08:45:18|2026-11-20T08:47:00|2||
-15|x|RUNNING|0:0|2026-11-20T08:45:18|Unknown|2||
-16|x|NODE_FAIL|0:0|Unknown|Unknown|2||
-"""
 SACCT = """JobID           JobName  Partition    Account  AllocCPUS      State ExitCode
 ------------ ---------- ---------- ---------- ---------- ---------- --------
 17                bench      debug       root          1 OUT_OF_ME+    0:125
@@ -123,7 +113,7 @@ def test_jobs(text: str, form: str | None, jobs: list[tuple[str, str, str | None
 
 
 def test_all_that_is_told_of_a_job() -> None:
-    assert read_jobs(SCONTROL)[1][0] == Job(
+    assert read_jobs(SCONTROL)[1][0] == AccountedJob(
         "1809577", "slurm", "NODE_FAIL", "fail", 1, "gpt two words", "0:1", "NodeDown", 16,
         datetime(2021, 5, 23, 8, 41, 2), datetime(2021, 5, 23, 8, 46, 2),
     )  # fmt: skip

@@ -115,11 +115,12 @@ def test_a_list_is_of_the_model_that_announces_it() -> None:
     assert not {"layers", "hidden", "heads"} & large.keys()
 
 
-def test_what_the_rows_differ_in_is_not_taken_from_afar() -> None:
+def test_a_format_from_afar_is_of_the_rows_that_name_none() -> None:
     opening = TITLE + "We trained all models in BF16.\n\n## Results\n\n"
-    rows = TABLE.replace("| a ", "| a, Float8 ")
     assert around(opening + TABLE)["dtype"] == "bf16"
-    assert "dtype" not in around(opening + rows)
+    assert around(opening + TABLE.replace("| a ", "| a, Float8 "))["dtype"] == "bf16"
+    # What rows add, the others are without: one of them names all that is known.
+    assert "dtype" not in around(opening + TABLE.replace("| a ", "| + BF16 "))
 
 
 def test_a_trainer_counts_more_than_what_it_is_built_on() -> None:
@@ -183,6 +184,16 @@ def test_a_command_sets_what_its_arguments_say(command: str, stated: dict[str, s
     found = {fact.field: fact.value for fact in line_facts(command, 1).section}
     found.pop("devices_per_node", None)
     assert found == stated
+
+
+def test_three_settings_make_a_line_one_of_settings_among_any_words() -> None:
+    line = (
+        "- Workload: GPT, 40 layers, hidden 6144, 48 heads (GQA), seq 4096, SwiGLU, RoPE, untied."
+    )
+    found = {fact.field: fact.value for fact in line_facts(line, 1).section}
+    assert found == {"layers": "40", "hidden": "6144", "heads": "48", "seq_len": "4096"}
+    assert not line_facts("- Strategies: single GPU, DP2, TP2, PP2, EP2", 1).section
+    assert not line_facts("- Adam, seq 4096, SwiGLU, RoPE, untied, cosine", 1).section
 
 
 def test_a_processor_s_heading_is_the_device_of_its_table_alone() -> None:

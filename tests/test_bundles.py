@@ -9,30 +9,17 @@ from typing import Any
 import pytest
 
 from bench.schema.sidecar_links import Companion, Log, links
-from tests.making import iteration
-from tests.program import quick
+from tests.making import ARGUMENTS, iteration
+from tests.program import quick, selected
 
 SCRIPT = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --job-name=gpt\n{}export NCCL_DEBUG=INFO\n"
 SCRIPT += "HF_TOKEN=hf_abcdefghijklmnop1234 srun python t.py --num-layers 24 \\\n"
 SCRIPT += "  --tensor-model-parallel-size 2\n"
-ARGUMENTS = """------------------------ arguments ------------------------
-  num_layers ...................................... {layers}
-  tensor_model_parallel_size ...................... 2
-  world_size ...................................... 8
--------------------- end of arguments ---------------------
-"""
 
 
 def log(layers: int = 24, step_ms: float = 100.0) -> str:
     head = ARGUMENTS.format(layers=layers)
     return head + "".join(iteration(number, step_ms) for number in range(1, 6))
-
-
-def selected(place: Path, query: str, *paths: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
-        quick(place, "sql", query, *paths, "--format", "json").out
-    )
-    return found
 
 
 def files(place: Path, **texts: str) -> None:

@@ -10,7 +10,7 @@ from bench.decide.query import Query
 from bench.project.short import Names
 from bench.reports.answer import Answer
 from bench.reports.charts.data import Bar, Point, Series, checked_series
-from bench.reports.charts.lines import REACH, Plan, draw
+from bench.reports.charts.lines import REACH, ChartLayout, draw
 from bench.reports.charts.rows import draw_effects
 from bench.reports.charts.text import wrapped
 from bench.reports.pair_charts import efficiency
@@ -68,7 +68,9 @@ def test_the_axis_says_what_was_printed() -> None:
 
 def test_a_marker_stays_beside_its_count_on_a_log_axis() -> None:
     alike = tuple(Point(8.0, 10.0 + at / 1000) for at in range(30))
-    drawn = draw(checked_series([Series("a", alike, lowest=True)]), Plan("", "", "", log_y=True))
+    drawn = draw(
+        checked_series([Series("a", alike, lowest=True)]), ChartLayout("", "", "", log_y=True)
+    )
     [axes] = drawn.axes
     marked = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
     spots = numpy.concatenate([numpy.asarray(line.get_xydata()) for line in marked])

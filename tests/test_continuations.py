@@ -16,21 +16,7 @@ from bench.schema.materialized import OF_CONTINUATIONS, materialize
 from bench.schema.opening import open_read, open_write
 from tests.making import everything, iteration
 from tests.program import quick
-
-ARGUMENTS = """------------------------ arguments ------------------------
-  num_layers ...................................... {layers}
-  train_iters ..................................... 500000
--------------------- end of arguments ---------------------
-"""
-LOAD = "  successfully loaded checkpoint from /ckpt [ t 1/2, p 1/2 ] at iteration {}\n"
-SAVE = "  successfully saved checkpoint from iteration {} to /ckpt\n"
-
-
-def steps(first: int, last: int, layers: int = 4, load: int | None = None, save: int = 0) -> str:
-    head = ARGUMENTS.format(layers=layers) + (LOAD.format(load) if load else "")
-    below = "".join(iteration(n, 100.0) + (SAVE.format(n) if n == save else "")
-                    for n in range(first, last + 1))  # fmt: skip
-    return head + below
+from tests.resuming import ARGUMENTS, LOAD, SAVE, steps
 
 
 def read(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.files.defects import Defect, contained
+from bench.ingest.files.parsed import Defect, contained
 from bench.project.history import added
 from tests.cells import read
 from tests.histories import Repository

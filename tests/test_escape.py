@@ -29,6 +29,8 @@ from bench.vocabulary.printable import (
     visible,
     workflow_command,
 )
+from tests.hostile_commands import is_obeyed
+from tests.pages import inline
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 PIECES = st.sampled_from(
@@ -71,10 +73,6 @@ HARMLESS = {"text", "text_special", "code_inline", "softbreak"} | {
 }
 
 
-def inline_tokens(tokens: list[Token]) -> list[Token]:
-    return [child for token in tokens for child in token.children or []]
-
-
 def plain(text: str) -> str:
     """What must survive: all but white space, emphasis, code marks and backslashes."""
     text = printable(text)
@@ -88,7 +86,7 @@ def printable(text: str) -> str:
 
 
 def shown(tokens: list[Token]) -> str:
-    return plain("".join(token.content for token in inline_tokens(tokens)))
+    return plain("".join(token.content for token in inline(tokens)))
 
 
 @given(TEXTS)
@@ -101,7 +99,7 @@ def shown(tokens: list[Token]) -> str:
 def test_a_cell_renders_as_its_text(text: str) -> None:
     tokens = MARKDOWN.parse(f"|h|k|\n|---|---|\n|{markdown_cell(text)}|end|\n")
     assert [token.type for token in tokens].count("td_open") == 2
-    assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
+    assert {token.type for token in inline(tokens)} <= HARMLESS
     assert shown(tokens) == f"hk{plain(text)}end"
 
 
@@ -113,12 +111,12 @@ def test_a_cell_that_stood_is_as_harmless(text: str) -> None:
     """Also where entities stand: they show a character, and make no tag, link or image."""
     tokens = MARKDOWN.parse(f"|h|k|\n|---|---|\n| {verbatim_cell(text)} | end |\n")
     assert [token.type for token in tokens].count("td_open") == 2
-    assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
+    assert {token.type for token in inline(tokens)} <= HARMLESS
 
 
 def test_an_item_of_a_list_defines_no_link() -> None:
     for text in ("[y]: https://e.example", " [y]: e", "[y]:e", "\\[y]: e", "[a\n]: e"):
-        tokens = inline_tokens(MARKDOWN.parse(f"- {markdown_cell(text)}\n\n![y] [y] [a ]\n"))
+        tokens = inline(MARKDOWN.parse(f"- {markdown_cell(text)}\n\n![y] [y] [a ]\n"))
         assert {token.type for token in tokens} <= HARMLESS, text
 
 
@@ -127,7 +125,7 @@ def test_an_item_of_a_list_defines_no_link() -> None:
 @example(["``", "`<b>`", "``"])
 def test_texts_beside_each_other_are_as_harmless(texts: list[str]) -> None:
     for joined in (" ".join(map(markdown_cell, texts)), " and ".join(map(markdown_text, texts))):
-        found = {token.type for token in inline_tokens(MARKDOWN.parse(joined))}
+        found = {token.type for token in inline(MARKDOWN.parse(joined))}
         assert found <= HARMLESS, joined
 
 
@@ -145,7 +143,7 @@ def test_a_cell_stands_as_it_stood(text: str) -> None:
 def test_a_text_renders_as_paragraphs(text: str) -> None:
     tokens = MARKDOWN.parse(f"above\n{markdown_text(text)}\n")
     assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
-    assert {token.type for token in inline_tokens(tokens)} <= HARMLESS
+    assert {token.type for token in inline(tokens)} <= HARMLESS
     assert shown(tokens) == f"above{plain(text)}"
 
 
@@ -282,12 +280,6 @@ COMMANDS = (
     "x ##[add-matcher]a.json",
     "##vso[task.x]",
 )
-
-
-def is_obeyed(line: str) -> bool:
-    """Whether GitHub's runner takes a line of a log for a command, or Azure's, by their parsers."""
-    first = line.strip()
-    return (first.startswith("::") and "::" in first[2:]) or re.search(r"##\w*\[", line) is not None
 
 
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*COMMANDS, *"#[:\n \u2028"])).map("".join)))

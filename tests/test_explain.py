@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -15,17 +14,14 @@ import pytest
 from bench.audit.formulas import function
 from bench.decide.lookup import source_named
 from bench.decide.query import Query
-from bench.explain.answer_columns import COMMANDS
 from bench.explain.columns import derive
 from bench.explain.context import ExplainContext, explain_context
-from bench.explain.decisions import on_answer
 from bench.explain.number import PrintedNumber, parse_number
-from bench.explain.page import restated
-from bench.explain.search import known
-from bench.explain.tree import Match, Node
+from bench.explain.tree import Node
 from bench.schema.opening import open_read
 from bench.schema.warehouse import Warehouse
 from bench.vocabulary.format import days, range_text, significant
+from tests.explaining import matches
 from tests.pages import page, tables
 
 PAGES = {None: (), "1.3B": ("--all",), "0.85M": ()}
@@ -34,13 +30,6 @@ TEXT = re.compile(
     r"|\b\w[\w.-]*:\d+|\blines? \d+(?:, \d+)*|bench \d[\w.]*|SHA-256"
 )
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?:[KMBT]\b|%)?")
-
-
-def matches(here: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
-    """What `bench explain NUMBER` searches, in its order: a page holds answers, too."""
-    query = Query(model=here.model)
-    answers = (on_answer(here, query, number, command) for command in COMMANDS)
-    return chain(known(here, number), chain.from_iterable(answers), restated(here, number))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +59,7 @@ def test_every_number_of_every_page_is_explained(
     for text in sorted(numbers_of(asked(swept, model, *PAGES[model]), names)):
         found = parse_number(text)
         assert found is not None, text
-        first = next(matches(here, found), None)
+        first = next(matches(here, found, model), None)
         assert first is not None, f"{text} of the page of {model} is not explained"
         seen += 1
     assert seen > 60
@@ -95,7 +84,7 @@ def test_every_number_of_the_other_pages_is_explained(
     new = numbers_of(asked(swept, model, *more), names)
     new -= numbers_of(asked(swept, model, *PAGES[model]), names)  # explained above
     numbers = {text: cast(PrintedNumber, parse_number(text)) for text in sorted(new)}
-    lost = [text for text, one in numbers.items() if next(matches(here, one), None) is None]
+    lost = [text for text, one in numbers.items() if next(matches(here, one, model), None) is None]
     assert new and lost == []
 
 

@@ -23,8 +23,8 @@ from bench.schema.opening import in_memory
 from bench.terminal.answers import as_text
 from bench.terminal.tables import Format
 from tests.deciding import JOB, table
+from tests.explaining import matches
 from tests.program import quick, told
-from tests.test_explain import matches
 
 # Names of places, days, versions, settings and models: no number is meant by them.
 _PLACE = r"\b00\d\b(?::\d+| \()(?: \+\d+)?(?:(?:, | and )\d+ more)?"
@@ -86,7 +86,7 @@ def test_every_number_is_explained(here: ExplainContext, name: str) -> None:
             seen += 1
             answers = (on_answer(there, query, number, command) for command in COMMANDS)
             found = next(chain.from_iterable(answers), None)
-            if (found or next(matches(there, number), None)) is None:
+            if (found or next(matches(there, number, query.model), None)) is None:
                 missing.setdefault(answer.command, set()).add(text)
     assert not missing and seen > 20
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.logs import header
+from tests.making import SACCT_P, iteration
 from tests.making import folder as logs_and_tables
-from tests.making import iteration
 from tests.program import quick
-from tests.test_accounting import SACCT_P
 
 
 def test_what_is_said_of_a_folder(folder: Path) -> None:

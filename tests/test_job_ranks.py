@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.making import iteration
-from tests.test_bundles import ARGUMENTS, selected
+from tests.making import ARGUMENTS, iteration
+from tests.program import selected
 
 WORLD = "using world size: 8, data-parallel-size: 1, tensor-model-parallel size: 2, "
 WORLD += "pipeline-model-parallel size: 4 \n"

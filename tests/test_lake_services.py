@@ -99,13 +99,17 @@ def bucket() -> Iterator[str]:
         process.wait()
 
 
-def made(tmp_path: Path, data: str) -> Path:
-    """An empty lake in a database of its own."""
+def database() -> Path:
+    """A lake to be made, in a database of its own."""
     name = f"lake{os.urandom(4).hex()}"
     subprocess.run(
         ["createdb", "-h", "127.0.0.1", "-p", PORT, "-U", "bench", name], check=True, timeout=60
     )
-    place = Path(f"ducklake:postgres:dbname={name} host=127.0.0.1 port={PORT} user=bench")
+    return Path(f"ducklake:postgres:dbname={name} host=127.0.0.1 port={PORT} user=bench")
+
+
+def made(tmp_path: Path, data: str, place: Path) -> Path:
+    """An empty lake."""
     done = quick(tmp_path, "db", "info", "--db", str(place))
     assert done.code == 2 and "bench db init" in done.err, done.text
     done = quick(tmp_path, "db", "init", "--db", str(place), "--data", data)
@@ -117,7 +121,7 @@ def made(tmp_path: Path, data: str) -> Path:
 def place(server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty lake with its rows in a folder."""
     at(tmp_path / "here", monkeypatch)
-    return made(tmp_path, str(tmp_path / "data"))
+    return made(tmp_path, str(tmp_path / "data"), database())
 
 
 def test_a_lake_shows_what_a_file_shows_to_who_may_only_read(place: Path, tmp_path: Path) -> None:
@@ -136,7 +140,9 @@ def test_a_lake_shows_what_a_file_shows_to_who_may_only_read(place: Path, tmp_pa
     assert pages[0].out == pages[1].out and "124M" in pages[0].out, pages[0].text
     (files / "new.log").write_text(log(3))
     done = quick(tmp_path, "ingest", "logs", "--db", str(guest))
-    assert done.code == 2 and "permission denied" in done.err, done.text
+    assert done.code == 2 and "permission denied" in done.err and "ask who owns" in done.err, (
+        done.text
+    )
     psql(database, "DROP OWNED BY guest")
 
 
@@ -201,12 +207,17 @@ def test_a_restart_of_the_server_beside_writers(server: Path, place: Path, tmp_p
 
 @pytest.fixture
 def on_s3(server: Path, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty lake with its rows on S3."""
+    """An empty lake with its rows on S3; at first the bucket is misspelt."""
     at(tmp_path / "here", monkeypatch)
     for name, word in (("ENDPOINT_URL", f"http://127.0.0.1:{S3_PORT}"), ("REGION", "us-east-1"),
                        ("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "quietly")):  # fmt: skip
         monkeypatch.setenv(f"AWS_{name}", word)
-    return made(tmp_path, f"{bucket}/{tmp_path.name}")
+    place = database()
+    done = quick(tmp_path, "db", "init", "--db", str(place), "--data", f"{bucket}-there-is-none/x")
+    assert done.code == 2 and "check the bucket" in done.err and "quietly" not in done.err, (
+        done.text
+    )
+    return made(tmp_path, f"{bucket}/{tmp_path.name}", place)
 
 
 def sound(place: Path) -> bool:

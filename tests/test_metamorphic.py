@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -99,6 +100,14 @@ def _errors(documents: Sequence[tuple[str, Lines]], folder: Path) -> dict[str, F
     return found
 
 
+@cache
+def _errors_before(paths: tuple[Path, ...]) -> dict[str, Findings]:
+    """The errors of documents as they are, once for all changes of the same ones."""
+    with TemporaryDirectory() as folder:
+        documents = [(path.stem, load(_read(path)[0])) for path in paths]
+        return _errors(documents, Path(folder) / "before")
+
+
 def _new_errors(paths: Sequence[Path], kind: str, folder: Path) -> list[str]:
     """The errors of changed documents that they do not have as they were, by document.
 
@@ -109,8 +118,7 @@ def _new_errors(paths: Sequence[Path], kind: str, folder: Path) -> list[str]:
         path.stem: lines for path in paths if (lines := changed(path.name, _read(path)[0], kind, 0))
     }
     copies = [(name, changes.get(name, text)) for name, text in texts.items()]
-    before = _errors(list(texts.items()), folder / "before")
-    after = _errors(copies, folder / "after")
+    before, after = _errors_before(tuple(paths)), _errors(copies, folder / "after")
     if kind == "transposed":  # a line of a turned table is no row of it: the rules count alone
         before, after = (
             {name: {(rule, 0) for rule, _ in found} for name, found in one.items()}

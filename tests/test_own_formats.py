@@ -10,25 +10,8 @@ from bench.ingest.files.pipeline import ingest
 from bench.ingest.logs.dialect import _dialects, dialects
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read
+from tests.making import OWN_FORMAT
 from tests.program import quick
-
-MINE = """
-title = "step lines of our own trainer"
-url = "https://example.org/trainer"
-reads = "iteration"
-hint = "took"
-pattern = '''st=(?P<iteration>\\d+)\\ took\\ (?P<step_time_s>[\\d.]+)ms'''
-
-[groups]
-iteration = { type = "bigint" }
-step_time_s = { type = "double", shift = -3, unit = "ms" }
-
-[[sample]]
-line = "st=1 took 250.0ms"
-source = "our trainer"
-row = { iteration = 1, step_time_s = 0.25 }
-"""
-
 
 SEGMENTS = """
 title = "step lines of another trainer"
@@ -52,7 +35,7 @@ row = {{ iteration = 1, step_time_s = 0.25, more = {{ loss = "2.5" }} }}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "ours.toml").write_text(MINE)
+    (tmp_path / "mine" / "ours.toml").write_text(OWN_FORMAT)
     (tmp_path / "run.log").write_text("".join(f"st={n} took {240 + n}.5ms\n" for n in range(1, 9)))
     return tmp_path
 
@@ -98,12 +81,12 @@ def test_a_changed_format_reads_known_files_again(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("broken.toml", MINE.replace("0.25 }", "0.5 }"), "sample 1 gives another row"),
-        ("megatron_lm.toml", MINE, "bench has a format of this name"),
-        ("twin.toml", MINE, "read each other's samples"),
+        ("broken.toml", OWN_FORMAT.replace("0.25 }", "0.5 }"), "sample 1 gives another row"),
+        ("megatron_lm.toml", OWN_FORMAT, "bench has a format of this name"),
+        ("twin.toml", OWN_FORMAT, "read each other's samples"),
         (
             "odd.toml",
-            MINE.replace("st=", "xt=").replace("step_time_s", "stepp_time"),
+            OWN_FORMAT.replace("st=", "xt=").replace("step_time_s", "stepp_time"),
             "`stepp_time` is no column of iterations",
         ),
     ],
@@ -125,7 +108,7 @@ def test_a_folder_that_is_not_there(folder: Path) -> None:
 
 def test_what_is_taken_off_in_front_is_no_part_of_a_format(folder: Path) -> None:
     sample = '"2024-05-01 12:00:00,123 INFO st=1'
-    own = MINE.replace('"st=1', sample)
+    own = OWN_FORMAT.replace('"st=1', sample)
     (folder / "mine" / "ours.toml").write_text(own.replace("'''st=", "'''INFO\\ st=", 1))
     with pytest.raises(BenchError, match="without its prefix"):
         ingest([folder / "run.log"], folder / "bench.duckdb", formats=folder / "mine")

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench.project.path_patterns import checked
 from bench.schema.errors import BenchError
 from tests.making import log, table
-from tests.program import quick, told
+from tests.program import quick, selected, told
 
 SWEEP = """[[paths]]
 pattern = "dp-{dp}_tp-{tp}_pp-{pp}/"
 example = "runs/dp-1_tp-1_pp-8/train.log"
 gives = { dp = 1, tp = 1, pp = 8 }
 """
-
-
-def asked(place: Path, query: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(quick(place, "sql", query, "--format", "json").out)
-    return found
 
 
 def entry(pattern: str, example: str, gives: str) -> str:
@@ -66,13 +60,13 @@ def test_logs_below_a_declared_folder_tell_it(folder: Path) -> None:
     query = (
         "SELECT uri, nodes, dp, pp, annotated FROM configurations WHERE origin = 'log' ORDER BY uri"
     )
-    assert asked(folder, query) == [
+    assert selected(folder, query) == [
         {"uri": "other/a.log", "nodes": None, "dp": None, "pp": None, "annotated": None},
         {"uri": "runs/dp-1_tp-1_pp-8/64node/a.log", "nodes": 64, "dp": 1, "pp": 8,
          "annotated": ["dp", "nodes", "pp", "tp"]},
     ]  # fmt: skip
     query = "SELECT DISTINCT file, line, reason, origin FROM user_facts ORDER BY line"
-    assert asked(folder, query) == [
+    assert selected(folder, query) == [
         {"file": "bench.toml", "line": 1, "reason": "its path matches dp-{dp}_tp-{tp}_pp-{pp}/",
          "origin": "path"},
         {"file": "bench.toml", "line": 5, "reason": "its path matches {nodes:int}node/*.log",
@@ -84,13 +78,13 @@ def test_logs_below_a_declared_folder_tell_it(folder: Path) -> None:
     quick(folder, "ingest", "-q", "runs", "--set", "dp=4")
     query = """SELECT value, outcome, stated FROM user_facts JOIN runs USING (run_id)
                WHERE field = 'dp' AND runs.origin = 'log' ORDER BY value"""
-    assert asked(folder, query) == [
+    assert selected(folder, query) == [
         {"value": "1", "outcome": "outvoted", "stated": "4"},
         {"value": "4", "outcome": "counts", "stated": None},
     ]
     (folder / "bench.toml").unlink()
     quick(folder, "ingest", "-q", ".")
-    assert asked(folder, "SELECT DISTINCT field FROM user_facts") == [{"field": "dp"}]
+    assert selected(folder, "SELECT DISTINCT field FROM user_facts") == [{"field": "dp"}]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,9 @@ MADE = {
     "vocabulary/cell_numbers.py": "its units; tests/test_linear.py reads cells of each type",
     "vocabulary/hardware.py": "names of devices",
     "vocabulary/heading_words.py": "escaped words",
+    "vocabulary/hinted.py": "those of others, found where they are made",
     "vocabulary/secret_form.py": "forms, found as data",
+    "vocabulary/secret_forms.py": "the same, where they span lines",
     "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
 }
 

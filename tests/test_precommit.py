@@ -10,22 +10,17 @@ import sys
 import tomllib
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
 from bench.project.configuration import json_schema
-from tests.checkouts import GIT, ROWS, git
+from tests.checkouts import GIT, ROWS, git, yaml_of
 from tests.making import table
 from tests.program import environment, quick
 
 ROOT = Path(__file__).resolve().parent.parent
 yaml = pytest.importorskip("yaml", reason="NOT TESTED: no PyYAML, which comes with pre-commit")
-
-
-def load(name: str) -> Any:  # Any: YAML
-    return yaml.safe_load((ROOT / name).read_text("utf-8"))
 
 
 @pytest.fixture
@@ -104,7 +99,7 @@ def test_a_table_that_contradicts_itself_is_not_committed(folder: Path) -> None:
 
 
 def test_every_command_that_is_called_exists(folder: Path) -> None:
-    for hook in load(".pre-commit-hooks.yaml"):
+    for hook in yaml_of(".pre-commit-hooks.yaml"):
         done = quick(folder, *hook["entry"].split()[1:])
         assert done.code == 0, f"{hook['entry']}\n{done.text}"
     (folder / "bench.toml").write_text('sources = ["gone.md"]\n')
@@ -116,7 +111,7 @@ def test_every_command_that_is_called_exists(folder: Path) -> None:
 
 def test_the_action_passes_its_inputs_by_the_environment() -> None:
     """An input within a script would be run as one: `${{ }}` stands in env only."""
-    action = load("action.yml")
+    action = yaml_of("action.yml")
     assert action["runs"]["using"] == "composite"
     used = set()
     for step in action["runs"]["steps"]:
@@ -151,7 +146,7 @@ def test_what_is_used_is_pinned(root: Path) -> None:
     for path in (root / "docs" / "ci").glob("*.yml"):
         used = re.findall(r"uses: (\S+)", path.read_text("utf-8"))
         assert not [one for one in used if not re.fullmatch(r".+@([0-9a-f]{40}|COMMIT)", one)]
-    install = load("action.yml")["runs"]["steps"][0]["run"]
+    install = yaml_of("action.yml")["runs"]["steps"][0]["run"]
     assert "--require-hashes" in install and "requirements.lock" in install
 
 

@@ -21,7 +21,7 @@ from bench.vocabulary.prices import Price, Prices
 from tests.deciding import published, table
 from tests.program import quick, told
 
-SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | 20GB | {time:.2f} | | "
+SWEEP = "2 | 1.3B | {dp} | {tp} | {pp} | {mbs} | 512 | 20GB | {time:.2f} | | {day} "
 PRICED = Query(model="181B", prices=Prices(Price(2.0, "USD")))
 
 
@@ -30,8 +30,8 @@ def warehouse() -> Warehouse:
     return published("00[24]*.md")
 
 
-def _row(mbs: int, time: float, tp: int = 1, pp: int = 1) -> str:
-    return SWEEP.format(dp=16 // tp // pp, tp=tp, pp=pp, mbs=mbs, time=time)
+def _row(mbs: int, time: float, tp: int = 1, pp: int = 1, day: str = "") -> str:
+    return SWEEP.format(dp=16 // tp // pp, tp=tp, pp=pp, mbs=mbs, time=time, day=day)
 
 
 def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
@@ -52,6 +52,19 @@ def test_runs_proposed_are_feasible_new_and_a_plan_that_launch_reads(
     # Its document states neither: they are inferred, and the runs would not fit without.
     assert {(one.zero_stage, one.recompute) for one in plan.matrix} == {(1, "full")}
     assert any("ZeRO 1, which" in text for text in made.facts["assumed"])
+
+
+def test_a_split_measured_on_another_day_is_not_proposed_as_new(tmp_path: Path) -> None:
+    """What was said to be of splits that nobody ran had been run the day before."""
+    before = [_row(mbs, 20.0 + mbs, tp, day="05-26") for mbs in (1, 2, 4) for tp in (2, 4)]
+    table(tmp_path / "sweep.md", [*before, *(_row(mbs, 18.0 + mbs, day="05-27") for mbs in (1, 2))])
+    done = quick(tmp_path, "plan", "sweep.md", "--next", "50", "--format", "json")
+    new = {(one["dp"], one["tp"], one["pp"], one["mbs"]) for one in json.loads(done.out)
+           if "a repeat" not in one["why"]}  # fmt: skip
+    assert new and new.isdisjoint({(8, 2, 1, 2), (4, 4, 1, 2), (8, 2, 1, 4), (4, 4, 1, 4)})
+    said = quick(tmp_path, "predict", "sweep.md", "--tp", "2", "--mbs", "2", "--format", "md",
+                 "--where", "mbs = 1 and tp = 1").out  # fmt: skip
+    assert "Measured on another day: 22.00 s/it on 05-26" in said, said
 
 
 def test_limits_of_device_hours_hold_and_too_few_devices_are_an_error(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 from pathlib import Path
 
 import duckdb
@@ -14,8 +13,8 @@ from bench.schema.errors import Incompatible
 from bench.schema.opening import open_read
 from tests.making import folder
 from tests.program import quick, told
+from tests.released import RELEASES, unpacked
 
-RELEASES = sorted((Path(__file__).parent / "releases").glob("*.duckdb.xz"))
 # Of each view what a person looks at; ids are other ones, and so is what newer releases read more.
 QUERIES = (
     "SELECT uri, line, model, params_b FROM runs ORDER BY ALL",
@@ -23,12 +22,6 @@ QUERIES = (
     "SELECT uri, kind, format, lines FROM sources ORDER BY ALL",
     "SELECT line, name, raw, value FROM cells ORDER BY ALL",
 )
-
-
-def unpacked(packed: Path, to: Path) -> Path:
-    """As a release left it: of `tests.making.folder(logs=2, tables=1, iterations=20)`."""
-    to.write_bytes(lzma.decompress(packed.read_bytes()))
-    return to
 
 
 @pytest.mark.parametrize("packed", RELEASES, ids=lambda one: one.name)

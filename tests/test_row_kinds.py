@@ -106,6 +106,26 @@ def test_adapters_that_are_none(
     assert [line for (line,) in found] == counted
 
 
+def test_the_split_of_a_row_refuses_another_from_afar(tmp_path: Path) -> None:
+    document = (
+        "# Training\n\n- Strategies: single, PP=2, EP=2\n\n## Mixed\n\nOn 4 GPUs:\n\n"
+        "| Strategy | Tokens/s | Peak memory |\n|-|-|-|\n| TP2+DP2 | 37000 | 2 GiB |\n"
+    )
+    assert read(tmp_path, document, "SELECT dp, tp, pp, devices FROM configurations") == [
+        (2, 2, None, 4)
+    ]
+
+
+def test_a_row_is_without_the_split_that_others_name(tmp_path: Path) -> None:
+    document = (
+        "# Training on 8 GPUs\n\nMinimum TP8; TP4-PP2 works, too.\n\n"
+        "| Parallelism | Tokens/s | Peak memory |\n|-|-|-|\n"
+        "| TP8 | 37000 | 2 GiB |\n| TP4-PP2 | 32000 | 2 GiB |\n"
+    )
+    found = read(tmp_path, document, "SELECT tp, pp FROM configurations ORDER BY line")
+    assert found == [(8, None), (4, 2)]
+
+
 def test_rows_of_inference_are_no_runs(tmp_path: Path) -> None:
     text = "# Training\n\n| Config | GPUs | Tokens/s | Phase |\n|---|---|---|---|\n"
     rows = "| 7B | 8 | 900 | Finetune |\n| 7B | 8 | 800 | Predict |\n"

@@ -15,9 +15,8 @@ from bench.reports.rowdiff import KEY, compare
 from bench.reports.rowtable import columns, markdown, plain
 from bench.schema.warehouse import Row
 from tests.checkouts import ROWS, git
-from tests.making import log, table
+from tests.making import OWN_FORMAT, log, table
 from tests.program import quick
-from tests.test_own_formats import MINE
 
 
 @pytest.fixture
@@ -206,7 +205,7 @@ def test_memory_in_another_unit_has_no_percent(folder: Path) -> None:
 def test_formats_of_a_user_read_both_sides(folder: Path) -> None:
     """What is compared is the results, read in one way."""
     (folder / "own").mkdir()
-    (folder / "own" / "ours.toml").write_text(MINE)
+    (folder / "own" / "ours.toml").write_text(OWN_FORMAT)
     (folder / "x.log").write_text("".join(f"st={n} took {240 + n}.5ms\n" for n in range(1, 9)))
     (folder / "bench.toml").write_text('formats = "own"\nsources = ["x.log"]\n')
     git(folder, "add", "-A")

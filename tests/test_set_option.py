@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +18,7 @@ from bench.schema.opening import in_memory
 from bench.schema.sql import sql_files
 from bench.terminal.source import parse_overrides
 from tests.making import log
-from tests.program import quick, told
+from tests.program import quick, selected, told
 
 
 @pytest.fixture
@@ -30,19 +29,16 @@ def place(folder: Path) -> Path:
     return folder
 
 
-def asked(place: Path, query: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(quick(place, "sql", query, "--format", "json").out)
-    return found
-
-
 def test_what_is_told_belongs_to_the_sources_of_the_call(place: Path) -> None:
     assert quick(place, "ingest", "-q", "a.log", "--set", "device=A64FX,nodes=2").code == 0
     assert quick(place, "ingest", "-q", "b.log").code == 0
     query = "SELECT uri, device, nodes, annotated FROM configurations ORDER BY uri"
     first = {"uri": "a.log", "device": "A64FX", "nodes": 2, "annotated": ["device", "nodes"]}
     silent = {"uri": "b.log", "device": None, "nodes": None, "annotated": None}
-    assert asked(place, query) == [first, silent]
-    kinds = asked(place, "SELECT DISTINCT field, how FROM facts WHERE scope = 'user' ORDER BY ALL")
+    assert selected(place, query) == [first, silent]
+    kinds = selected(
+        place, "SELECT DISTINCT field, how FROM facts WHERE scope = 'user' ORDER BY ALL"
+    )
     assert kinds == [{"field": "device", "how": "user"}, {"field": "nodes", "how": "user"}]
 
 
@@ -51,21 +47,21 @@ def test_a_second_call_replaces_what_it_names_and_one_without_keeps(place: Path)
     quick(place, "ingest", "-q", "a.log", "--set", "nodes=4")
     quick(place, "ingest", "-q", "a.log")
     query = "SELECT device, nodes FROM configurations WHERE uri = 'a.log'"
-    assert asked(place, query) == [{"device": "A64FX", "nodes": 4}]
+    assert selected(place, query) == [{"device": "A64FX", "nodes": 4}]
     with (place / "a.log").open("a") as file:
         file.write(log(20).split("\n", 12)[-1])
     quick(place, "ingest", "-q", "a.log")
-    assert asked(place, query) == [{"device": "A64FX", "nodes": 4}], "a log that has grown"
+    assert selected(place, query) == [{"device": "A64FX", "nodes": 4}], "a log that has grown"
     (place / "a.log").rename(place / "c.log")
     quick(place, "ingest", "-q", "c.log")
-    moved = asked(
+    moved = selected(
         place,
         "SELECT DISTINCT c.device FROM configurations c JOIN sources s USING (source_id) "
         "WHERE list_contains(s.uris, 'c.log')",
     )
     assert moved == [{"device": "A64FX"}]
     quick(place, "ingest", "-q", "c.log", "--set", "nodes=")
-    assert asked(place, "SELECT DISTINCT nodes FROM configurations") == [{"nodes": None}]
+    assert selected(place, "SELECT DISTINCT nodes FROM configurations") == [{"nodes": None}]
 
 
 def test_what_a_log_states_is_never_overwritten_and_the_contradiction_is_told(place: Path) -> None:
@@ -75,9 +71,9 @@ def test_what_a_log_states_is_never_overwritten_and_the_contradiction_is_told(pl
     )
     assert "train_iters" not in done.err
     query = "SELECT gbs, gbs_logged, tokens_per_step, annotated FROM configurations"
-    [row] = asked(place, query)
+    [row] = selected(place, query)
     assert row["gbs"] == 8 and row["gbs_logged"] == 8 and row["annotated"] is None
-    outcomes = asked(place, "SELECT field, outcome FROM user_facts ORDER BY field")
+    outcomes = selected(place, "SELECT field, outcome FROM user_facts ORDER BY field")
     assert outcomes == [{"field": "gbs", "outcome": "contradicts"},
                         {"field": "train_iters", "outcome": "agrees"}]  # fmt: skip
     shown = quick(place, "show", "a.log:1").out
@@ -149,7 +145,7 @@ def test_a_record_carries_what_was_told_as_told(place: Path) -> None:
 
 def test_facts_match_bytes_and_labels(place: Path) -> None:
     quick(place, "ingest", "-q", "a.log", "b.log")
-    [row] = asked(place, "SELECT sha256 FROM sources WHERE uri = 'b.log'")
+    [row] = selected(place, "SELECT sha256 FROM sources WHERE uri = 'b.log'")
     signed = 'reason = "r"\nauthor = "a"\ndate = 2026-02-16\n'
     (place / "facts.toml").write_text(
         f'[[fact]]\nmatch = {{ sha256 = "{row["sha256"][:12]}" }}\nfield = "zero_stage"\n'
@@ -158,7 +154,7 @@ def test_facts_match_bytes_and_labels(place: Path) -> None:
     )
     quick(place, "ingest", "-q", "a.log", "b.log")
     query = "SELECT uri, zero_stage, swiglu, device FROM configurations ORDER BY uri"
-    assert asked(place, query) == [
+    assert selected(place, query) == [
         {"uri": "a.log", "zero_stage": None, "swiglu": True, "device": None},
         {"uri": "b.log", "zero_stage": 0, "swiglu": True, "device": None},
     ]

@@ -6,11 +6,12 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
-from bench.schema.opening import open_read
+from bench.schema.opening import open_read, open_write
 from bench.schema.place import place_of
+from bench.schema.warehouse import transaction
 from tests.making import doubted
 from tests.program import quick
-from tests.sharing import at, made
+from tests.sharing import at, made, take
 
 PAGE = ("report", "--format", "md")
 
@@ -85,3 +86,20 @@ def test_upkeep_in_between_hides_nothing_that_is_left_to_do(
     assert "wrong:5" in between.partition("## Excluded")[2], between
     assert quick(folder, "ingest", "logs/table000.md").code == 0
     assert shown(folder) == between
+
+
+def test_what_other_rules_found_counts_until_the_next_ingest(
+    logs: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = folder / "bench.duckdb"
+    monkeypatch.setenv("BENCH_DB", str(db))
+    take(logs, db)
+    before, words = shown(folder), "in the words of other rules"
+    with open_write(db) as warehouse, transaction(warehouse):
+        warehouse.con.execute("UPDATE raw.audits SET rules_version = 1")
+        warehouse.con.execute("UPDATE raw.findings SET title = ?", [words])
+    assert words in shown(folder) and words in shown(
+        folder, "best", "--format", "json", "--verbose"
+    )
+    after_ingest_into(db, 5)
+    assert shown(folder) == before

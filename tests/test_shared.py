@@ -17,12 +17,13 @@ from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.extensions import load
 from bench.schema.lake import _created
+from bench.schema.migrate import now_utc
 from bench.schema.opening import open_read, open_write
 from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
 from tests.making import doubted, folder, log
 from tests.program import quick
-from tests.sharing import INSERT, at, killed, made, page, raced, stored, tailed, take
+from tests.sharing import INSERT, at, killed, made, needs_lake, page, raced, stored, tailed, take
 
 SECRET = "hf_" + "abCDefGHijKLmnOPqrSTuvWXyzABcdEFgh"
 
@@ -148,6 +149,21 @@ def test_rows_that_another_tool_leaves_in_the_catalog_are_taken_in(tmp_path: Pat
         assert warehouse.rows("SELECT id FROM raw.hidden") == [("theirs",)]
 
 
+def test_a_lake_that_a_killed_process_did_not_finish_is_made(tmp_path: Path) -> None:
+    needs_lake("sqlite_scanner")
+    name, data = f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/lake.sqlite.files"
+    (tmp_path / "lake.sqlite.lock").touch()
+    with duckdb.connect() as con:
+        load(con, "ducklake")
+        load(con, "sqlite_scanner")
+        con.execute(f"ATTACH '{name}' AS wh (DATA_PATH '{data}/')")
+    done = quick(tmp_path, "db", "info", "--db", name)
+    assert done.code == 2 and "bench db init" in done.err, done.text
+    for words in (["db", "init"], ["db", "check"], ["db", "info"]):
+        done = quick(tmp_path, *words, "--db", name)
+        assert done.code == 0, done.text
+
+
 def test_a_commit_that_a_killed_process_did_not_see_is_taken_in(place: Path) -> None:
     with open_write(place) as warehouse:
         assert warehouse.replica is not None
@@ -214,7 +230,7 @@ def test_a_page_as_a_commit_left_it(place: Path, logs: Path, tmp_path: Path) -> 
         return done.out
 
     ingest([logs], place)
-    before, number = page(), place_of(place).latest()
+    before, number, at = page(), place_of(place).latest(), now_utc().isoformat(" ")
     folder(logs / "more", logs=2, tables=1, iterations=7)
     ingest([logs], place)
     now = page()
@@ -228,6 +244,7 @@ def test_a_page_as_a_commit_left_it(place: Path, logs: Path, tmp_path: Path) -> 
     place_of(place).collect(timedelta(0))
     done = quick(tmp_path, "report", "--db", str(place), "--known-at", str(number))
     assert done.code == 2 and f"commit {number} of {place} is no longer kept" in done.err, done.text
+    assert page("--known-at", at) == before, "no row is removed"
     done = quick(tmp_path, "report", "--db", "x.duckdb", "--known-at", "3")
     assert done.code == 2 and "is a file" in done.err, done.text
 

@@ -24,7 +24,7 @@ def test_a_point_of_a_chart_is_told_pinned_and_linked(opens: Opens, site: Path) 
     assert box
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(*middle)
-    note = mark.get_attribute("data-note") or ""
+    note = mark.get_attribute("aria-label") or ""
     assert note and note in page.locator("#tip").inner_text()
     page.mouse.click(*middle)
     panel = page.locator("section.pinned:visible")
@@ -115,6 +115,30 @@ def test_ticked_runs_are_compared(opens: Opens, site: Path) -> None:
     page.locator("#compare button.close").first.click()
     expect(table.locator("thead th")).to_have_count(2)
     assert page.evaluate("location.hash").startswith(f"#runs={ids[1]}")
+
+
+def test_comparing_reads_the_data_of_the_ticked_runs_alone(opens: Opens, site: Path) -> None:
+    ids = [one.stem for one in sorted((site / "runs").glob("*.html"))[:3]]
+    page = opens("index.html")
+    read: list[str] = []
+    page.on("request", lambda of: read.append(of.url.partition("/data/")[2]))
+    page.goto(f"{site.as_uri()}/compare.html#runs={ids[0]},{ids[1]}")
+    page.locator("#compare table.side").wait_for()
+    page.wait_for_timeout(300)
+    assert f"runs/{ids[0]}.js" in read and "every.js" not in read
+    # The list of all is there when asked for; what is ticked in it can be compared.
+    page.locator("#every-run > summary").click()
+    long_table(page)
+    third = page.locator("#every tbody input.pick:not(:checked)").nth(5).get_attribute("value")
+    page.locator(f"#every input.pick[value='{third}']").check()
+    page.locator(".basket a").click()
+    expect(page.locator("#compare table.side thead th")).to_have_count(4)
+    assert page.evaluate("location.hash") == f"#runs={ids[0]},{ids[1]},{third}"
+    expect(page.locator("#every")).to_be_hidden()
+    expect(page.locator(".basket")).to_be_hidden()
+    page.goto(f"{site.as_uri()}/index.html")
+    page.locator(".tiles a[href$=every-run]").click()
+    expect(page.locator("#every")).to_be_visible()
 
 
 def test_an_effect_is_told_of_runs_that_differ_in_one_setting(opens: Opens, site: Path) -> None:

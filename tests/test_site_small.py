@@ -1,10 +1,16 @@
 """The pages of one small document: every statement behind them runs on this line of DuckDB."""
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from bench.decide.rows import CONFIGURATION
+from bench.site.apart import curves_apart
+from bench.site.dotrows import DotRow, dot_rows
 from bench.site.findings import alike_once, spans
+from bench.site.svg import Mark
 from bench.site.table import Cell, Column, Table
 from tests.making import log
 from tests.program import quick
@@ -47,6 +53,24 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
     assert all(one[5] for one in facts), "each fact says where it is from"
     origins = {one[5] for one in facts if one[0] == "world_size"}
     assert origins == {"computed: one process a device"}
+
+
+def test_curves_that_differ_in_a_flag_are_named_by_it() -> None:
+    first = ("device_count", "size", "model", "system", "dtype", "seq_len")
+    row: dict[str, Any] = {**dict.fromkeys((*first, *CONFIGURATION)), "env": {}, "others": {}}
+    rows = [row, {**row, "env": {"LD_PRELOAD": "libtcmalloc.so"}}]
+    assert curves_apart(rows, str) == ["no LD_PRELOAD", "LD_PRELOAD=libtcmalloc.so"]
+
+
+def test_rows_of_dots_keep_their_labels_and_lie_in_shares_of_the_width() -> None:
+    long = "DP8 TP4 PP12 MBS 2 GBS 2048 R&D heads"
+    rows = [DotRow("tp"), DotRow(long, Mark(2.0, 0, "n", low=1.5, high=3.0), "2x")]
+    made = str(dot_rows("a", rows, "t", "", ideal=1.0, log=True))
+    shown = re.sub(r'<tspan class="near">.*?</tspan>|<title>.*?</title>', "", made)
+    assert long in unescape(re.sub(r"<[^>]+>", "", shown))
+    assert "viewBox" not in made and 'class="whisker"' in made
+    shares = [float(one) for one in re.findall(r' x1?="(-?[\d.]+)%"', made)]
+    assert shares and all(-100 <= one <= 100 for one in shares)
 
 
 def test_findings_that_say_the_same_are_one_row_with_all_lines() -> None:

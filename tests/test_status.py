@@ -11,7 +11,7 @@ from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_read
 from bench.watch.status import Budget, RunStatus, statuses
 from tests.making import iteration, log
-from tests.test_continuations import steps
+from tests.resuming import steps
 
 
 def standing(folder: Path, text: str, age_s: float = 1.0, **more: float) -> RunStatus:

@@ -22,20 +22,23 @@ HEADINGS = {
     "|Gradient accumulation factor|gradient_accum_every|accumulate_grad_batches|梯度累加|累积步数"
     "|梯度累积步数",
     "mbs": "Per-core batch|Batch size per core"
-    "|每卡批大小|单卡批次|微批次大小|微批大小|Batch size per rank",
+    "|每卡批大小|单卡批次|微批次大小|微批大小|Batch size per rank|Microbatch/GPU|Local/GPU",
     "step_time": "Batch time|Time per batch|Time/batch (ms)|s/batch|Batch latency|迭代耗时"
-    "|每步时间（秒）|Wall time per step",
+    "|每步时间（秒）|Wall time per step|Warm seconds/update|iter_dt|Step wall (s)",
     "seq_len": "n_ctx|model_max_length|Tokens per sample|上下文长度|最大长度|序列长",
-    "tokens_per_s": "tokens/秒|每秒token数",
+    "tokens_per_s": "tokens/秒|每秒token数|Warm tokens/s"
+    "|Tokens/s (8×H100)|tok/s (mean ± std)|final tok/s",
+    "agg_pflops": "Aggregate TF/s|Total TFLOP/s",
     "samples_per_s": "样本/秒|每秒样本数",
     "devices": "GPU数量|GPU 数量|卡数量",
     "nodes": "节点数量|机器数量",
     "mem": "peak GiB|Peak GB|max GiB|Reserved GiB|显存峰值|峰值显存占用（GiB）|显存占用",
     "mfu": "MFU/GPU|per-GPU MFU|per-GCD MFU|MFU (model)|Model MFU|模型算力利用率|MFU利用率",
-    "recompute": "激活重计算|是否重计算|梯度检查点",
+    "recompute": "Block checkpointing|激活重计算|是否重计算|梯度检查点",
     "": "Accumulation|Micro-steps|Per replica batch|Per-worker batch size|Mini-batch time"
     "|Time per micro-batch|Time per sample (ms)|Tokens/batch|Memory/batch|Loss per batch"
-    "|TFLOPs/batch|Data time/batch|acc. step time (s)|tokens/s/core|序列并行|训练时长|算力",
+    "|TFLOPs/batch|Data time/batch|acc. step time (s)|tokens/s/core|序列并行|训练时长|算力"
+    "|Energy (J/token)|Cost ($/h)|Step time std (ms)|Update|Final loss",
 }
 
 

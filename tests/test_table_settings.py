@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.decide.other_columns import is_setting
+from bench.ingest.documents.setting_columns import is_setting
 from bench.ingest.documents.variables import variable_of
 from bench.vocabulary.headings import column_of
 from tests.deciding import answer
@@ -109,6 +109,7 @@ def test_names_of_jobs_and_results_set_nothing_apart(folder: Path) -> None:
     for heading, cells in (
         ("Job", ("a1", "b2")), ("Loss", ("2.31", "2.35")), ("Power (W)", ("610", "633")),
         ("Run #", ("1", "2")), ("Node list", ("n[01-02]", "n[03-04]")),
+        ("fits?", ("✅", "✅ **FITS**")), ("Canaries", ("all passed", "1 late")),
     ):  # fmt: skip
         assert not is_setting(heading, cells), heading
         path = str(sweep(folder, heading, TWO.format(*cells)))

@@ -6,13 +6,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench.ingest.files.tensorboard import NoReader, read_events, writers
 from tests.making import iteration
-from tests.program import quick
+from tests.program import quick, selected
 
 Row = tuple[int, dict[str, float]]
 
@@ -50,31 +49,26 @@ ARGUMENTS = {"num_layers": "24", "tensor_model_parallel_size": "2", "bf16": "Tru
              "hf_token": "hf_abcdefghijklmnop1234"}  # fmt: skip
 
 
-def asked(place: Path, query: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(quick(place, "sql", query, "--format", "json").out)
-    return found
-
-
 def test_a_run_of_megatron_is_read_with_its_arguments(folder: Path) -> None:
     write(folder / "tb", MEGATRON, ARGUMENTS)
     done = quick(folder, "ingest", "tb")
     assert done.code == 0 and "TensorBoard" in done.out
-    [run] = asked(
+    [run] = selected(
         folder, "SELECT framework, layers, tp, dtype, gbs_logged, status FROM configurations"
     )
     assert run == {"framework": "Megatron-LM", "layers": 24, "tp": 2, "dtype": "bf16",
                    "gbs_logged": 8.0, "status": "ended"}  # fmt: skip
-    rows = asked(folder, "FROM iterations ORDER BY iteration LIMIT 2")
+    rows = selected(folder, "FROM iterations ORDER BY iteration LIMIT 2")
     assert [row["iteration"] for row in rows] == [1, 2] and rows[1]["interval_length"] == 1
     assert rows[1]["loss"] == 5 and rows[1]["gbs"] == 8
     assert rows[1]["lr"] == pytest.approx(2e-5, rel=1e-6)
     assert str(rows[0]["printed_at"]).startswith("2023-11-14T22:13:21")
-    [row] = asked(folder, "SELECT median, n FROM run_stats WHERE metric = 'step_time_s'")
+    [row] = selected(folder, "SELECT median, n FROM run_stats WHERE metric = 'step_time_s'")
     assert row == {"median": 0.25, "n": 6}
-    [row] = asked(folder, "SELECT count(*) AS n, min(value) AS b FROM memory WHERE unit = 'B'")
+    [row] = selected(folder, "SELECT count(*) AS n, min(value) AS b FROM memory WHERE unit = 'B'")
     assert row["n"] == 7 and row["b"] == pytest.approx(1e9)
-    assert "hf_abc" not in str(asked(folder, "FROM facts"))
-    [source] = asked(folder, "SELECT lines_read, lines_unread FROM sources")
+    assert "hf_abc" not in str(selected(folder, "FROM facts"))
+    [source] = selected(folder, "SELECT lines_read, lines_unread FROM sources")
     assert source == {"lines_read": 42, "lines_unread": 7}, "`vs samples` says nothing new"
 
 
@@ -126,23 +120,25 @@ def test_an_event_file_that_repeats_a_log_is_no_second_run(folder: Path) -> None
     (folder / "job" / "job.sh").write_text("#!/bin/bash\n#SBATCH --nodes=2\nsrun python t.py\n")
     (folder / "other" / "a.sh").write_text("#!/bin/bash\n#SBATCH --nodes=3\nsrun python t.py\n")
     quick(folder, "ingest", "-q", ".")
-    nodes = asked(folder, "SELECT nodes FROM configurations ORDER BY uri")
+    nodes = selected(folder, "SELECT nodes FROM configurations ORDER BY uri")
     assert nodes == [{"nodes": 2}, {"nodes": 3}], "an event file is no second log of a script"
-    stored = asked(folder, "SELECT count(*) AS n FROM loads")
-    uris = [row["uri"].split("/")[0] for row in asked(folder, "SELECT uri FROM runs ORDER BY uri")]
+    stored = selected(folder, "SELECT count(*) AS n FROM loads")
+    uris = [
+        row["uri"].split("/")[0] for row in selected(folder, "SELECT uri FROM runs ORDER BY uri")
+    ]
     assert uris == ["job", "other"]
-    found = asked(folder, "SELECT c.uri, rule, r.uri AS log FROM companions c JOIN runs r "
+    found = selected(folder, "SELECT c.uri, rule, r.uri AS log FROM companions c JOIN runs r "
                           "USING (run_id) WHERE rule = 'same steps'")  # fmt: skip
     assert len(found) == 2 and {row["log"] for row in found} == {"job/train.log"}
     quick(folder, "ingest", "-q", ".")
-    assert len(asked(folder, "FROM runs")) == 2, "and it stays so"
-    assert asked(folder, "SELECT nodes FROM configurations ORDER BY uri") == nodes
-    assert asked(folder, "SELECT count(*) AS n FROM loads") == stored
+    assert len(selected(folder, "FROM runs")) == 2, "and it stays so"
+    assert selected(folder, "SELECT nodes FROM configurations ORDER BY uri") == nodes
+    assert selected(folder, "SELECT count(*) AS n FROM loads") == stored
     [row] = json.loads(quick(folder, "runs", "job", "--format", "json").out)
     assert row["where"] == "job/train.log:1"
     (folder / "job" / "train.log").write_text(text.replace("7.439", "7.539"))
     quick(folder, "ingest", "-q", ".")
-    assert len(asked(folder, "FROM runs")) == 4, "other norms are another run"
+    assert len(selected(folder, "FROM runs")) == 4, "other norms are another run"
 
 
 def test_without_the_extra_it_is_said_what_to_install(

@@ -35,6 +35,12 @@ def sweep(folder: Path, jobs: dict[int, list[str]], tflops: str = "") -> None:
     table(folder / "a.md", rows)
 
 
+WIDE = """# 7B on 8 x A100-80GB, sequence length 2048, global batch size 512
+
+| Framework | MBS 1 (s/it) | MBS 2 (s/it) | MBS 4 (s/it) |
+| :-- | --: | --: | --: |
+| Megatron | 40.0 | 40.0 | 41.0 |
+"""
 FIVE = ["10.004", "10.050", "9.963", "10.040", "9.990"]
 FASTER = ["9.690", "9.774", "9.706", "9.698", "9.728"]
 
@@ -201,3 +207,9 @@ def test_a_spread_of_few_runs_says_so_and_exceeds_no_peak(folder: Path) -> None:
     assert "at most the device's peak" in said
     for row in answer(folder, "days", "a.md", "--tokens", "100B"):
         assert row["days_low"] >= row["days"] * row["mfu"] * 0.999
+
+
+def test_runs_of_one_line_that_tie_are_told_apart(folder: Path) -> None:
+    (folder / "wide.md").write_text(WIDE)
+    said = quick(folder, "best", "wide.md").out
+    assert "wide:5 (MBS 1) ties with wide:5 (MBS 2)." in said, said

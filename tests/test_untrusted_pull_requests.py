@@ -14,12 +14,11 @@ import pytest
 from bench.ci import sources
 from bench.ci.comment import untrusted_comment
 from bench.schema.warehouse import Warehouse
-from tests.checkouts import git
+from tests.checkouts import git, yaml_of
 from tests.hub import TOKEN, Hub
+from tests.pages import MARKDOWN, inline
 from tests.program import quick
 from tests.reviewing import MARK, a_request, run
-from tests.test_hostile import inline
-from tests.test_precommit import load
 
 LIVE = (
     "<img src=https://e.example/x.png>", "![x](https://e.example/x.png)", "[x](https://e.example)",
@@ -41,7 +40,7 @@ def test_a_saved_comment_shows_and_commands_nothing(text: str) -> None:
     told = untrusted_comment(f"{MARK}\n{text}")
     assert told.startswith(MARK) and untrusted_comment(told) == told
     rest = told.removeprefix(MARK)
-    shown = {one.type for one in inline(told)}
+    shown = {one.type for one in inline(MARKDOWN.parse(told))}
     assert not shown & {"html_inline", "image", "link_open", "html_block"}, told
     # Each mark that would be live is behind an odd number of backslashes.
     plain = re.sub(r"\\[!-/:-@\[-`{-~]", "", rest)
@@ -64,7 +63,9 @@ def test_a_comment_of_ours_is_posted_as_it_is(
     assert "\n\\/close" in hub.comments[0]["body"]
 
 
-@pytest.mark.parametrize("hook", load(".pre-commit-hooks.yaml"), ids=lambda hook: str(hook["id"]))
+@pytest.mark.parametrize(
+    "hook", yaml_of(".pre-commit-hooks.yaml"), ids=lambda hook: str(hook["id"])
+)
 def test_a_name_of_a_file_is_no_option_of_a_hook(folder: Path, hook: dict[str, Any]) -> None:
     """pre-commit puts names behind the words of a hook, as git has them."""
     if hook.get("pass_filenames") is False:

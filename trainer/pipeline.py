@@ -69,10 +69,7 @@ class Pipeline:
             for stage in stages
         ]
         # The last stage returns the loss, so that no logits are kept.
-        how: dict[str, Any] = {
-            "loss_fn": lambda loss, _: loss / self.count,
-            "scale_grads": False,
-        }
+        how: dict[str, Any] = {"loss_fn": lambda loss, _: loss / self.count, "scale_grads": False}
         if groups.grid.vpp > 1:
             self.schedule: Any = pipelining.ScheduleInterleaved1F1B(places, self.count, **how)
         else:

@@ -85,6 +85,8 @@ _EACH_REMARKED = re.compile(
     r"\s*\([^()]{1,40}\)\s*[/|;,]\s*[*`_~≈]{0,3}\d[\d.,]*[^()]{0,12}\([^()]{1,40}\)"
 )
 # `5.834 ↑`, `61.2 🏆`: an arrow or an award is no word and no mark; a cross may be a failure.
+# ` (LD_PRELOAD=libtcmalloc.so) †`: settings, and marks behind them
+_IN_BRACKETS = re.compile(rf"^(\s*)\((.*)\)(\s*)((?:{MARK})(?:\s*/\s*(?:{MARK}))*)?\s*$", re.S)
 _ORNAMENT = re.compile(r"\s*[←-⇿✅✓✔⭐🏆🥇🔥🚀⚡\ufe0f]{1,4}\s*")
 _NAMED = re.compile(r"([A-Za-z]{2,8})[ =_:-]?(\d.*)$", re.S)  # ZeRO-3, TP8
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -166,6 +168,26 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
     if (unit := _UNIT_IN_BRACKETS.match(rest)) and cell.unit is None:
         pieces = (*cell.pieces, ["gap", unit[1]], ["unit", unit[2]], ["gap", unit[3]])
         return replace(cell, unit=unit[2], pieces=pieces)
+    if two := _of_two(cell, rest, column):
+        return two
+    opened = _IN_BRACKETS.match(rest)
+    if opened and column.role in ("topology", "batch", "model"):
+        return _with_settings(cell, opened)
+    worded = replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
+    spread = _SPREAD.match(rest)
+    if spread:
+        half = float(spread["half"].replace(",", ""))
+        return replace(worded, half=half, unit=cell.unit or spread["unit"])
+    if opened or _is_remark(cell, rest, column):
+        return worded
+    if column.type == "memory" and (used := _used_of(worded, rest)):
+        return used
+    return replace(worded, kind="misfit", invalid=f"more than a number under {column.title}")
+
+
+def _of_two(cell: Cell, rest: str, column: Column) -> Cell | None:
+    """A number with a second one: a pair, a range, a factor of devices."""
+    without_value = replace(cell, value=None, half=None, text=cell.raw)
     pair, span = _PAIR.match(rest), _RANGE.match(rest)
     if pair and not pair[2]:
         second = number_piece(pair[1])
@@ -174,61 +196,46 @@ def _with_rest(cell: Cell, rest: str, column: Column) -> Cell:
         return replace(cell, kind="pair", text=rest.strip(), pieces=pieces)
     times = _TIMES.match(rest) if column.name == "devices" and cell.value else None
     if times:
-        start = rest[: times.start(1)]
-        pieces = (*cell.pieces, ["gap", start], number_piece(times[1]))
+        pieces = (*cell.pieces, ["gap", rest[: times.start(1)]], number_piece(times[1]))
         return replace(cell, value=(cell.value or 0) * int(times[1]), pieces=pieces)
     two = _TWO.match(rest) if column.role in ("topology", "batch") else None
     if two:
-        start = rest[: two.start(1)]
-        pieces = (*cell.pieces, ["gap", start], number_piece(two[1]))
-        return replace(cell, kind="pair", value=None, half=None, text=cell.raw, pieces=pieces)
+        pieces = (*cell.pieces, ["gap", rest[: two.start(1)]], number_piece(two[1]))
+        return replace(without_value, kind="pair", pieces=pieces)
     if span and not cell.marks:
         start = rest[: rest.index(span[1], 1)]
         pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))
-        return replace(cell, kind="range", value=None, half=None, text=cell.raw, pieces=pieces)
+        return replace(without_value, kind="range", pieces=pieces)
     if _EACH_REMARKED.match(rest):
-        pieces = (*cell.pieces, ["word", rest])
-        return replace(cell, kind="pair", value=None, half=None, text=cell.raw, pieces=pieces)
-    opened = re.match(
-        r"^(\s*)\((.*)\)(\s*)((?:" + MARK + r")(?:\s*/\s*(?:" + MARK + r"))*)?\s*$", rest, re.S
-    )
-    if opened and column.role in ("topology", "batch", "model"):
-        marks = tuple(MARKS.findall(opened[4] or ""))
-        pieces = (
-            *cell.pieces,
-            ["gap", opened[1] + "("],
-            *setting_pieces(opened[2]),
-            ["gap", ")" + opened[3]],
-        )
-        tail: tuple[Piece, ...] = tuple(mark_pieces(opened[4] or ""))
-        return replace(
-            cell,
-            kind="settings",
-            marks=cell.marks + marks,
-            settings=settings_of(opened[2]),
-            pieces=(*pieces, *tail),
-        )
-    worded = replace(cell, text=rest.strip(), pieces=(*cell.pieces, ["word", rest]))
-    spread = _SPREAD.match(rest)
-    if spread:
-        half = float(spread["half"].replace(",", ""))
-        return replace(worded, half=half, unit=cell.unit or spread["unit"])
-    plain = _PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit)
-    remark = cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest)
-    each = column.type == "memory" and _OF_EACH.fullmatch(rest)
-    if (
-        opened
-        or failure_of(rest)
+        return replace(without_value, kind="pair", pieces=(*cell.pieces, ["word", rest]))
+    return None
+
+
+def _with_settings(cell: Cell, opened: re.Match[str]) -> Cell:
+    """A number with settings in parentheses, and marks behind them."""
+    settings, marks = opened[2], opened[4] or ""
+    return replace(
+        cell,
+        kind="settings",
+        marks=cell.marks + tuple(MARKS.findall(marks)),
+        settings=settings_of(settings),
+        pieces=(
+            *cell.pieces, ["gap", opened[1] + "("], *setting_pieces(settings),
+            ["gap", ")" + opened[3]], *mark_pieces(marks),
+        ),
+    )  # fmt: skip
+
+
+def _is_remark(cell: Cell, rest: str, column: Column) -> bool:
+    """Whether the words behind a number leave it as it is."""
+    return bool(
+        failure_of(rest)
         or _STATISTIC.fullmatch(rest)
-        or plain
-        or remark
-        or each
+        or (_PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit))
+        or (cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest))
+        or (column.type == "memory" and _OF_EACH.fullmatch(rest))
         or _ORNAMENT.fullmatch(rest)
-    ):
-        return worded
-    if column.type == "memory" and (used := _used_of(worded, rest)):
-        return used
-    return replace(worded, kind="misfit", invalid=f"more than a number under {column.title}")
+    )
 
 
 def _words(raw: str, column: Column) -> Cell:

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from .declared import declared
+from .hinted import Hinted
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +147,11 @@ def highest_peak() -> float:
 
 
 @cache
-def device_pattern() -> re.Pattern[str]:
+def device_pattern() -> Hinted:
     """A pattern for devices in running text, with the memory size after them."""
     known = [name for device in devices() for name in device.names]
     names = "|".join([*known, *_file()["others"]["names"]])
-    return re.compile(
+    return Hinted(
         # `8xH100` is eight of them.
         rf"(?:(?<![A-Za-z0-9])|(?<=\d[xX]))(?:(?:DGX|HGX)[ -]?)?(?P<device>{names})(?:s\b)?"
         rf"(?:[ -]*(?P<form>SXM\d?|PCIe))?"

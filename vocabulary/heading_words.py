@@ -26,7 +26,7 @@ _TIMES = ("s", "ms", "us", "min", "h")
 _DEVICES = frozenset({"gpu", "chip"})
 # `tokens/s (8 GPUs)`: the rate of all of them
 _OF_ALL = re.compile(
-    r"[(\[]\s*(?:all\s+)?\d{1,6}\s*x?\s*(?:gpu|npu|tpu|chip|device|card)s?\s*[)\]]"
+    r"[(\[]\s*(?:all\s+)?\d{1,6}\s*[x×]?\s*(?:gpu|npu|tpu|chip|device|card|[a-z]{1,3}\d{1,3}[a-z]{0,2})s?\s*[)\]]"
 )
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]*[)\]）]")
 _ANY_RATE = re.compile(r"\b(?:performance|speed|throughput|achieved)\b", re.I)
@@ -34,6 +34,7 @@ _ANY_RATE = re.compile(r"\b(?:performance|speed|throughput|achieved)\b", re.I)
 # measured these say how long, or that it is whole.
 _WINDOW = re.compile(
     r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50"
+    r"|mean ?(?:±|\+/-) ?(?:std|sd)(?:\.? ?dev\.?)?"
     # such a time may be that of all steps
     r"|(?:end[ _-]?(?:to|2)[ _-]?end|e2e)(?![ _-]{0,2}(?:time|latency|duration)))(?![a-z0-9])",
     re.I,

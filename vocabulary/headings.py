@@ -41,6 +41,8 @@ _TOKENS_IN = re.compile(
 )
 _SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
 _RESULTS = frozenset({"time", "throughput", "rate"})
+_RATIO = re.compile(r"/|\bper\b", re.I)
+_TOTALS = frozenset({"energy", "price"})
 _SHARES = frozenset({"mfu", "hfu"})
 _NO_RATES = frozenset({"mem", "mem_reserved", "days"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, apart from its columns
@@ -82,6 +84,12 @@ def samples() -> list[dict[str, Any]]:
 def column_of(heading: str) -> Column | None:
     """The column for a heading; None if it is unknown."""
     return columns_of([heading])[0]
+
+
+def is_result(heading: str) -> bool:
+    """Whether a heading is known as that of a result."""
+    column = column_of(heading)
+    return column is not None and column.role == "result"
 
 
 def columns_of(headings: Sequence[str]) -> list[Column | None]:
@@ -140,7 +148,7 @@ def _standing_for(column: Column) -> Column:
 
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
-    plain = translated(re.sub(r"<[^<>]{1,80}>|[*`†‡]|__|\[\^[\w-]{1,20}\]", " ", heading))
+    plain = translated(re.sub(r"<[^<>]{1,80}>|[*`†‡¹²³⁴]|__|\[\^[\w-]{1,20}\]", " ", heading))
     plain = without_window(_AT_STEP.sub("", plain))
     # `Iteration (s)`, which is no `iterations/s`
     if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):
@@ -192,13 +200,15 @@ def _led(heading: str) -> Column | None:
     """`Total TFLOPs`: the rate of the whole job; `Median tokens/s`."""
     first, _, rest = heading.strip().partition(" ")
     scope = _scopes().get(first.casefold()) if rest else None
-    column = _read(rest, False) if scope in ("", "job") else None
+    column = _read(rest, False) or _by_words(rest) if scope in ("", "job") else None
     return _per(column, str(scope)) if column and column.type in _RESULTS else None
 
 
 def _qualified(column: Column, heading: str) -> Column | None:
     """`TFLOPs (aggregate)`, `Step time (mean)`; None if the word makes it another quantity."""
     match = IN_BRACKETS.search(heading)
+    if match and column.type in _TOTALS and _RATIO.search(match[1]):
+        return None  # `Energy (J/token)`
     if not match or column.type not in _RESULTS:
         return column
     scope = _scopes().get(match[1].strip().casefold())

@@ -15,7 +15,7 @@ from typing import Any
 Piece = list[Any]
 
 NUMBER = r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+"
-MARK = r"\[\^[\w-]{1,20}\]|\^++|\*++|†++|‡++|§++|¶++|\?++"
+MARK = r"\[\^[\w-]{1,20}\]|\^++|\*++|†++|‡++|§++|¶++|\?++|[★☆]++"
 MARKS = re.compile(MARK)
 _MOST_POWER = 300  # of ten in a double: what prints more is 0 or no number
 

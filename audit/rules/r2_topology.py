@@ -23,7 +23,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
             tested = [row for row in table.rows if row.product and not row.sharded]
             off = [row for row in tested if contradicts(row)]
             if counts_otherwise(table):
-                yield _other_counting(off)
+                yield RULE.finding("other_counting", (off[0].at(),), off=off)
                 continue
             borne_out = len(tested) - len(off)
             for row in off:
@@ -57,7 +57,3 @@ def _finding(document: Document, table: Table, row: Row) -> Finding:
         several=several,
         fix=str(changes[0]) if len(changes) == 1 else "",
     )
-
-
-def _other_counting(off: list[Row]) -> Finding:
-    return RULE.finding("other_counting", (off[0].at(),), off=off)

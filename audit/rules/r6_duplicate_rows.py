@@ -42,9 +42,7 @@ def _copies(rows: Sequence[Row], repeated: bool) -> Iterator[Finding]:
         enough = _longest(alike[0]) >= SURE if repeated else _digits(alike[0]) >= 6
         if len(alike) > 1 and enough:
             yield RULE.finding(
-                "copies",
-                tuple(row.at() for row in alike),
-                items=[{"row": row} for row in alike],
+                "copies", tuple(row.at() for row in alike), items=[{"row": row} for row in alike]
             )
 
 

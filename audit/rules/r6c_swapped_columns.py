@@ -72,7 +72,7 @@ def _first_stated(row: Row, twin: Row, table: Table) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class _Numbers:
     """The numbers of a column as printed, in order, and counts of their decimals."""
 
     values: list[float]
@@ -84,7 +84,7 @@ class Column:
         return low, self.values[-2] if self.values[-1] == value else self.values[-1]
 
 
-def _columns(table: Table) -> dict[str | None, tuple[Column, Column]]:
+def _columns(table: Table) -> dict[str | None, tuple[_Numbers, _Numbers]]:
     """Both columns by device: the rates of another kind of device are no reference for a row."""
     of_device: dict[str | None, list[tuple[Printed, Printed]]] = {}
     for row in table.rows:
@@ -97,9 +97,9 @@ def _columns(table: Table) -> dict[str | None, tuple[Column, Column]]:
     }
 
 
-def _column(numbers: Sequence[Printed]) -> Column:
+def _column(numbers: Sequence[Printed]) -> _Numbers:
     read = [_as_printed(number) for number in numbers]
-    return Column(sorted(value for value, _ in read), Counter(places for _, places in read))
+    return _Numbers(sorted(value for value, _ in read), Counter(places for _, places in read))
 
 
 def _as_printed(number: Printed) -> tuple[float, int]:
@@ -110,7 +110,7 @@ def _as_printed(number: Printed) -> tuple[float, int]:
     return float(match[0].replace(",", "")), len(match[1] or "")
 
 
-def _out_of_place(columns: tuple[Column, Column], row: Row) -> str:
+def _out_of_place(columns: tuple[_Numbers, _Numbers], row: Row) -> str:
     """Both numbers far from their columns, and both typical of the other's."""
     assert row.time is not None and row.tflops is not None
     (time, time_decimals), (rate, rate_decimals) = _as_printed(row.time), _as_printed(row.tflops)

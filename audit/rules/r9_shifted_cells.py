@@ -32,10 +32,7 @@ _COMPARES = re.compile(
     r"\b(?:faster|slower|better|worse|more|less|higher|lower|same|baseline|gain)\b|更|提升", re.I
 )
 _QUOTED = 60  # characters of a cell
-_NOTATIONS = (
-    "no number",
-    "more than a number",
-)  # an unknown notation need not be wrong
+_NOTATIONS = ("no number", "more than a number")  # an unknown notation need not be wrong
 _FAR = 20.0  # times the median of a column: no such row is a neighbour of the others
 
 

@@ -13,6 +13,7 @@ from ...vocabulary.declared import declared
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
 from ...vocabulary.hardware import device_of, device_pattern, one_spelling
+from ...vocabulary.hinted import Hinted
 from ...vocabulary.parallelism import glued_in
 from ...vocabulary.sizes import binary_length, find_size
 from ...vocabulary.spelling import meant
@@ -21,6 +22,7 @@ from .fact import Fact
 from .families import model_in
 from .frameworks import frameworks_heading, is_of_stack
 from .nouns import in_series, is_measure, named_numbers
+from .techniques import recompute_added
 from .text_cache import cached
 
 INTEGERS = frozenset(
@@ -45,19 +47,19 @@ _MODEL = re.compile(
     r"(?P<name>[a-z][\w.+-]{0,40}(?: [\w.+-]{1,40}){0,4})\W{0,8}$",
     re.I,
 )
-_TOKENS = re.compile(
-    r"\b\d+(?:\.\d+)?\s?[BMT][ -]+tok(?:en)?s?\b"
+_TOKENS = Hinted(
+    r"\b\d+(?:\.\d+)?\s?[BMT][ -]+(?:[A-Z][\w-]{1,20}[ -])?tok(?:en)?s?\b"
     r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
     re.I,
 )
 # Of experts, a token uses a part: `active params (21.6B)`, `3B active`.
-_LIMIT = re.compile(
+_LIMIT = Hinted(
     r"\b(?:under|below|beyond|above|over|up to|at (?:most|least)|sub"
     r"|(?:less|fewer|more|larger|smaller) than)"
     r"[ -](?:the |an? )?\d{1,4}(?:\.\d{1,3})?[ -]?[bBmMtT](?:illion|rillion)?\b",
     re.I,
 )
-_ACTIVE = re.compile(
+_ACTIVE = Hinted(
     r"\b(?:active|activated)\s(?:param\w*)?\W{0,4}\d+(?:\.\d+)?\s?[BM]\b"
     r"|\b\d+(?:\.\d+)?\s?[BM]\s(?:active|activated)\b",
     re.I,
@@ -65,7 +67,7 @@ _ACTIVE = re.compile(
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _NODE = r"(?:nodes?|hosts?|machines?|servers?)"
 _MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
-_PER_NODE = re.compile(
+_PER_NODE = Hinted(
     rf"(?<!\d)(?P<n>\d{{1,4}})\s*(?:x\s*)?{_MAKER}gpus?(?:\s*(?:per|/|a)\s*{_NODE}\b"
     rf"|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?{_NODE}\b)"
     rf"|\b{_NODE}\s+(?:of|with|has|have|contains?)\s+(?:-\s+)?(?P<of>\d{{1,4}})\s*(?:x\s*)?{_MAKER}"
@@ -84,13 +86,12 @@ def phrases_in(text: str, line: int, scope: str) -> list[Fact]:
     named = {fact.field for fact in facts}
     if scope == "heading":
         mentioned = [*_assigned(text, line, scope), *frameworks_heading(text, line)]
+        mentioned += recompute_added(text, line)
         facts += [fact for fact in mentioned if fact.field not in named]
-    sizes = {found[1] for found in sizes_in(text)}
-    if model := _model_named(text):
+    sizes = sizes_in(text)
+    model = _model_named(text) or (sizes[0][0] if len({size for _, size in sizes}) == 1 else None)
+    if model:
         facts.append(Fact("size", model, text.strip(), line, scope))
-    elif len(sizes) == 1:
-        label = sizes_in(text)[0][0]
-        facts.append(Fact("size", label, text.strip(), line, scope))
     if by_family := model_in(text, is_heading=scope == "heading"):
         facts.append(Fact("model_name", by_family, text.strip(), line, scope))
     return _without_conflicts(facts) + machine_facts(text, line, scope)
@@ -319,7 +320,7 @@ def _aside(where: str) -> re.Pattern[str]:
 @cache
 def _phrases() -> tuple[dict[str, Any], ...]:
     return tuple(
-        {**phrase, "regex": re.compile(phrase["pattern"], re.I)} for phrase in _file()["phrase"]
+        {**phrase, "regex": Hinted(phrase["pattern"], re.I)} for phrase in _file()["phrase"]
     )
 
 

@@ -65,8 +65,13 @@ _SENTENCE = re.compile(
     r"|needs?|gives?|breaks?)\b",
     re.I,
 )
+# `Strategies: single GPU, DP2, TP2`: each of these by itself.
+_ALTERNATIVES = re.compile(
+    r"\b(?:strategies|modes|variants|options|alternatives|choices|combinations)\b[^:]{0,20}:", re.I
+)
 # A command that computes: its inputs need not be those of a run.
 _COMPUTES = re.compile(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
+_LISTED = 3  # settings of a line that is one of settings, among any number of other words
 _LONGEST = 400  # characters of a line that sets values; a longer one is a dump
 
 
@@ -120,7 +125,9 @@ def configuration(text: str, line: int) -> list[Fact]:
     A part that is not understood is skipped alone; a sentence, a quotation and a line that
     computes set nothing.
     """
-    if len(text) > _LONGEST or text.lstrip().startswith(">") or _COMPUTES.search(text):
+    if len(text) > _LONGEST or text.lstrip().startswith(">"):
+        return []
+    if _COMPUTES.search(text) or _ALTERNATIVES.search(text):
         return []
     arguments = [] if is_launch(text) else arguments_in(text)
     parts = arguments or list(_parts(text))
@@ -132,9 +139,10 @@ def configuration(text: str, line: int) -> list[Fact]:
         if not (one or arguments or _ASSIGNMENT.match(part) or _VALUE.match(part))
     ]
     sentences = sum(bool(_SENTENCE.search(part)) for part in unknown)
-    if len(unknown) > len(known) or (sentences and 2 * sentences >= len(known)):
+    few = len(known) < _LISTED
+    if (few and len(unknown) > len(known)) or (sentences and 2 * sentences >= len(known)):
         return []
-    if len(unknown) == len(known):  # `layers 3` among other words sets nothing
+    if few and len(unknown) == len(known):  # `layers 3` among other words sets nothing
         known = [part for part in known if part.marked]
     return (
         _of_its_size(_unambiguous([fact for part in known for fact in part.facts]))

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.hardware import device_pattern
+from ...vocabulary.hinted import Hinted
 from ...vocabulary.slices import devices_in, is_machine, slice_of
 from .fact import Fact
+from .text_cache import cached
 
 _COUNTED = r"(?:GPU|NPU|TPU|HPU|XPU|GCD|accelerator|device|chip)"
 UNITS = rf"(?:{_COUNTED[3:-1].replace('|', 's?|')}s?)"
@@ -51,15 +53,15 @@ _SINGLE = re.compile(
     rf"(?:single|one)[\s-]{_MAKER}|\b(?:on|using)\san?\s{_MAKER}",
     re.I,
 )
-_OF_NODES = re.compile(
+_OF_NODES = Hinted(
     rf"(?<!\s)\s*+(?:\([^()]{{1,40}}\)\s*+)?(?:{_NODE}|(?:slices?|clusters?|systems?|pods?|box(?:es)?|partitions?|supercomputer)\b)"
     r"|[- ](?:class|based|like)\b",
     re.I,
 )
-_SEVERAL_NODES = re.compile(r"\s*(?:nodes|hosts|servers)\b", re.I)
-_AFTER_NODES = re.compile(rf"\s*{_NODE}", re.I)
+_SEVERAL_NODES = Hinted(r"\s*(?:nodes|hosts|servers)\b", re.I)
+_AFTER_NODES = Hinted(rf"\s*{_NODE}", re.I)
 # `4 nodes`, `eight Holmes nodes`, `4 worker hosts`; `16 GPU nodes` may have any number
-_NODES = re.compile(
+_NODES = Hinted(
     rf"{_NUMBER}[ -](?:(?!(?:per|of|or|and|to|more|GPUs?|NPUs?|TPUs?)\b)[A-Za-z]\w{{1,20}} )?"
     r"(?:node|host|server|machine)s?\b",
     re.I,
@@ -72,7 +74,7 @@ _SQUARE = re.compile(
     re.I,
 )
 # `TPU v4-32`, `v5p-256`: the slice of a job
-_CHIPS = re.compile(
+_CHIPS = Hinted(
     r"(?<![\w-])(?<!\dx )(?<!\d )(?:TPU[ -]?v[234]|v5p|v5e|v5litepod|v6e)-\d{1,5}(?![\w-])", re.I
 )
 # `4 台各配置了 8 张 V100`
@@ -114,7 +116,7 @@ class _Count:
 
 def counted(text: str, line: int) -> Iterator[Fact]:
     """The facts of the devices and nodes that a text counts; limits do not count."""
-    counts = list(_counts(text))
+    counts = _counts(text)
     for one in (*counts, *_product(counts)):
         yield Fact(one.field, str(one.value), text.strip(), line, "line", only_named=one.of)
 
@@ -126,7 +128,12 @@ def devices_of_heading(text: str, line: int) -> Iterator[Fact]:
         yield Fact("devices", found[0]["n"] or "1", text.strip(), line, "heading")
 
 
-def _counts(text: str) -> Iterator[_Count]:
+@cached
+def _counts(text: str) -> tuple[_Count, ...]:
+    return tuple(_each(text))
+
+
+def _each(text: str) -> Iterator[_Count]:
     squares = [found for found in _SQUARE.finditer(text) if _is_square(text, found)]
     squares += _SQUARE_ZH.finditer(text)
     for found in squares:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from ...vocabulary.fields import fields as declared_fields
-from ...vocabulary.headings import column_of
+from ...vocabulary.headings import column_of, is_result
 from .grid import Table, TableRow
 
 # `GPUs/node` is one field, not two.
@@ -52,7 +52,7 @@ def with_axis_a_row(table: Table, quantity: str) -> Table:
         return table
     rows = [row for row in table.rows if row.cells and not row.is_filler]
     names = [row.cells[0].strip("*` ") for row in rows]
-    if any(_NUMBER.fullmatch(name) or _is_result(name) for name in names):
+    if any(_NUMBER.fullmatch(name) or is_result(name) for name in names):
         return table
     if len(set(above)) < len(above):
         return table
@@ -64,11 +64,6 @@ def with_axis_a_row(table: Table, quantity: str) -> Table:
     )
     header = TableRow(table.header.line, ("Method", corner, quantity))
     return replace(table, header=header, alignment=("none",) * 3, rows=long, groups=())
-
-
-def _is_result(name: str) -> bool:
-    column = column_of(name)
-    return column is not None and column.role == "result"
 
 
 def _axes(text: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reache
 from .counts import counted, devices_of_heading
 from .fact import Fact
 from .families import without_other_families
+from .fields_in_cells import without_fields_of
 from .frameworks import framework_named, framework_of
 from .grid import Table
 from .leads import facts_above, facts_of_corner, lead_lines, names_rows
@@ -28,7 +29,6 @@ from .paragraphs import (
     is_of_one,
     shows_commands,
     stated_in,
-    without_fields_of,
 )
 from .prose import (
     device_of_all,
@@ -46,6 +46,7 @@ from .shaped import Surroundings, shaped
 from .stated_units import as_stated
 from .subjects import of_subject
 from .training_tables import subject_of
+from .variants import label_line
 from .withdrawal import is_struck, withdraws
 
 _OPENING = 2  # the document itself and its title
@@ -84,7 +85,7 @@ class _Reader:
         self.caption: list[Fact] = []
         self.after_table = False  # at most one paragraph in between
         self.below: FoundTable | None = None  # the table right above the paragraph being read
-        self.since_heading: list[str] = []  # lines of text since the last heading or table
+        self.since_heading: list[TextLine] = []  # lines of text since the last heading or table
         self.in_scope = FactsInScope(self.sections)
         self.batches = BareBatches(self.document.accumulations)
 
@@ -200,7 +201,7 @@ class _Reader:
         self.document.state(line, facts, read.formula, self.sections[-1].heading)
         self.paragraph.lines = [*self.paragraph.lines, line]
         if not line.code and len(self.since_heading) < _SECTION:
-            self.since_heading.append(line.text)
+            self.since_heading.append(line)
 
     def _notice(self, line: TextLine) -> None:
         """What a line says of its document, section or the table above, in any paragraph."""
@@ -282,7 +283,8 @@ class _Reader:
         number, settings = None, list[Fact]()
         above = [section.heading.text for section in self.sections if section.heading]
         lead = " ".join(line.text.strip() for line in lead_lines(self.paragraph.lines))
-        around = Surroundings(above, lead, self.since_heading, self.subject)
+        texts = [line.text for line in self.since_heading]
+        around = Surroundings(above, lead, texts, self.subject)
         read = shaped(original, around, self.legends)
         table = self.configurations.applied(read.table)
         described = self.configurations.are_in(original)
@@ -303,6 +305,7 @@ class _Reader:
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found_table = FoundTable(table, number, path, [*reach, *near], near)
         found_table.continues = continues
+        found_table.label = label_line(self.since_heading, lead_lines(self.paragraph.lines))
         found_table.explained = self.legends.explained(table.header.cells)
         found_table.captioned = any(
             is_caption(line.text) for line in lead_lines(self.paragraph.lines)

@@ -31,7 +31,7 @@ _OF_DOCUMENTS = frozenset(
         r"\w+",
         "performance summary benchmark benchmarks benchmarking result results report overview guide"
         " training numbers tutorial documentation docs table tables experiments readme study log"
-        " sweep sweeps ablation ablations runs matrix profile"
+        " sweep sweeps ablation ablations runs matrix profile baseline baselines"
         " throughput scaling speed efficiency comparison notes pretraining release announcement"
         " pretrain finetune finetuning sft lora llm llms model models"
         " gpt gpt2 gpt3 bert llama llama2 llama3 qwen qwen2 qwen3 t5 mixtral mistral",
@@ -53,6 +53,7 @@ _RESULTS_OF = re.compile(
 # Parts and hubs that many frameworks use.
 _NO_TRAINERS = frozenset(("fsdp", "hf", "hugging face", "huggingface", "composer"))
 _WITH = re.compile(r"([^,;(]{1,80}?)(\s(?:with|using|on)\s)([^,;(]{1,80})", re.I)
+_WITHIN = re.compile(r"\s(?:with|using)\s", re.I)
 _STAGE = re.compile(r"\bzero[ _-]?(?:stage[ _-]?)?[0-3]\b", re.I)
 # In `CANN 8.3 + PyTorch 2.5` PyTorch is part of what a trainer runs on.
 _LIBRARY = re.compile(r"(?:PyTorch|JAX)\s", re.I)
@@ -69,7 +70,9 @@ _MADE_WITH = re.compile(
 
 def frameworks_heading(text: str, line: int) -> list[Fact]:
     """The frameworks at the beginning of a heading; additions are none (`+ offload`)."""
-    words = _AROUND.sub("", text).split()
+    about = _WITHIN.split(text, maxsplit=1)  # `VERL Experiments with GRPO`
+    name = about[0] if about[1:] and not frameworks_in(about[1]) else text
+    words = _AROUND.sub("", name).split()
     while words and (words[-1].strip(".:").lower() in _OF_DOCUMENTS or not words[-1].isascii()):
         words.pop()
     parts = [part.strip() for part in " ".join(words).split("+")]

@@ -14,6 +14,7 @@ from ...vocabulary.headings import Column, column_of
 from .grid import Table
 from .markdown import Heading, TextLine
 from .orientation import fits
+from .stated_units import batch_stated, with_batch
 
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _MARKS = re.compile(r"[*`_\"“”]")
@@ -43,6 +44,10 @@ class Legends:
 
     def __init__(self, blocks: Iterable[Heading | TextLine | Table] = ()) -> None:
         found: dict[str, set[str]] = {}
+        blocks = tuple(blocks)
+        lines = (one.text for one in blocks if isinstance(one, TextLine) and not one.code)
+        batches = {name for text in lines if len(text) <= _LONGEST and (name := batch_stated(text))}
+        self._batch = batches.pop() if len(batches) == 1 else None
         for name, text in _definitions(blocks):
             if len(found) < _MOST:
                 found.setdefault(_plain(name), set()).add(_plain(text))
@@ -51,7 +56,11 @@ class Legends:
         }
 
     def applied(self, table: Table) -> Table:
-        """The table with the headings that are defined as known columns; its cells have to fit."""
+        """The table with the headings that are defined as known columns; its cells have to fit.
+
+        What the text says of a batch, and says alike throughout, applies to every bare one.
+        """
+        table = self._with_batch(table)
         heads = table.header.cells
         cells = tuple(self._defined(table, at) or head for at, head in enumerate(heads))
         if cells == heads:
@@ -64,6 +73,15 @@ class Legends:
             head for head in headings
             if (text := self._texts.get(_plain(head))) and _meant(text) is None
         )  # fmt: skip
+
+    def _with_batch(self, table: Table) -> Table:
+        named = with_batch(table, self._batch) if self._batch else table
+        if named is table:
+            return table
+        at = named.header.cells.index(self._batch or "")
+        column = column_of(self._batch or "")
+        pairs = any("/" in row.cells[at] for row in table.rows if at < len(row.cells))
+        return named if column and not pairs and _fit(named, at, column) else table
 
     def _defined(self, table: Table, at: int) -> str | None:
         head = table.header.cells[at]

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
-from .context import is_aside, phrases_in, sizes_in
+from .context import is_aside, sizes_in
 from .context_lines import LineFacts, configuration, line_facts, states_result
 from .fact import Fact
 from .families import families_in
-from .frameworks import begins_with_trainer, framework_named, trainers_in
-from .grid import Table
+from .frameworks import begins_with_trainer, framework_named
 from .markdown import Heading, TextLine
 from .others import without_others
-from .own_tool import is_named_in
 from .prose import lead_facts, unambiguous
 from .subjects import of_subject
 
@@ -76,8 +74,6 @@ _OF_NUMBERS = re.compile(
     r"|we\s(?:\w+ly\s)?(?:use|ran|run|train|measure|benchmark|test)\w*\b|(?:experiments?|runs?|trainings?)\s)",
     re.I,
 )
-_FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that are searched for words
-_WORD = re.compile(r"[A-Za-z]{2}")
 _COMMANDS = re.compile(r"\b(?:commands?|benchmark\w*|reproduc\w+|configurations?|launch)\b", re.I)
 # Words of a sentence about how runs were made.
 _OF_RUNS = re.compile(
@@ -202,33 +198,6 @@ def below_table(lines: Sequence[TextLine]) -> list[Fact]:
     only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
     facts = [fact for fact in stated_in(lines, only=only) if fact.field != "size" or only is None]
     return [fact for fact in unambiguous(facts) if fact.only_size is None]
-
-
-def fields_in_cells(table: Table) -> frozenset[str]:
-    """The fields that the cells of a table state in words: `FSDP + Float8` a number format."""
-    fields: set[str] = set()
-    for row in table.rows[:_FIRST_ROWS]:
-        for cell in row.cells:
-            if len(cell) <= _LONGEST_CELL and _WORD.search(cell):
-                fields |= {fact.field for fact in phrases_in(cell, row.line, "line")}
-                fields |= {"framework"} if trainers_in(cell) else set()
-    return frozenset(fields)
-
-
-def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
-    """Without facts of the document about fields in which the rows of a table differ."""
-    fields = fields_in_cells(table)
-    cells = [cell for row in (table.header, *table.rows[:_FIRST_ROWS]) for cell in row.cells]
-    return [
-        fact
-        for fact in facts
-        if fact.scope != "document" or (fact.field not in fields and not _is_one_of(fact, cells))
-    ]
-
-
-def _is_one_of(fact: Fact, cells: Sequence[str]) -> bool:
-    """Whether a table names a framework itself, among others."""
-    return fact.field == "framework" and is_named_in(fact.value or "", cells)
 
 
 def shows_commands(heading: Heading | None) -> bool:

@@ -22,8 +22,9 @@ from .grid import Table, TableRow
 from .markdown import Heading
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, results
-from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of
+from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of, with_open_batches
 from .row_kinds import Adapters, are_rounded, no_run, sums_up, words_of
+from .row_words import numbers_in_words, splits_of_some
 from .secret_columns import without_secrets
 from .sections import FoundTable
 from .status import Footnotes, flags_of, rough, status_of
@@ -97,23 +98,24 @@ class RowReader:
         """Each row with the facts around it, and the results that it prints."""
         habits = habits_of(cells_of, columns)
         results_of = [list(results(cells, columns, habits)) for cells in cells_of]
+        headings = found_table.table.header.cells
+        said = [numbers_in_words(words_of(headings, cells, columns)) for cells in cells_of]
         own = [
-            numbers_of(_by_name(cells, columns)) | devices_of_rates(printed)
-            for cells, printed in zip(cells_of, results_of, strict=True)
+            words | numbers_of(_by_name(cells, columns)) | devices_of_rates(printed)
+            for words, cells, printed in zip(said, cells_of, results_of, strict=True)
         ]
         named = frozenset(column.name for column in columns if column)
-        headings = found_table.table.header.cells
         words = [row.cells for row in rows]
-        named |= fields_of_unread(headings, columns, words)
-        named |= techniques_of_rows(words)
-        possible = fields_possible(headings, columns, words, found_table.explained)
+        named |= fields_of_unread(headings, columns, words) | techniques_of_rows(words)
+        explained, splits = found_table.explained, splits_of_some(said)
+        possible = fields_possible(headings, columns, words, explained, splits)
         context = TableContext(found_table, self.everywhere, named, own, possible)
-        readings = []
-        for row, cells, numbers, printed in zip(rows, cells_of, own, results_of, strict=True):
+        read = []
+        for row, cells, numbers in zip(rows, cells_of, own, strict=True):
             self._warn_of_invalid(row, cells)
             of_row = self._context_of(row, numbers, context)
-            readings.append((self._reading(row, cells, columns, found_table, of_row), printed))
-        return readings
+            read.append(self._reading(row, cells, columns, found_table, of_row))
+        return list(zip(with_open_batches(read), results_of, strict=True))
 
     def _settled(
         self, header: TableRow, readings: Sequence[tuple[PublishedRow, list[Result]]]

@@ -23,7 +23,7 @@ _BOTH = re.compile(
     r"(?P<rate>[~≈]?\s?\d[\d,]{0,12}(?:\.\d{1,6})?)\s?(?P<what>TFLOPs?(?:/s)?(?:/GPU)?|tok\w{0,4}/s(?:/GPU)?)",
     re.I,
 )
-_NUMBER = re.compile(r"[*`_~≈]*\d[\d,]*(?:\.\d+)?\s?[kKM]?[*`_]*")
+_NUMBER = re.compile(r"[*`_~≈]*\d[\d,]*(?:\.\d+)?\s?[kKM%]?[*`_]*")
 _MISSING = re.compile(r"[\s*`_–—/-]*|n/?a|oom|out of memory|x|✗|fail(?:ed|ure|s)?", re.I)
 _COMPARED = re.compile(
     r"(?<!\w)(?:change|delta|diff\w*|speed-?ups?|improve\w*|gains?|ratio|relative|reduction|savings?|vs\.?"

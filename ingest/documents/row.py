@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ...vocabulary.cell import Cell
@@ -74,6 +74,7 @@ class PublishedRow:
     context: RowContext
     flags: Sequence[Setting] = ()  # of columns headed with the name of a variable
     words: str = ""  # the cells under unknown headings
+    batch_is_open: bool = False  # a bare batch in its words may be of each device
 
     def integer(self, name: str) -> int | None:
         """A whole number from its cell, else from the text; None if damaged or missing."""
@@ -94,9 +95,15 @@ class PublishedRow:
         label = self.by_name.get("size")
         return f"{label.raw}; {self.words}" if label else self.words
 
+    def bare_batch(self) -> int | None:
+        """A batch in the row's words that may be of a step or of each device."""
+        return open_batch_in(self._with_label())
+
     def _batch_of_all(self) -> int | None:
         """A batch in the row's words, unless its replicas have less than one sequence each."""
-        batch, devices = open_batch_in(self._with_label()), self.devices() or 1
+        batch, devices = self.bare_batch(), self.devices() or 1
+        if self.batch_is_open and devices > 1:
+            return None
         split = prod(self.integer(name) or 1 for name in ("tp", "pp", "cp"))
         return batch if batch and batch * split >= devices else None
 
@@ -304,3 +311,10 @@ class PublishedRow:
     def _from_text(self, name: str) -> str | None:
         fact = self.context.facts.get(name)
         return fact.value if fact else None
+
+
+def with_open_batches(rows: Sequence[PublishedRow]) -> Sequence[PublishedRow]:
+    """Rows of which several numbers of devices have one bare batch: it may be of each device."""
+    named = {(batch, row.devices()) for row in rows if (batch := row.bare_batch())}
+    is_open = len({batch for batch, _ in named}) < len(named)
+    return [replace(row, batch_is_open=True) for row in rows] if is_open else rows

@@ -12,8 +12,8 @@ from .grid import Table
 
 # A cell of nothing but these marks a row without training.
 _SERVED = re.compile(
-    r"\W*(?:predict(?:ion|ing)?|infer(?:ence|ring)?|generat(?:e|ion)|serv(?:e|ing)|decod(?:e|ing)|prefill"
-    r"|eval(?:uat(?:e|ion))?|推理|预测|评测|评估)\W*",
+    r"\W*(?:[a-z]{1,12}[ _-])?(?:predict(?:ion|ing)?|infer(?:ence|ring)?|generat(?:e|ion)"
+    r"|serv(?:e|ing)|decod(?:e|ing)|prefill|eval(?:uat(?:e|ion))?|推理|预测|评测|评估)\W*",
     re.I,
 )
 # Under `Task` or `Bottleneck` the same words mean what was trained, or what took longest.

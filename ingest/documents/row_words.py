@@ -4,6 +4,7 @@ field."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ...vocabulary.parallelism import sizes_in
@@ -26,6 +27,8 @@ _SIZE_BEHIND_A_NAME = re.compile(
 )
 _LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 
+_SPLITS = ("dp", "tp", "pp", "cp", "ep", "vpp")
+
 
 @lru_cache(1 << 10)
 def numbers_in_words(words: str) -> dict[str, int]:
@@ -34,6 +37,12 @@ def numbers_in_words(words: str) -> dict[str, int]:
     for name, _, value in named_numbers(words):
         found.setdefault(name, set()).add(int(value))
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def splits_of_some(rows: Sequence[Mapping[str, int]]) -> dict[str, frozenset[int]]:
+    """The sizes of splits that rows name, where others name none: the text tells of these rows."""
+    found = {name: frozenset(row[name] for row in rows if name in row) for name in _SPLITS}
+    return {name: sizes for name, sizes in found.items() if sizes}
 
 
 def label_in(words: str) -> str | None:

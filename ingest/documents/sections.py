@@ -124,6 +124,7 @@ class FoundTable:
     withdrawn: TextLine | None = None  # the line in which its author withdraws it
     continues: FoundTable | None = None
     captioned: bool = False  # its caption is above it
+    label: TextLine | None = None  # the line above that names it
     explained: frozenset[str] = frozenset()  # headings that the text defines as no known column
 
     # Batches stated above it that may be of a step or a micro-batch.

@@ -18,6 +18,7 @@ from .quantities import quantity_above, quantity_in
 from .rivals import with_both_a_row
 from .side_by_side import with_sides_below
 from .spanned import one_run_a_row
+from .steady import with_step_times
 from .training_tables import is_training
 from .unfolded import UNNAMED
 
@@ -56,7 +57,7 @@ def _words_of(table: Table) -> Iterator[str]:
 def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
-    original = with_sides_below(original)
+    original = with_step_times(with_sides_below(original))
     named = quantity_in([original.header.cells[0], lead, *above[-1:]])
     quantity = named or quantity_above(lead, around.section) or UNNAMED
     turned = legends.applied(oriented(with_axis_named(legends.applied(original))))
@@ -73,6 +74,6 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     subject = "training" if of_phases else around.subject
     heads = without_generation(table.header.cells) if of_phases else table.header.cells
     cells = [row.cells for row in table.rows]
-    training = is_training(heads, [names, *above], lead, subject, cells, generates=of_phases)
+    training = is_training(heads, above, lead, subject, cells, names=names, generates=of_phases)
     corner = turned is not original and turned.header.cells[:1] != original.header.cells[:1]
     return Shaped(table, training and not lists_features(table), corner)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ...vocabulary.headings import column_of
+from ...vocabulary.headings import column_of, is_result
 from .crossed import with_axis_a_row
 from .grid import Table, TableRow
 from .joined import with_settings_apart
@@ -37,7 +37,7 @@ def one_run_a_row(table: Table, quantity: str) -> Table:
 def with_groups_apart(table: Table) -> Table:
     """The table with one group per row; unchanged if its headings are known without the groups."""
     groups = _groups(table)
-    results = Counter(leaf for leaves in groups.values() for leaf in leaves if _is_result(leaf))
+    results = Counter(leaf for leaves in groups.values() for leaf in leaves if is_result(leaf))
     if len(groups) < _FEWEST or max(results.values(), default=0) < _FEWEST:
         return table
     places = {at for leaves in groups.values() for at in leaves.values()}
@@ -73,7 +73,7 @@ def _groups(table: Table) -> dict[str, dict[str, int]]:
         if leaf in found.get(group, {}):
             return {}
         found.setdefault(group, {})[leaf] = at
-    measured = {group: of for group, of in found.items() if any(map(_is_result, of))}
+    measured = {group: of for group, of in found.items() if any(map(is_result, of))}
     wholes = [table.header.cells[at] for of in measured.values() for at in of.values()]
     return {} if any(map(column_of, (*measured, *wholes))) else measured
 
@@ -83,11 +83,6 @@ def _shared_heading(table: Table, at: int) -> str:
     whole = table.header.cells[at]
     leaf = whole.removeprefix(table.groups[at]).strip()
     return leaf if column_of(leaf) and not column_of(whole) else whole
-
-
-def _is_result(heading: str) -> bool:
-    column = column_of(heading)
-    return column is not None and column.role == "result"
 
 
 def _runs(
@@ -100,6 +95,6 @@ def _runs(
         return
     for group, places in groups.items():
         own = [cells.get(places.get(leaf, -1), "") for leaf in leaves]
-        measured = (cell for leaf, cell in zip(leaves, own, strict=True) if _is_result(leaf))
+        measured = (cell for leaf, cell in zip(leaves, own, strict=True) if is_result(leaf))
         if any(cell.strip().casefold() not in _NOT_MEASURED for cell in measured):
             yield (*(cells.get(at, "") for at in shared), group, *own)

@@ -42,11 +42,19 @@ def with_stated_batch(table: Table, text: str) -> Table:
 
     `BS is the batch size per device`, `Batch size: of all GPUs`; two meanings cancel each other.
     """
+    name = batch_stated(text)
+    return with_batch(table, name) if name else table
+
+
+def batch_stated(text: str) -> str | None:
+    """The heading that a bare batch amounts to, as a line explains it: `batch size is per GPU`."""
     match = _BATCH_IS.search(text)
     names = [name for pattern, name in _SCOPES if match and pattern.search(match["what"])]
-    if len(names) != 1:
-        return table
-    name = names[0]
+    return names[0] if len(names) == 1 else None
+
+
+def with_batch(table: Table, name: str) -> Table:
+    """The table with this heading over its bare batch, if it has one."""
     headings = tuple(name if _BATCH.fullmatch(cell) else cell for cell in table.header.cells)
     if headings.count(name) != 1:
         return table

@@ -91,7 +91,9 @@ def status_of(
     speed = any(result.metric != "memory" for result in results)
     if cells or (failures and not speed):
         _, cell, kind = (cells or failures)[0]
-        return Status(kind, cell.raw)
+        # `(failed)`, and `OOM` in another column
+        why = _told_failure(words) if kind == "fail" else None
+        return Status(*why) if why and why[0] != kind else Status(kind, cell.raw)
     stated = by_name.get("status")
     if stated and _NOT_RUN.match(stated.raw.replace("_", " ")):
         return Status("not_run", stated.raw)
@@ -102,9 +104,8 @@ def status_of(
         if failed := footnotes.failure(mark):
             kind, legend = failed
             return Status(kind, f"{mark} {legend.detail['text']}", legend.line)
-    for part in words.split("; "):
-        if len(part) <= _SHORT and (kind := failure_of(part)):
-            return Status(kind, part)
+    if failure := _told_failure(words):
+        return Status(*failure)
     if _has_range(by_name, columns):
         return Status("ok", "its result is a range")
     if _has_bound(by_name, columns):
@@ -123,6 +124,14 @@ def status_of(
     if measured:
         return Status("ok", "its result column is not read")
     return Status("not_run", "a plan: the table has no result column", kind="planned")
+
+
+def _told_failure(words: str) -> tuple[str, str] | None:
+    """The failure that a cell under an unknown heading states, and its words."""
+    for part in words.split("; "):
+        if len(part) <= _SHORT and (kind := failure_of(part)):
+            return kind, part
+    return None
 
 
 def flags_of(
@@ -146,29 +155,30 @@ def flags_of(
     return sorted(flags)
 
 
+def _result_cells(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> Iterator[Cell]:
+    for column in columns:
+        if column and column.role == "result" and (cell := by_name.get(column.name)):
+            yield cell
+
+
 def _has_range(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
     """Whether a result of a row is a range, of which no value is stored."""
-    names = (column.name for column in columns if column and column.role == "result")
-    return any(cell.kind == "range" for name in names if (cell := by_name.get(name)))
+    return any(cell.kind == "range" for cell in _result_cells(by_name, columns))
 
 
 def _has_bound(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
     """Whether a result of a row is a bound, of which no value is stored: `>250`."""
-    names = (column.name for column in columns if column and column.role == "result")
-    return any(BOUND.fullmatch(cell.raw) for name in names if (cell := by_name.get(name)))
+    return any(BOUND.fullmatch(cell.raw) for cell in _result_cells(by_name, columns))
 
 
 def _is_dashed(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> bool:
     """Whether a result of a row is a dash."""
-    names = (column.name for column in columns if column and column.role == "result")
-    return any(cell.raw.strip("*` ") in _DASHES for name in names if (cell := by_name.get(name)))
+    return any(cell.raw.strip("*` ") in _DASHES for cell in _result_cells(by_name, columns))
 
 
 def _remark_on_results(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:
     """The remark in place of a result."""
-    names = (column.name for column in columns if column and column.role == "result")
-    cells = (by_name.get(name) for name in names)
-    return next((cell.raw for cell in cells if cell and cell.kind == "words"), None)
+    return next((c.raw for c in _result_cells(by_name, columns) if c.kind == "words"), None)
 
 
 def _told_result(by_name: Mapping[str, Cell], columns: Sequence[Column | None]) -> str | None:

@@ -17,6 +17,7 @@ from .quoted_logs import add_quotes
 from .sections import Document, FoundTable
 from .statements import DASH
 from .status import Footnotes
+from .variants import add_variants
 
 
 def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
@@ -35,6 +36,7 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     )
     for table in document.tables:
         reader.add(table, "markdown")
+    add_variants(rows, document.tables)
     quoted = add_quotes(rows, document.quotes, document.everywhere, source_id)
     for statement in [*document.statements, *legends.values()]:
         rows.add("statements", **asdict(statement))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .fact import Fact
+
 _LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _APART = re.compile(r"[;,+&|]|\band\b|\s(?=(?:with|without|w/o?)\s)", re.I)
 _RECOMPUTE = (
@@ -48,6 +50,12 @@ def recompute_named(words: str, of_column: bool = False) -> str | None:
     plain = (_CODE.sub("", part).strip(" *_`") for part in parts)
     kinds = {kind for part in plain if (kind := _kind_of(part, listed))}
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def recompute_added(heading: str, line: int) -> list[Fact]:
+    """The recompute that a heading adds to what the runs below it have: `FSDP + AC`."""
+    kind = recompute_named(heading) if "+" in heading else None
+    return [Fact("recompute", kind, heading.strip(), line, "heading")] if kind else []
 
 
 def techniques_of_rows(rows: Sequence[Sequence[str]]) -> frozenset[str]:

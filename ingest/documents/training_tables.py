@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from itertools import pairwise
 
 from ...vocabulary.headings import Column, columns_of, is_benchmark
@@ -116,10 +116,12 @@ def is_training(
     subject: str | None = None,
     rows: Sequence[Sequence[str]] = (),
     *,
+    names: str = "",
     generates: bool = False,
 ) -> bool:
     """Whether a table is one of training runs; `path` are the headings above, outermost first.
 
+    `names`: words of the rows, asked if nothing else names a subject: one of them may generate.
     `generates`: columns of generation stood next to those of training, so a latency serves nobody.
 
     The nearest words decide between training and inference, else the subject of the document
@@ -130,8 +132,11 @@ def is_training(
     in_cells = _has_column_of_sizes(rows)
     sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
-    named = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
-    about = named or subject
+    spoken = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
+    # A server has no steps.
+    stepped = spoken is None and "step_time" in results and _of_kinds(results) > 1
+    named = spoken or (None if stepped else _nearest([names]))
+    about = named or (None if stepped else subject)
     reinforced = generates or _is_reinforced([*headings, *near])
     served = any(map(_SERVED.search, headings)) and not reinforced
     if served or about == "inference":
@@ -229,6 +234,11 @@ def _nearest(texts: Iterable[str]) -> str | None:
     return None
 
 
+def _of_kinds(results: Set[str]) -> int:
+    """How many kinds of rates are among the results: time, FLOPs, share of the peak, tokens."""
+    return sum(bool(results & kind) for kind in _KINDS)
+
+
 def _is_measured(
     columns: Sequence[Column], results: set[str], width: int, named: str | None, about: str | None
 ) -> bool:
@@ -244,5 +254,5 @@ def _is_measured(
     shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
     known = bool(adjacent or len(rates) > 1) and about == "training"
     # A server prints no two of these.
-    stepped = about is None and sum(bool(rates & kind) for kind in _KINDS) > 1
+    stepped = about is None and _of_kinds(rates) > 1
     return bool(rates) and (shares or known or stepped or (width > 1 and named == "training"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ...vocabulary.headings import Column, column_of, unread_results
 from .variables import variable_of
@@ -103,18 +104,22 @@ class Possible:
     """What columns of whole numbers under unknown headings may be.
 
     `by_range`: the fields by range alone; `typical`: those of which the numbers are typical and
-    differ; `constant`: by field, the one number of a typical column in which they do not.
+    differ; `constant`: by field, the one number of a typical column in which they do not;
+    `of_some`: by field, the numbers that some rows name in words.
     """
 
     by_range: frozenset[str] = frozenset()
     typical: frozenset[str] = frozenset()
     constant: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    of_some: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def keeps(self, name: str, value: int | None, *, is_near: bool) -> bool:
         """Whether a fact of the text around the table may be one of its rows.
 
         The text may be about other rows than those of an unknown column of the same field.
         """
+        if value in self.of_some.get(name, ()):
+            return False
         if name in self.typical or (not is_near and name in self.by_range):
             return False
         return name not in self.constant or self.constant[name] == {value}
@@ -125,11 +130,12 @@ def fields_possible(
     columns: Sequence[Column | None],
     rows: Sequence[Sequence[str]],
     explained: Container[str] = (),
+    of_some: Mapping[str, frozenset[int]] = MappingProxyType({}),
 ) -> Possible:
     """The fields that columns of whole numbers under unknown headings may be.
 
     Excluded are names of rows (`Run`, `#`), numbers that count the rows, headings whose words name
-    a field, and those that the text explains as something else.
+    a field, and those that the text explains as something else. `of_some`: as in `Possible`.
     """
     by_range: set[str] = set()
     typical: set[str] = set()
@@ -155,7 +161,7 @@ def fields_possible(
                 for name in usual
                 for number in numbers[:1]
             }
-    return Possible(frozenset(by_range), frozenset(typical), constant)
+    return Possible(frozenset(by_range), frozenset(typical), constant, of_some)
 
 
 def _whole_numbers(rows: Sequence[Sequence[str]], at: int) -> list[int]:

@@ -42,7 +42,7 @@ TIMES = ("%Y-%m-%dT%H:%M:%S", "%Y/%m/%d %H:%M:%S", "%a %b %d %H:%M:%S %Y", "%m/%
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AccountedJob:
     """One job by its scheduler; `status` is None before it has ended."""
 
     job_id: str
@@ -63,7 +63,7 @@ def may_be_jobs(head: bytes) -> bool:
     return any(word in head for word in HEADS)
 
 
-def read_jobs(text: str) -> tuple[str | None, list[Job]]:
+def read_jobs(text: str) -> tuple[str | None, list[AccountedJob]]:
     """The program that wrote most of an accounting file, and its jobs, without job steps."""
     lines = text.splitlines()
     found = {form: list(read(lines)) for form, read in FORMS.items()}
@@ -71,17 +71,17 @@ def read_jobs(text: str) -> tuple[str | None, list[Job]]:
     return (max(found, key=lambda form: len(found[form])) if jobs else None), jobs
 
 
-def rows_of_jobs(jobs: Sequence[Job]) -> Rows:
+def rows_of_jobs(jobs: Sequence[AccountedJob]) -> Rows:
     """The jobs as they are stored, without secrets."""
     rows = Rows()
     for job in jobs:
-        values = {name: getattr(job, name) for name in Job.__slots__}
+        values = {name: getattr(job, name) for name in AccountedJob.__slots__}
         texts = {k: redact_text(v)[:LONGEST_TEXT] for k, v in values.items() if isinstance(v, str)}
         rows.add("jobs", **(values | texts))
     return rows
 
 
-def _parsable(lines: Sequence[str]) -> Iterator[Job]:
+def _parsable(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """`sacct -P` and `-p`: a head and cells between bars; a command may contain line ends."""
     head: list[str] = []
     waiting, begun, parts = "", 0, 0
@@ -102,7 +102,7 @@ def _parsable(lines: Sequence[str]) -> Iterator[Job]:
             yield from _slurm(dict(zip(head, cells, strict=True)), begun)
 
 
-def _fixed(lines: Sequence[str]) -> Iterator[Job]:
+def _fixed(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """`sacct`: columns as wide as the rules below their heads."""
     head: list[str] = []
     places: list[tuple[int, int]] = []
@@ -115,11 +115,11 @@ def _fixed(lines: Sequence[str]) -> Iterator[Job]:
             yield from _slurm(dict(zip(head, cells, strict=True)), number)
 
 
-def _slurm(cells: Mapping[str, str], line: int) -> Iterator[Job]:
+def _slurm(cells: Mapping[str, str], line: int) -> Iterator[AccountedJob]:
     job_id, state = cells.get("JobID", "").strip(), cells.get("State", "").strip()
     if not re.fullmatch(r"\d{1,12}(?:[_+]\d{1,9})?", job_id) or not state:
         return
-    yield Job(
+    yield AccountedJob(
         job_id, "slurm", state, _slurm_status(state), line,
         cells.get("JobName") or None,
         cells.get("ExitCode") or None,
@@ -137,7 +137,7 @@ def _slurm_status(state: str) -> str | None:
                 None)  # fmt: skip
 
 
-def _scontrol(lines: Sequence[str]) -> Iterator[Job]:
+def _scontrol(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """`scontrol show job`: blocks of Key=Value."""
     for number, block in _blocks(lines, lambda line: line.lstrip().startswith("JobId=")):
         cells = {key: value.strip() for line in block for key, value in PAIR.findall(line)}
@@ -147,7 +147,7 @@ def _scontrol(lines: Sequence[str]) -> Iterator[Job]:
             yield from _slurm(cells | made, number)
 
 
-def _stepd(lines: Sequence[str]) -> Iterator[Job]:
+def _stepd(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """The output of a job that printed nothing else: slurmstepd's message that it was ended."""
     memory = any("exceeded memory limit" in line or "oom" in line for line in lines)
     for number, line in enumerate(lines, 1):
@@ -155,10 +155,10 @@ def _stepd(lines: Sequence[str]) -> Iterator[Job]:
             why = (match[3] or "").strip()
             status = "timeout" if "TIME LIMIT" in why else "oom" if memory else "cancelled"
             state = f"CANCELLED {why}".strip()
-            yield Job(match[1], "slurm", state, status, number, ended=_time(match[2]))
+            yield AccountedJob(match[1], "slurm", state, status, number, ended=_time(match[2]))
 
 
-def _qstat(lines: Sequence[str]) -> Iterator[Job]:
+def _qstat(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """PBS, `qstat -f`: blocks of indented `key = value`, long values wrapped after a tab."""
     for number, block in _blocks(lines, lambda line: line.startswith("Job Id:")):
         cells: dict[str, str] = {}
@@ -173,7 +173,7 @@ def _qstat(lines: Sequence[str]) -> Iterator[Job]:
         yield from _pbs(block[0].partition(":")[2], cells, number)
 
 
-def _tracejob(lines: Sequence[str]) -> Iterator[Job]:
+def _tracejob(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """PBS, `tracejob`: dated lines of what happened."""
     for number, block in _blocks(lines, lambda line: line.startswith("Job: ")):
         events = [(match[1], match[2]) for line in block if (match := TRACE.match(line))]
@@ -189,7 +189,7 @@ def _tracejob(lines: Sequence[str]) -> Iterator[Job]:
             yield from _pbs(block[0].partition(":")[2], cells, number)
 
 
-def _pbs(job: str, cells: Mapping[str, str], line: int) -> Iterator[Job]:
+def _pbs(job: str, cells: Mapping[str, str], line: int) -> Iterator[AccountedJob]:
     job_id = job.strip().partition(".")[0]
     if not re.fullmatch(r"\d{1,12}(?:\[\d{0,9}\])?", job_id):
         return
@@ -199,7 +199,7 @@ def _pbs(job: str, cells: Mapping[str, str], line: int) -> Iterator[Job]:
         state, status = f"job_state={cells.get('job_state', '?')}", None
     else:
         state, status = f"Exit_status={code}", _pbs_status(code, comment or "")
-    yield Job(
+    yield AccountedJob(
         job_id, "pbs", state, status, line, cells.get("Job_Name"),
         None if code is None else str(code), comment, _whole(cells.get("Resource_List.nodect", "")),
         _time(cells.get("stime")), _time(cells.get("mtime")) if status else None,
@@ -214,7 +214,7 @@ def _pbs_status(code: int, comment: str) -> str:
     return PBS_SIGNALS.get(code - 256, "fail") if code > 256 else "fail"
 
 
-def _pjm_list(lines: Sequence[str]) -> Iterator[Job]:
+def _pjm_list(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """PJM, `pjstat`: columns between blanks, below a head."""
     head: list[str] = []
     for number, line in enumerate(lines, 1):
@@ -224,10 +224,12 @@ def _pjm_list(lines: Sequence[str]) -> Iterator[Job]:
         elif head and words and words[0].partition("_")[0].isdigit() and len(words) >= 4:
             cells = dict(zip(head, words, strict=False))
             state = cells.get("ST", "?")
-            yield Job(words[0], "pjm", state, PJM_STATES.get(state), number, cells.get("JOB_NAME"))
+            yield AccountedJob(
+                words[0], "pjm", state, PJM_STATES.get(state), number, cells.get("JOB_NAME")
+            )
 
 
-def _pjm_statistics(lines: Sequence[str]) -> Iterator[Job]:
+def _pjm_statistics(lines: Sequence[str]) -> Iterator[AccountedJob]:
     """PJM, `pjstat -s` and the .stats file of a job: `KEY : value`."""
     starts = lambda line: re.match(r"\s*JOB ID\s*:", line) is not None  # noqa: E731
     for number, block in _blocks(lines, starts):
@@ -240,7 +242,7 @@ def _pjm_statistics(lines: Sequence[str]) -> Iterator[Job]:
         if known == "ok" and (_whole(exit_code or "") or 0) != 0:
             known = "fail"
         if job_id:
-            yield Job(
+            yield AccountedJob(
                 job_id, "pjm", state if code is None else f"PJM CODE {code}", known, number,
                 cells.get("JOB NAME"), exit_code, _stated(cells.get("REASON")),
                 _whole(cells.get("NODE NUM (ALLOC)", "").partition(":")[0]),
@@ -276,7 +278,7 @@ def _time(text: str | None) -> datetime | None:
     return None
 
 
-FORMS: dict[str, Callable[[Sequence[str]], Iterator[Job]]] = {
+FORMS: dict[str, Callable[[Sequence[str]], Iterator[AccountedJob]]] = {
     "sacct -P": _parsable,
     "sacct": _fixed,
     "scontrol": _scontrol,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ...schema.arrow import Tables, divided, to_arrow, to_arrow_together
 from ...schema.incremental import Part, Stored
@@ -12,11 +14,15 @@ from ...schema.rows import Row, Rows
 from ...schema.spill import Spill
 from ...vocabulary.secrets import Redactions
 from ..redacted import redact_rows
-from .defects import DEFECTS, contained
 from .source import read_file
 from .task import ReadFile, Task
 
 REMARKS_KEPT = 1000  # of one file are shown; the warehouse has all of them
+# What code that is wrong raises. Whatever a machine or a person does has other exceptions.
+DEFECTS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
+    ValueError,
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -117,3 +123,27 @@ def parse_together(tasks: Sequence[Task]) -> ParsedTogether:
     for one, rows in zip(filter(None, files), every, strict=True):
         one.count(rows)
     return ParsedTogether(files, tables, lengths)
+
+
+class Defect(OSError):
+    """bench failed to read a file, as if the disk had: it is reported with the others."""
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Turn the exceptions of a defect into a Defect with their place in our code."""
+    try:
+        yield
+    except DEFECTS as error:
+        raise Defect(f"bench failed to read it: {described(error)}; please report it") from error
+
+
+def described(error: Exception) -> str:
+    """The kind of an exception and the line that raised it; its text may quote the file."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = ""
+    if trace:
+        place = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+    return f"{type(error).__name__}{place}"

@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ...schema import own_process
 from .inputs import Input
 from .names import is_log_name
 from .parsed import Parsed, ParsedTogether, parse_together
 from .task import Task
+
+T = TypeVar("T")
 
 DOCUMENT = 20  # the work for a byte of a document, compared with a log
 WORTH_IT = 24 << 20  # bytes of new logs that justify processes: each takes a second to start
@@ -151,7 +153,7 @@ class Processes:
             except BrokenExecutor:
                 self._give_up()
         for place, turn in enumerate(turns):
-            turn.take = partial(_nth, result, place)
+            turn.take = partial(nth, result, place)
 
     def end(self) -> None:
         """Ends the processes, also while they read."""
@@ -170,7 +172,8 @@ class Processes:
         self._pool, self.processes = None, 1
 
 
-def _nth(result: Callable[[], Sequence[Parsed | None]], place: int) -> Parsed | None:
+def nth(result: Callable[[], Sequence[T]], place: int) -> T:
+    """The nth of several results, waiting for them."""
     return result()[place]
 
 

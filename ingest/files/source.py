@@ -26,7 +26,6 @@ from .tensorboard import is_event_file
 # Readers of rare kinds are imported late: most files of a folder are known, or are logs.
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
-_UNNAMED = frozenset(("", ".txt"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line

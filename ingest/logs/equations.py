@@ -34,7 +34,7 @@ WORDS = {
 _USED = frozenset((
     *COLUMNS, "gbs", "seq_len", "consumed_samples", "consumed_tokens", "printed_at", "tflops",
 ))  # fmt: skip
-Column = list[float | None]
+Values = list[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Columns:
     """The first steps in order, column by column; None where no positive number is printed."""
 
     keys: list[tuple[int, int]]  # segment and iteration
-    values: dict[str, Column]
-    clocks: Column  # seconds a step, by the stamps of a line and the one before it
+    values: dict[str, Values]
+    clocks: Values  # seconds a step, by the stamps of a line and the one before it
 
     @classmethod
     def of(cls, first: FirstSteps) -> Columns:
@@ -110,7 +110,7 @@ class Columns:
         values = {name: column for name, column in values.items() if any(column)}
         return cls(keys, values, _clocks(keys, rows))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> Values:
         """One column; all None if no step has it."""
         return self.values.get(name) or [None] * len(self.keys)
 
@@ -163,9 +163,9 @@ def equations_of(table: Columns, sizes: Sizes) -> Iterator[Equation]:
         yield from _equation(text, left, whole[start:], {d: 1, t: 1})
 
 
-def _batches(table: Columns, sizes: Sizes) -> tuple[Column, Column, Column]:
+def _batches(table: Columns, sizes: Sizes) -> tuple[Values, Values, Values]:
     """Sequences, their length and tokens of each step: counted, printed, else stated."""
-    none: Column = [None] * len(table.keys)
+    none: Values = [None] * len(table.keys)
     counted = _growth(table, "consumed_samples")
     batch = [counted or one or sizes.gbs for one in table.values.get("gbs", none)]
     samples, tokens = table.column("consumed_samples"), table.column("consumed_tokens")
@@ -195,14 +195,14 @@ def _equation(
         yield Equation(text, middle, powers, len(ratios), slack)
 
 
-def _clocks(keys: list[tuple[int, int]], rows: list[Fields]) -> Column:
+def _clocks(keys: list[tuple[int, int]], rows: list[Fields]) -> Values:
     """Seconds a step, by the time stamps of a line and the one before it."""
     stamps = [row.get("printed_at") for row in rows]
     dates = [stamp for stamp in stamps if isinstance(stamp, datetime)]
     if len(dates) < 2:
         return [None] * len(keys)
     tick = 0.0 if any(stamp.microsecond for stamp in dates) else 1.0
-    column: Column = [None]
+    column: Values = [None]
     for (before, at), ((one, first), (other, last)) in zip(
         pairwise(stamps), pairwise(keys), strict=True
     ):
@@ -243,5 +243,5 @@ def _positive(value: object) -> float | None:
     return None
 
 
-def _product(one: Sequence[float | None], other: Sequence[float | None]) -> Column:
+def _product(one: Sequence[float | None], other: Sequence[float | None]) -> Values:
     return [a * b if a and b else None for a, b in zip(one, other, strict=True)]

@@ -19,7 +19,7 @@ from .segments import Segments
 TRIGRAM = 3  # letters of the parts that hints are indexed by
 NUMBER = re.compile(r"\d+")
 STEP_KEYS = frozenset(("iteration", "samples"))  # a step has its number, or what it has consumed
-SHORT = 150  # longer lines are searched hint by hint, which costs less there
+INDEXED = 1 << 16  # letters: the parts of 1 MB of any take 50 MB
 LONG = 2000  # the formats of longer lines are not remembered
 MOST_KNOWN = 4096
 # Lines of many processes may be glued together; more records on a line are reported, not read.
@@ -182,7 +182,7 @@ class Candidates:
         return bool(self._known.get(mask, ((), True))[1])
 
     def _among(self, text: str) -> list[int]:
-        if len(text) > SHORT:
+        if len(text) > INDEXED:
             found = {order for hint, order in self._hints if hint in text}
         else:
             found = {order for hint, order in self._always if hint in text}

@@ -38,7 +38,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class StepSeries:
     """The common part of lines of steps with numbers at different places."""
 
     dialect: Dialect
@@ -56,9 +56,8 @@ class Series:
 class StepLayout:
     """The numbers of a line of a step."""
 
-    series: Series
+    series: StepSeries
     values: tuple[Value, ...]
-    text: int  # where the line begins after its prefixes
     literals: tuple[Span, ...]  # digits that belong to names and prefixes
 
 
@@ -129,8 +128,8 @@ def step_layout(dialect: Dialect, line: str) -> StepLayout | None:
         return None
     mains = reader.losses.main if reader.losses else ()
     main = next((name for name in mains if name in losses), None)
-    series = Series(dialect, columns, main, rank_prefix_of(prefixes))
-    return StepLayout(series, values, start, _digits_outside(line, values))
+    series = StepSeries(dialect, columns, main, rank_prefix_of(prefixes))
+    return StepLayout(series, values, _digits_outside(line, values))
 
 
 def _is_plain(dialect: Dialect, reader: Segments) -> bool:

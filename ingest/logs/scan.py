@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .blocks import Lines, Marks, Places, Whole
 from .dialect import Dialect
-from .layouts import Series, StepLayout, TimerLayout, step_layout, timer_layout
+from .layouts import StepLayout, StepSeries, TimerLayout, step_layout, timer_layout
 from .line_shapes import LineShape, Shapes
 from .numbers import Numbers
 
@@ -24,7 +24,7 @@ Layout = TypeVar("Layout", StepLayout, TimerLayout)
 class Steps:
     """Lines of steps of one series: their places in the block, in order, and a row for each."""
 
-    series: Series
+    series: StepSeries
     places: Places
     values: pa.Table
     iterations: Whole
@@ -72,7 +72,7 @@ class Scan:
 
     def _read(self, masks: list[str]) -> tuple[list[Steps], list[Timers]]:
         """The numbers of all lines that have a layout, those of one series together."""
-        steps: dict[Series, list[tuple[Places, pa.Table]]] = {}
+        steps: dict[StepSeries, list[tuple[Places, pa.Table]]] = {}
         timers: dict[tuple[Dialect, tuple[str, ...]], list[tuple[Places, pa.Table]]] = {}
         for number, places in self._repeated():
             layout = self._kinds[number].layout
@@ -135,7 +135,7 @@ def _in_order(parts: list[tuple[Places, pa.Table]]) -> tuple[Places, pa.Table]:
     return places[order], pa.concat_tables([table for _, table in parts]).take(pa.array(order))
 
 
-def _by_goal(series: Series, places: Places, values: pa.Table) -> Iterator[Steps]:
+def _by_goal(series: StepSeries, places: Places, values: pa.Table) -> Iterator[Steps]:
     """Steps grouped by their number of planned steps: other runs may have another."""
     iterations = values["iteration"].to_numpy()
     if "train_iters" not in series.columns:

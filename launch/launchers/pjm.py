@@ -57,10 +57,7 @@ class Pjm(Scheduler):
         """Directives for pjsub, then the task."""
         lines = ["#!/bin/sh", f"#PJM -N {job.name}"]
         options = dict(job.options)
-        if not options.keys() & {
-            "vnode",
-            "gpu",
-        }:  # a share of one node is requested instead of nodes
+        if not options.keys() & {"vnode", "gpu"}:  # which ask for a share of one node
             options.setdefault("node", job.nodes)
         options.pop("nodes", None)
         if job.memory_gb is not None:

@@ -71,7 +71,7 @@ class Slurm(Scheduler):
         if job.memory_gb is not None:
             lines.append(f"#SBATCH --mem={round(job.memory_gb * 1024)}M")
         lines += [
-            f"#SBATCH --{_option(name, value)}"
+            f"#SBATCH --{name if value is True else directive(name, value)}"
             for name, value in options.items()
             if value is not False
         ]
@@ -153,7 +153,3 @@ def _row(line: str) -> tuple[str, JobState] | None:
     job, _, place = job_id.partition("_")
     job_id = f"{job}_[]" if place and not place.isdigit() else job_id
     return job_id, JobState(word, STATES.get(word), -number if number else code, elapsed)
-
-
-def _option(name: str, value: object) -> str:
-    return name if value is True else directive(name, value)

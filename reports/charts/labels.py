@@ -77,10 +77,7 @@ def spread(
     found = [0.0] * len(centers)
     for upwards in (True, False):
         moved = list(centers)
-        for up in (
-            upwards,
-            not upwards,
-        ):  # the second corrects the first at a limit
+        for up in (upwards, not upwards):  # the second corrects the first at a limit
             edge = low if up else high
             for i in order if up else reversed(order):
                 half = heights[i] / 2

@@ -24,7 +24,7 @@ REACH = 20  # pixels between a marker and its count: more would be misread on a 
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChartLayout:
     """The options of a chart of series."""
 
     title: str
@@ -47,7 +47,7 @@ class Drawing:
     obstacles: Obstacles = field(default_factory=Obstacles)
 
 
-def draw(series: Sequence[Series], plan: Plan) -> Figure:
+def draw(series: Sequence[Series], plan: ChartLayout) -> Figure:
     """The chart with names at the ends of the lines, or below the plot where they do not fit."""
     with styled():
         names = fitting(series) if len(series) <= MOST_DIRECT else None
@@ -71,7 +71,7 @@ def _finished(drawing: Drawing) -> Figure:
     return drawing.panel.figure
 
 
-def _drawing(series: Sequence[Series], plan: Plan, right: float, columns: int) -> Drawing:
+def _drawing(series: Sequence[Series], plan: ChartLayout, right: float, columns: int) -> Drawing:
     """Everything but the labels at ends and points; without `columns` there is no legend."""
     y_low, y_high = _y_limits(series, plan)
     y_ticks = log_ticks(y_low, y_high, 9) if plan.log_y else linear_ticks(y_low, y_high, 6)
@@ -137,7 +137,7 @@ def _marker(i: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _y_limits(series: Sequence[Series], plan: Plan) -> tuple[float, float]:
+def _y_limits(series: Sequence[Series], plan: ChartLayout) -> tuple[float, float]:
     points_ = [point for each in series for point in each.points]
     values = [point.y for point in points_]
     if not plan.log_y:
@@ -153,7 +153,9 @@ def _y_limits(series: Sequence[Series], plan: Plan) -> tuple[float, float]:
     return log_limits(values, 0.07, 1.15)
 
 
-def _scales(panel: Panel, plan: Plan, limits: tuple[float, float], ticks: Sequence[float]) -> None:
+def _scales(
+    panel: Panel, plan: ChartLayout, limits: tuple[float, float], ticks: Sequence[float]
+) -> None:
     axes = panel.axes
     axes.set_xscale("log", base=2)
     if plan.log_y:
@@ -207,7 +209,7 @@ def _ideal(series: Series) -> list[Point]:
     return [first, Point(last.x, first.y * last.x / first.x)] if last.x > first.x else []
 
 
-def _draw_lines(drawing: Drawing, plan: Plan) -> None:
+def _draw_lines(drawing: Drawing, plan: ChartLayout) -> None:
     panel, axes = drawing.panel, drawing.panel.axes
     if plan.reference is not None:
         axes.axhline(plan.reference, color=MUTED, linewidth=points(1.4), linestyle=DASHES, zorder=1)

@@ -33,7 +33,7 @@ SHOWN = (
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
     ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
     ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"),
-    ("goodput", "Goodput"), ("goodput_from", "Goodput from"), ("date", "Date"), ("where", "Where"),
+    ("goodput", "Goodput"), ("goodput_from", "Goodput is"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 KEEP = ("Where",)
 

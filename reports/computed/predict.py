@@ -38,6 +38,11 @@ SHOWN = (
     ("outside_text", "Beyond the measured"), ("where", "Where"),
 )  # fmt: skip
 
+# What tells splits of one number of nodes apart, too much beside other numbers.
+_OF_ONE_SIZE = (
+    "rank", "step_range", "rate_range", "tflops_text", "memory_range", "outside_text",
+)  # fmt: skip
+
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:
     """All feasible splits of the devices of the nearest measured run."""
@@ -46,7 +51,8 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
 
 def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The columns for people, days headed by their budget if that is a unit."""
-    return days_headed(costs_headed(SHOWN, facts), facts["plan"])
+    shown = [one for one in SHOWN if "deadline" not in facts or one[0] not in _OF_ONE_SIZE]
+    return days_headed(costs_headed(shown, facts), facts["plan"])
 
 
 def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,14 @@ from ...decide.rows import Decision
 from ...decide.spreads import clusters_text
 from ...project.short import Names
 from ...vocabulary.format import FILTERS, counted, days_range, difference
+from ...vocabulary.hardware import device_of
 from .. import answer
 from ..compiled import Compiled
-from ..words import level_words, text_of
+from ..words import apart_words, level_words, text_of
 
 _NAMES = "names"  # in the context: the short names of the sources
 _BREAK = "---"  # the line between the text above the table and the text below it
+_OTHER_PEAK = 1.1  # times that a printed MFU is above the share of the peak, beyond rounding
 _BLANKS = str.maketrans("\r\n", "  ")
 
 
@@ -65,6 +67,8 @@ def _environment() -> jinja2.Environment:
         "place": _with_names(answer.place),
         "places": _with_names(answer.places),
         "repeats": _with_names(answer.repeats),
+        "rivals": _with_names(answer.rivals),
+        "apart": apart_words,
         "system": _with_names(Names.system),
         "short": _with_names(Names.short),
         "within": _with_names(Names.within),
@@ -95,9 +99,8 @@ def _one_line(value: object) -> object:
 
 def _with_names(function: Callable[..., Any]) -> Callable[..., Any]:
     @jinja2.pass_context
-    def named(context: Context, value: Any) -> Any:
-        names = context[_NAMES]
-        return function(names, value)
+    def named(context: Context, value: Any, *more: Any) -> Any:
+        return function(context[_NAMES], value, *more)
 
     return named
 
@@ -110,14 +113,27 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _shares_of_peaks(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
     """A row of each peak that MFU is computed from, the number of rows with one, the number with an
-    assumed number format, and the rows with printed MFU."""
+    assumed number format, the rows with printed MFU, and the devices of which these print other
+    shares than their TFLOPs are: name, dense peak, least and largest share."""
     # Filters of templates take ten times as long per row.
     shares = [row for row in rows if row["mfu"] is not None]
     known = [row for row in shares if row["mfu_from"] == "computed"]
     peaks = {str(row["peak_name"]).lower(): row for row in reversed(known)}
     guessed = sum(bool(row["peak_assumed"]) for row in known)
     printed = [row for row in shares if row["mfu_from"] == "printed"]
-    return [*reversed(peaks.values())], len(known), guessed, printed
+    return [*reversed(peaks.values())], len(known), guessed, printed, _other_peaks(printed)
+
+
+def _other_peaks(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float, float]]:
+    found: dict[tuple[str, float], list[float]] = {}
+    for row in rows:
+        device = device_of(row["device"]) if row["device"] else None
+        formats = (row["dtype"],) if row["dtype"] else ("bf16", "fp16")
+        peak = max((device.peak.get(name, 0.0) for name in formats), default=0.0) if device else 0.0
+        # TFLOPs with recompute are up to a third above those of MFU.
+        if device and peak and row["tflops"] and row["mfu"] > _OTHER_PEAK * row["tflops"] / peak:
+            found.setdefault((device.name, peak), []).append(row["tflops"] / peak)
+    return [(*of, min(shares), max(shares)) for of, shares in found.items()]
 
 
 def _statuses(rows: Sequence[Mapping[str, Any]]) -> str:

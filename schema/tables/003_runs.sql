@@ -65,7 +65,7 @@ CREATE TABLE raw.env_flags (
     run_id VARCHAR NOT NULL,        -- the run
     name VARCHAR NOT NULL,          -- name of the variable or setting
     value VARCHAR,                  -- NULL: stated as off
-    kind VARCHAR NOT NULL,          -- env, scheduler, clock, launcher
+    kind VARCHAR NOT NULL,          -- env, scheduler, clock, launcher; table: what a document calls the run's table, where another one has its configurations
     line BIGINT                     -- line that states it, from 1
 );
 

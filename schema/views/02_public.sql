@@ -164,7 +164,7 @@ CREATE OR REPLACE VIEW topology AS
 SELECT t.* EXCLUDE (load_id) FROM raw.topology t SEMI JOIN current_loads USING (load_id)
 ANTI JOIN hidden_runs h ON h.run_id = t.run_id;
 
--- env_flags: environment variables, scheduler and launcher settings, clocks; of companions what the source does not state.
+-- env_flags: environment variables, scheduler and launcher settings, clocks, variants of tables; of companions what the source does not state.
 -- env_flags.file: the companion that states it; NULL: the source itself
 CREATE OR REPLACE VIEW env_flags AS
 WITH own AS (

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.test_audit_damage import DAMAGES, FALSE, RECALL, of_made_sweeps, of_published_documents
+from tests.damage import DAMAGES, FALSE, RECALL, of_made_sweeps, of_published_documents
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "data" / "tables"
 

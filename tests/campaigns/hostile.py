@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from bench.commands import names
+from tests.hostile_commands import COMMANDS, walked
 from tests.hostile_files import make
-from tests.test_hostile_files import COMMANDS, walked
 
 
 def campaign(files: int, limit: int, seconds: float, seed: int) -> tuple[str, list[str]]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.schema.check import check
 from bench.schema.opening import open_read
 from tests.making import folder, log
-from tests.test_releases import RELEASES, unpacked
+from tests.released import RELEASES, unpacked
 
 BENCH = [sys.executable, "-P", "-m", "bench"]
 LIMIT_S = 120.0

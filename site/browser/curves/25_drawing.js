@@ -30,7 +30,7 @@ function drawAxes(plot, range, [low, high]) {
  */
 function drawEvents(plot, range) {
   const group = draw("g", { class: "events" });
-  for (const source of plot.plots.sources) {
+  for (const source of new Set(plot.lines.map((line) => line.source))) {
     const over = axisOf(source.curves, plot.plots.axis);
     for (const event of (over && source.curves.events) || []) {
       const at = over ? over(event.x) : NaN;

@@ -11,8 +11,9 @@ function startCompare(place) {
   onView(() => {
     const requested = view.get("runs");
     if (requested !== undefined) basket.set(requested.split(","));
-    const ids = basket.ids;
+    const ids = requested === undefined ? basket.asked() : basket.ids;
     keep("runs", ids.join(","));
+    basket.show();
     if (ids.join(",") === shown && shown) return;
     shown = ids.join(",");
     if (!ids.length) {
@@ -174,8 +175,8 @@ function sideBySide(frame, rest, runs, differ) {
     : counted(rows.size, "row");
 }
 
-/** Take out what a table or a log states, where the configuration or a result says it: 
- * @param {Map<string, {title: string, cells: (Fact | undefined)[]}>} rows
+/** Take out what a table or a log states, where the configuration or a result says it.
+ * @param {Map<string, {title: string, cells: (Fact | undefined)[], derived: boolean}>} rows
  * @param {number} count
  */
 function repeatsOut(rows, count) {
@@ -184,10 +185,12 @@ function repeatsOut(rows, count) {
     const all = Array.from({ length: count }, (_, at) => cells[at]?.[3] ?? cells[at]?.[2] ?? "");
     return all.join("\n");
   };
-  const known = new Set(Array.from(rows, ([key, row]) => (key.includes(".") ? "" : numbers(row.cells))));
+  const known = new Set(Array.from(rows, ([key, row]) => (key.includes(".") && !row.derived ? "" : numbers(row.cells))));
   for (const [key, row] of rows) {
     const text = numbers(row.cells);
-    if (key.includes(".") && text && known.has(text)) rows.delete(key);
+    const same = rows.get(key.slice(key.indexOf(".") + 1));
+    const repeats = same && row.cells.every((cell, at) => !cell?.[2] || String(cell[3] ?? cell[2]) === String(same.cells[at]?.[3] ?? same.cells[at]?.[2]));
+    if (!row.derived && key.includes(".") && text && (repeats || known.has(text))) rows.delete(key);
   }
 }
 

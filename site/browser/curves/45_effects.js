@@ -21,7 +21,7 @@ function showEffects(place, runs) {
     const sure = pairs.filter((pair) => pair.sure);
     const rest = pairs.filter((pair) => !pair.sure);
     if (!pairs.length)
-      place.append(make("p", { class: "muted" }, "No two of these runs differ in exactly one setting, so no effect is tested."));
+      place.append(make("p", { class: "muted" }, "Between these runs the effect of no single setting was tested."));
     if (sure.length) place.append(pairTable(sure, "Effects that are sure"));
     if (rest.length)
       place.append(

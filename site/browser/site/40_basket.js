@@ -32,6 +32,11 @@ const basket = {
     this.set(ticked ? [...this.ids, id] : this.ids.filter((one) => one !== id));
   },
 
+  /** What Compare shows: the runs of the address, else those ticked; none where it names the list. */
+  asked() {
+    return view.get("runs")?.split(",").filter(Boolean) ?? (location.hash === "#every-run" ? [] : this.ids);
+  },
+
   get address() {
     return `${TOP}compare.html${this.ids.length ? `#runs=${this.ids.join(",")}` : ""}`;
   },
@@ -42,8 +47,8 @@ const basket = {
       if (box instanceof HTMLInputElement) box.checked = this.ids.includes(box.value);
     }
     for (const link of every("a.to-compare")) link.setAttribute("href", this.address);
-    // Only where runs can be ticked: elsewhere it serves nothing, and Compare lists them itself.
-    const serves = document.querySelector("input.pick") && !document.getElementById("compare");
+    // Only where runs can be ticked, and where Compare does not show them already.
+    const serves = document.querySelector("input.pick, #compare") && view.get("runs") !== this.ids.join(",");
     basketBar.hidden = this.away || this.ids.length === 0 || !serves;
     document.documentElement.classList.toggle("with-basket", !basketBar.hidden);
     basketCount.textContent = `${counted(this.ids.length, "run")} ticked`;

@@ -14,6 +14,12 @@ class Chart {
     this.svg = /** @type {SVGSVGElement} */ (figure.querySelector(":scope > svg"));
     this.marks = /** @type {SVGAElement[]} */ (Array.from(this.svg.querySelectorAll("a.mark")));
     this.svg.setAttribute("role", "group"); // an image's links are hidden from readers
+    for (const mark of this.marks) {
+      const title = mark.querySelector("title"); // the browser's own label would cover ours
+      mark.dataset.note = title?.textContent || "";
+      title?.remove();
+      if (!mark.hasAttribute("href")) mark.setAttribute("role", "img"); // of a page in one file
+    }
     this.panel = make("section", {
       class: "pinned",
       "aria-label": "Points",
@@ -45,7 +51,7 @@ class Chart {
    */
   at(x, y) {
     const found = this.marks.map((mark) => {
-      const box = mark.getBoundingClientRect();
+      const box = (mark.lastElementChild || mark).getBoundingClientRect(); // without its interval
       return { mark, far: Math.hypot(box.x + box.width / 2 - x, box.y + box.height / 2 - y) };
     });
     return found

@@ -86,7 +86,7 @@ class Search {
     if (words.length)
       places.sort((a, b) => Number(lower[b].startsWith(words[0])) - Number(lower[a].startsWith(words[0])) || a - b);
     this.list.replaceChildren(
-      ...places.slice(0, FOUND).map((at, row) => make("li", { role: "option", id: `found-${row}` }, this.found(entries[at]))),
+      ...places.slice(0, FOUND).map((at, row) => make("li", { role: "option", id: `found-${row}`, class: entries[at][3] ? "untested" : null }, this.found(entries[at]))),
     );
     this.status.textContent =
       places.length > FOUND ? `${FOUND} of ${whole.format(places.length)}` : counted(places.length, "result");
@@ -114,10 +114,22 @@ class Search {
           const more = tested.length > same.length ? `; ${whole.format(tested.length - same.length)} of other values` : "";
           link.setAttribute("href", linked(href.replace(/#.*$/, "#effects")));
           link.append(make("span", { class: "effect" }, `${change}: ${effectOf(same)}${more}`));
+          this.raise(link.parentElement);
         },
         (error) => (this.status.textContent = error.message),
       );
     return link;
+  }
+
+  /** What was tested comes before settings that only differ.
+   * @param {HTMLElement | null} entry
+   */
+  raise(entry) {
+    entry?.classList.remove("untested");
+    const first = this.list.querySelector("li.untested");
+    if (!entry || !first || !(first.compareDocumentPosition(entry) & Node.DOCUMENT_POSITION_FOLLOWING)) return;
+    first.before(entry);
+    this.choose(this.chosen);
   }
 
   /** @param {number} row */
@@ -125,7 +137,7 @@ class Search {
     const rows = Array.from(this.list.children);
     this.chosen = Math.min(Math.max(row, 0), Math.max(rows.length - 1, 0));
     rows.forEach((one, at) => one.setAttribute("aria-selected", String(at === this.chosen)));
-    if (rows.length) this.input.setAttribute("aria-activedescendant", `found-${this.chosen}`);
+    if (rows.length) this.input.setAttribute("aria-activedescendant", rows[this.chosen].id);
     else this.input.removeAttribute("aria-activedescendant");
     rows[this.chosen]?.scrollIntoView({ block: "nearest" });
   }
@@ -151,7 +163,8 @@ function effectOf(pairs) {
   const sorted = [...pairs].sort((a, b) => parseFloat(a.text) - parseFloat(b.text));
   const faster = pairs.filter((pair) => parseFloat(pair.text) > 1).length;
   const sure = pairs.filter((pair) => pair.sure).length;
-  return `${sorted[0].text} to ${sorted[sorted.length - 1].text} the speed in ${pairs.length} pairs, faster in ${faster}; ${sure ? `${sure} sure` : "none is sure"}`;
+  const ends = Array.from(new Set([sorted[0].text, sorted[sorted.length - 1].text]));
+  return `${ends.join(" to ")} the speed in ${pairs.length} pairs, faster in ${faster}; ${sure ? `${sure} sure` : "none is sure"}`;
 }
 
 /** A button between light and dark; the choice outlives the page. */

@@ -22,6 +22,10 @@ if (document.querySelector("figure.curve[data-key], #compare")) {
 }
 for (const code of every("code.copyable")) code.replaceWith(copyable(code.textContent || ""));
 for (const link of every('nav a[href$="compare.html"]')) link.classList.add("to-compare");
+// With runs to compare, the table of all is folded, and its data, which may be megabytes, not read.
+const everyRun = document.getElementById("every-run");
+if (everyRun instanceof HTMLDetailsElement)
+  onView(() => (everyRun.open = !basket.asked().length || Array.from(view.keys()).some((name) => name.startsWith("every."))));
 basket.show();
 
 const live = Number(document.body.dataset.live);
