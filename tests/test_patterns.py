@@ -81,7 +81,6 @@ MADE = {
     "vocabulary/heading_words.py": "escaped words",
     "vocabulary/hinted.py": "those of others, found where they are made",
     "vocabulary/secret_form.py": "forms, found as data",
-    "vocabulary/secret_forms.py": "the same, where they span lines",
     "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
 }
 

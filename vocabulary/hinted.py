@@ -23,7 +23,7 @@ _ENOUGH = 3  # letters that tell a word from most others
 Items = Sequence[tuple[Any, Any]]  # opcodes of a pattern and their values
 
 
-class Hinted:
+class HintedPattern:
     """A regular expression that is compiled and searched only in texts with one of its hints."""
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
@@ -104,7 +104,8 @@ def _parts(items: Items) -> Iterator[frozenset[str]]:
 
 
 def _usable(texts: set[str]) -> Iterator[frozenset[str]]:
-    if all(text.isascii() and text for text in texts):
+    """The texts, if none is empty and each has ASCII letters or a script without capitals."""
+    if all(text and (text.isascii() or text.upper() == text.lower()) for text in texts):
         yield frozenset(texts)
 
 
