@@ -16,7 +16,7 @@ from typing import Any
 from bench.ingest.documents.context import _phrases
 from bench.ingest.documents.nouns import noun_patterns
 from bench.vocabulary.hardware import device_pattern
-from bench.vocabulary.hinted import Hinted
+from bench.vocabulary.hinted import HintedPattern
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 
@@ -125,7 +125,7 @@ def _calls(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        if isinstance(node.func, ast.Name) and node.func.id == Hinted.__name__:
+        if isinstance(node.func, ast.Name) and node.func.id == HintedPattern.__name__:
             yield node, "compile"
         elif (
             isinstance(node.func, ast.Attribute)
@@ -170,11 +170,11 @@ def in_data() -> list[Found]:
     return found
 
 
-def hinted() -> Iterator[Hinted]:
+def hinted() -> Iterator[HintedPattern]:
     """Those that are searched for only in texts with their words."""
     for file in sources():
-        if f"{Hinted.__name__}(" in file.read_text("utf-8"):
-            yield from (one for one in _module(file).values() if isinstance(one, Hinted))
+        if f"{HintedPattern.__name__}(" in file.read_text("utf-8"):
+            yield from (one for one in _module(file).values() if isinstance(one, HintedPattern))
     yield device_pattern()
     yield from (pattern for _, pattern in noun_patterns())
     yield from (phrase["regex"] for phrase in _phrases())

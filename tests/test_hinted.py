@@ -11,7 +11,7 @@ import pytest
 from bench.ingest.documents.context import phrase_samples
 from bench.ingest.documents.nouns import noun_patterns, noun_samples
 from bench.vocabulary.hardware import device_pattern, devices
-from bench.vocabulary.hinted import Hinted
+from bench.vocabulary.hinted import HintedPattern
 from tests.patterns import hinted
 
 DOCUMENTS = (Path(__file__).resolve().parent.parent / "data" / "tables").glob("00[034]_*.md")
@@ -56,11 +56,11 @@ def test_nothing_is_missed(change: Callable[[str], str]) -> None:
     ],
 )
 def test_words_without_which_nothing_matches(pattern: str, hints: tuple[str, ...]) -> None:
-    assert Hinted(pattern, re.I).hints == hints
+    assert HintedPattern(pattern, re.I).hints == hints
 
 
 def test_it_does_what_a_pattern_does() -> None:
-    pattern = Hinted("ab(c)", re.I)
+    pattern = HintedPattern("ab(c)", re.I)
     assert pattern.sub("x", "1ABC2") == "1x2" and pattern.sub("x", "12") == "12"
     for found in (pattern.search("1abc"), pattern.match("1abc", 1), pattern.fullmatch("abc")):
         assert found is not None and found[1] == "c"
@@ -68,5 +68,5 @@ def test_it_does_what_a_pattern_does() -> None:
 
 
 def test_most_of_those_that_lines_are_searched_for_have_hints() -> None:
-    every = [device_pattern(), *(pattern for _, pattern in noun_patterns())]
-    assert all(pattern.hints for pattern in every)
+    every = [pattern for _, pattern in noun_patterns()]
+    assert device_pattern().hints and sum(not one.hints for one in every) < len(every) / 10

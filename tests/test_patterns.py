@@ -80,7 +80,7 @@ MADE = {
     "vocabulary/hardware.py": "names of devices",
     "vocabulary/heading_words.py": "escaped words",
     "vocabulary/hinted.py": "those of others, found where they are made",
-    "vocabulary/secret_forms.py": "forms, found as data",
+    "vocabulary/secret_form.py": "forms, found as data",
     "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
 }
 

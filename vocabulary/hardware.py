@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from .declared import declared
-from .hinted import Hinted
+from .hinted import HintedPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +147,11 @@ def highest_peak() -> float:
 
 
 @cache
-def device_pattern() -> Hinted:
+def device_pattern() -> HintedPattern:
     """A pattern for devices in running text, with the memory size after them."""
     known = [name for device in devices() for name in device.names]
     names = "|".join([*known, *_file()["others"]["names"]])
-    return Hinted(
+    return HintedPattern(
         # `8xH100` is eight of them.
         rf"(?:(?<![A-Za-z0-9])|(?<=\d[xX]))(?:(?:DGX|HGX)[ -]?)?(?P<device>{names})(?:s\b)?"
         rf"(?:[ -]*(?P<form>SXM\d?|PCIe))?"

@@ -23,7 +23,7 @@ _ENOUGH = 3  # letters that tell a word from most others
 Items = Sequence[tuple[Any, Any]]  # opcodes of a pattern and their values
 
 
-class Hinted:
+class HintedPattern:
     """A regular expression that is compiled and searched only in texts with one of its hints."""
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:

@@ -13,7 +13,7 @@ from ...vocabulary.declared import declared
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
 from ...vocabulary.hardware import device_of, device_pattern, one_spelling
-from ...vocabulary.hinted import Hinted
+from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.parallelism import glued_in
 from ...vocabulary.sizes import binary_length, find_size
 from ...vocabulary.spelling import meant
@@ -47,19 +47,19 @@ _MODEL = re.compile(
     r"(?P<name>[a-z][\w.+-]{0,40}(?: [\w.+-]{1,40}){0,4})\W{0,8}$",
     re.I,
 )
-_TOKENS = Hinted(
+_TOKENS = HintedPattern(
     r"\b\d+(?:\.\d+)?\s?[BMT][ -]+(?:[A-Z][\w-]{1,20}[ -])?tok(?:en)?s?\b"
     r"|\bbatch(?:[ _-]?size)?\s?(?:of|is|=|:)?\s?\d+(?:\.\d+)?\s?M\b",
     re.I,
 )
 # Of experts, a token uses a part: `active params (21.6B)`, `3B active`.
-_LIMIT = Hinted(
+_LIMIT = HintedPattern(
     r"\b(?:under|below|beyond|above|over|up to|at (?:most|least)|sub"
     r"|(?:less|fewer|more|larger|smaller) than)"
     r"[ -](?:the |an? )?\d{1,4}(?:\.\d{1,3})?[ -]?[bBmMtT](?:illion|rillion)?\b",
     re.I,
 )
-_ACTIVE = Hinted(
+_ACTIVE = HintedPattern(
     r"\b(?:active|activated)\s(?:param\w*)?\W{0,4}\d+(?:\.\d+)?\s?[BM]\b"
     r"|\b\d+(?:\.\d+)?\s?[BM]\s(?:active|activated)\b",
     re.I,
@@ -67,7 +67,7 @@ _ACTIVE = Hinted(
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _NODE = r"(?:nodes?|hosts?|machines?|servers?)"
 _MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
-_PER_NODE = Hinted(
+_PER_NODE = HintedPattern(
     rf"(?<!\d)(?P<n>\d{{1,4}})\s*(?:x\s*)?{_MAKER}gpus?(?:\s*(?:per|/|a)\s*{_NODE}\b"
     rf"|\s+(?:[a-z]+\d+\w*\s+)(?:\d+\s?g[ib]*b?\s+)?{_NODE}\b)"
     rf"|\b{_NODE}\s+(?:of|with|has|have|contains?)\s+(?:-\s+)?(?P<of>\d{{1,4}})\s*(?:x\s*)?{_MAKER}"
@@ -320,7 +320,7 @@ def _aside(where: str) -> re.Pattern[str]:
 @cache
 def _phrases() -> tuple[dict[str, Any], ...]:
     return tuple(
-        {**phrase, "regex": Hinted(phrase["pattern"], re.I)} for phrase in _file()["phrase"]
+        {**phrase, "regex": HintedPattern(phrase["pattern"], re.I)} for phrase in _file()["phrase"]
     )
 
 

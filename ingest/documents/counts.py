@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.hinted import Hinted
+from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.slices import devices_in, is_machine, slice_of
 from .fact import Fact
 from .text_cache import cached
@@ -53,15 +53,15 @@ _SINGLE = re.compile(
     rf"(?:single|one)[\s-]{_MAKER}|\b(?:on|using)\san?\s{_MAKER}",
     re.I,
 )
-_OF_NODES = Hinted(
+_OF_NODES = HintedPattern(
     rf"(?<!\s)\s*+(?:\([^()]{{1,40}}\)\s*+)?(?:{_NODE}|(?:slices?|clusters?|systems?|pods?|box(?:es)?|partitions?|supercomputer)\b)"
     r"|[- ](?:class|based|like)\b",
     re.I,
 )
-_SEVERAL_NODES = Hinted(r"\s*(?:nodes|hosts|servers)\b", re.I)
-_AFTER_NODES = Hinted(rf"\s*{_NODE}", re.I)
+_SEVERAL_NODES = HintedPattern(r"\s*(?:nodes|hosts|servers)\b", re.I)
+_AFTER_NODES = HintedPattern(rf"\s*{_NODE}", re.I)
 # `4 nodes`, `eight Holmes nodes`, `4 worker hosts`; `16 GPU nodes` may have any number
-_NODES = Hinted(
+_NODES = HintedPattern(
     rf"{_NUMBER}[ -](?:(?!(?:per|of|or|and|to|more|GPUs?|NPUs?|TPUs?)\b)[A-Za-z]\w{{1,20}} )?"
     r"(?:node|host|server|machine)s?\b",
     re.I,
@@ -74,7 +74,7 @@ _SQUARE = re.compile(
     re.I,
 )
 # `TPU v4-32`, `v5p-256`: the slice of a job
-_CHIPS = Hinted(
+_CHIPS = HintedPattern(
     r"(?<![\w-])(?<!\dx )(?<!\d )(?:TPU[ -]?v[234]|v5p|v5e|v5litepod|v6e)-\d{1,5}(?![\w-])", re.I
 )
 # `4 台各配置了 8 张 V100`

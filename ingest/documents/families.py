@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ...vocabulary.hinted import Hinted
+from ...vocabulary.hinted import HintedPattern
 from .fact import Fact
 
 _NAMES = (
@@ -17,9 +17,9 @@ _NAMES = (
     r"|Baichuan|InternLM"
     r"|Pythia|MPT|StarCoder|DLRM|Mamba|RWKV|Grok|Nemotron"
 )
-_FAMILY = Hinted(rf"(?<![A-Za-z])(?P<name>{_NAMES})(?![a-z])")
+_FAMILY = HintedPattern(rf"(?<![A-Za-z])(?P<name>{_NAMES})(?![a-z])")
 # `bert-large-uncased`, `GPT-2`, `Llama 3`: a family alone is no model.
-_MODEL = Hinted(
+_MODEL = HintedPattern(
     rf"(?<![\w./-])(?:[\w.]{{1,20}}/)?(?P<name>[A-Za-z]{{0,8}}(?:{_NAMES})"
     r"(?:[ -]?v?\d{1,2}(?:\.\d{1,2})?(?![\w.]*\d))?(?:-[A-Za-z][A-Za-z0-9.]{0,15}){0,4})"
     r"(?![\w/-]|\.\w)(?![`*]{0,2}(?:'s)?\s(?:style|like|tokeni[sz]er|vocab\w*|BPE|papers?|authors?"

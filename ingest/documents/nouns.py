@@ -9,7 +9,7 @@ from typing import Any
 
 from ...vocabulary.declared import declared
 from ...vocabulary.heading_words import translated
-from ...vocabulary.hinted import Hinted
+from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.sizes import binary_length
 
 _IS = r"(?:\s?[=:]\s?|\s(?:of|is|was|at|to|set\sto|fixed\sat)\s|\s)"
@@ -80,30 +80,30 @@ def noun_samples() -> list[tuple[str, str, str]]:
 
 
 @cache
-def noun_patterns() -> tuple[tuple[str, Hinted], ...]:
+def noun_patterns() -> tuple[tuple[str, HintedPattern], ...]:
     """Field and pattern of each form."""
     return tuple((noun["field"], form) for noun in _nouns() for form in _forms(noun))
 
 
-def _forms(noun: dict[str, Any]) -> Iterator[Hinted]:
+def _forms(noun: dict[str, Any]) -> Iterator[HintedPattern]:
     grouped, thousands = ("[, ]", r"|\d{1,4} ?[kK](?![\w/])") if noun.get("tokens") else (",", "")
     digits = rf"\d{{1,3}}(?:{grouped}\d{{3}}){{1,2}}(?!\d)|\d{{{noun['digits']}}}(?! ?[kK]\b)"
     number = rf"(?P<value>{digits}{thousands})"
     words = rf"(?:{_spaced(noun['words'])})"
-    yield Hinted(rf"(?<![\w-]){words}{_IS}{number}{_NO_SERIES}", re.I)
+    yield HintedPattern(rf"(?<![\w-]){words}{_IS}{number}{_NO_SERIES}", re.I)
     # in `64 layers: 12`, 12 is the number of layers, and 64 belongs to the word before.
     others = r"(?!\w|\s?[=:]|\s(?:of|is)\s\d|\s\d)"
-    yield Hinted(rf"(?<![\w.,/=:-]){number}[ -]{words}{others}", re.I)
+    yield HintedPattern(rf"(?<![\w.,/=:-]){number}[ -]{words}{others}", re.I)
     if "before" in noun:
-        yield Hinted(
+        yield HintedPattern(
             rf"(?<![\w-])(?:{_spaced(noun['before'])})(?:{_IS}|-?){number}{_NO_SERIES}", re.I
         )
     if noun.get("ways"):
-        yield Hinted(rf"(?<![\w./-]){number}[ -]?way[ -]{words}", re.I)
+        yield HintedPattern(rf"(?<![\w./-]){number}[ -]?way[ -]{words}", re.I)
     if "short" in noun:
-        yield Hinted(rf"(?<![\w.-]){noun['short']}(?:\s?[=:]\s?|[ -]?){number}{_NO_SERIES}")
+        yield HintedPattern(rf"(?<![\w.-]){noun['short']}(?:\s?[=:]\s?|[ -]?){number}{_NO_SERIES}")
     for form in noun.get("more", ()):
-        yield Hinted(rf"(?<![\w.,/=×-]){_spaced(form).replace('#', number)}(?![\d%])", re.I)
+        yield HintedPattern(rf"(?<![\w.,/=×-]){_spaced(form).replace('#', number)}(?![\d%])", re.I)
 
 
 def _spaced(words: str) -> str:
