@@ -68,5 +68,5 @@ def test_it_does_what_a_pattern_does() -> None:
 
 
 def test_most_of_those_that_lines_are_searched_for_have_hints() -> None:
-    every = [device_pattern(), *(pattern for _, pattern in noun_patterns())]
-    assert all(pattern.hints for pattern in every)
+    every = [pattern for _, pattern in noun_patterns()]
+    assert device_pattern().hints and sum(not one.hints for one in every) < len(every) / 10
