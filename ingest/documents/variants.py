@@ -22,6 +22,7 @@ from .setting_columns import DRESS, MISSING, is_setting
 
 VARIANT = "variant"  # the name of the setting
 _LONGEST = 80
+_FEWEST = 2  # configurations of a table that is another one's variant without words
 _BOLD = re.compile(r"\s*(\*\*|__)[^*_].{0,200}\1[.:]?\s*")
 _MARKS = re.compile(r"[*`#]|(?<!\w)_|_(?!\w)|<[^<>]*>")
 _NUMBERING = re.compile(r"^\s*(?:\d{1,2}(?:\.\d{1,2}){1,3}\.?|\d{1,2}[.)]|\(?[a-z]\))\s+", re.I)
@@ -167,13 +168,29 @@ def _groups(tables: Sequence[_Measured]) -> list[list[_Measured]]:
 
 def _are_variants(first: _Measured, second: _Measured) -> bool:
     """Whether every configuration of one is in the other, or most of them under equal headings, and
-    most of their results are others."""
+    most of their results are others.
+
+    With no word between them the second may be the rest of the first: both have to have all. With
+    the same words above, one configuration alone may be a repeat.
+    """
     both: Set[Hashable] = first.results.keys() & second.results.keys()
     least = min(len(first.results), len(second.results))
     if len(both) < least and not (first.headings == second.headings and 2 * len(both) > least):
         return False
+    if second.found.continues is first.found and not (
+        first.results.keys() == second.results.keys() and len(both) >= _FEWEST
+    ):
+        return False
+    if len(both) < _FEWEST and _called(first.found) == _called(second.found):
+        return False
     judged = [_differ(first.results[key], second.results[key]) for key in both]
     return judged.count(True) > judged.count(False)
+
+
+def _called(table: FoundTable) -> list[str]:
+    """The words above a table, outermost first."""
+    above = [TextLine(one.line, one.text) for one in table.path]
+    return [_label(line).folded for line in (*above, table.label)]
 
 
 def _differ(first: _Results, second: _Results) -> bool | None:
