@@ -87,6 +87,24 @@ def test_a_start_between_them_is_a_rewind() -> None:
     assert [row["segment"] for row in rows(read(again), "iterations")] == [1, 2]
 
 
+OLMO = (
+    "[2024-04-17 09:{:02}:26] INFO     [olmo.train:816, rank={}] [step={}/100]\n    train/loss={}"
+)
+
+
+def test_what_is_printed_later_than_the_newest_step_is_a_new_start() -> None:
+    def of_rank(rank: int, minute: int) -> list[str]:
+        return [OLMO.format(minute + step, rank, step, 11.5 - step) for step in range(1, 8)]
+
+    again = rows(read("\n".join([*of_rank(0, 1), *of_rank(0, 20)])), "iterations")
+    assert [(row["segment"], row["iteration"]) for row in again] == [
+        (segment, step) for segment in (1, 2) for step in range(1, 8)
+    ]
+    # The output of another process, as a whole, is of the same minutes.
+    both = rows(read("\n".join([*of_rank(0, 1), *of_rank(1, 1)])), "iterations")
+    assert [row["iteration"] for row in both] == [*range(1, 8)]
+
+
 def test_a_time_in_front_tells_no_processes_apart() -> None:
     text = "".join(
         f"May  1 12:00:0{n} {iteration(step, 100.0, 9, f'lm loss: {9 - n}.0E+00 |')}\n"

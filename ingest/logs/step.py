@@ -22,7 +22,9 @@ OWN = frozenset((
     "mfu", "hfu", "printed_at", "memory", "more", "rank",
 ))  # fmt: skip
 CLOCK = re.compile(r"\d\d:\d\d:\d\d")
-LOGGED_RANK = re.compile(r"rank-\d+/|(?<=\|)(?:[DTPC]P|EXP|EP)=\d+|(?<=\|)[\w.-]+(?=\]:)")
+LOGGED_RANK = re.compile(
+    r"rank-\d+/|(?<=, )rank=\d+|(?<=\|)(?:[DTPC]P|EXP|EP)=\d+|(?<=\|)[\w.-]+(?=\]:)"
+)
 RANK = re.compile(
     r"^(?:(\d+):|\[[^,\]]*\d,(?:mpirank:)?(\d+)[,\]].*>:|\[(\d+)\]<std\w+>:|\[rank: ?(\d+)\]"
     r"|\[rank(\d+)\]:|x\S+ (\d+):|.*\[rank-(\d+)/)"

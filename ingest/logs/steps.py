@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import Literal
 
 from ...schema.rows import Rows
 from ...vocabulary.secrets import redact, redact_text
@@ -19,9 +20,6 @@ from .equations import FirstSteps
 from .record import Fields, Record
 from .step import Ranks, Step, is_of, members_of, readings
 from .stretch import Stretch
-
-if TYPE_CHECKING:
-    pass
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
@@ -48,6 +46,7 @@ class Steps:
     _first: int | None = None  # of the segment, by the framework's own lines
     _absolute: bool = False
     _restarted: int = 0  # a line after which steps may repeat, until the next step
+    _printed_at: object = None  # when the newest step was printed, if the log says so
     _open: deque[Step] = field(default_factory=deque)
     _waiting: tuple[Dialect, Record, int] | None = None
     _recent: deque[str] = field(default_factory=lambda: deque(maxlen=COPIES_WITHIN))
@@ -58,6 +57,9 @@ class Steps:
         self._settle(line)
         iteration = record.fields["iteration"]
         assert isinstance(iteration, int)
+        if self._starts_again(iteration, record.fields.get("printed_at")):
+            self.restarted(line - 1)
+            self._settle(line)
         key = dialect.name, iteration
         every = dialect.every_rank or self._is_repeated(dialect, iteration, line)
         if (kind := self._kind_of(every, record, key, rank_prefix, line)) != "new":
@@ -96,6 +98,15 @@ class Steps:
         self._waiting = (dialect, record, line) if waits else None
         self.lost += not waits and "loss" in record.fields
         return "new"
+
+    def _starts_again(self, iteration: int, at: object) -> bool:
+        """Whether an earlier step is printed later than the newest: no other rank does that."""
+        before, newest = self._printed_at, self.iteration
+        if newest is None or iteration >= newest:
+            self._printed_at = at
+            return False
+        timed = isinstance(at, datetime) and isinstance(before, datetime) and at > before
+        return timed and newest - iteration >= OPEN_STEPS
 
     def _kind_of(
         self, every: bool, record: Record, key: tuple[str, int], rank_prefix: str, line: int
@@ -174,6 +185,7 @@ class Steps:
             step.secondary = dialect.secondary
             step.by.add(dialect.name)
             self._open.append(step)
+        self._printed_at = many.fields(len(many.lines) - 1).get("printed_at")
         self._recent.extend(many.texts)
         self._ranks.add_many(
             dialect.name, many.iterations, many.lines, many.rank_prefix, many.fields
