@@ -261,3 +261,20 @@ def test_one_repair_that_two_rules_find_is_said_once(tmp_path: Path) -> None:
     [found] = [one for one in found_in(tmp_path) if one.severity == "error"]
     assert found.rules == ("R2b", "R1")
     assert found.suggestion.count("GBS=512") == 1
+
+
+MEANS = (
+    "# Qwen3 30B-A3B\n\n4 GPUs, sequence length 4096.\n\n"
+    "| Container | MBS | GBS | s/iter | TFLOPS/GPU |\n|-|-|-|-|-|\n"
+    "| a | 2 | 256 | 17.427 | 346.08 |\n| b | 1 | 256 | 32.335 | 186.50 |\n"
+    "| c | 1 | 256 | 33.350 | 180.84 |\n| d | 2 | 256 | 26.402 | {} |\n"
+)
+
+
+@pytest.mark.parametrize(("tflops", "errors"), [("228.40", 0), ("228.00", 0), ("282.40", 1)])
+def test_means_over_steps_need_not_be_each_other_s_inverse(
+    tmp_path: Path, tflops: str, errors: int
+) -> None:
+    (tmp_path / "x.md").write_text(MEANS.format(tflops))
+    found = [one for one in audited(tmp_path / "x.md") if one["severity"] == "error"]
+    assert len(found) == errors

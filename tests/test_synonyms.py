@@ -18,7 +18,8 @@ from bench.vocabulary.headings import column_of, columns_of
 
 HEADINGS = {
     "hfu": "MFU (hw)|MFU (hardware)|HW MFU|Hardware MFU|HFU per GPU",
-    "grad_accum": "GradAccm|Grad. Accum.|GradAcc|grad_accum_steps|Accum. steps|acc steps|GA steps"
+    "grad_accum": "GradAccm|train.gradient_accumulation_steps|Grad. Accum.|GradAcc|grad_accum_steps"
+    "|Accum. steps|acc steps|GA steps"
     "|Gradient accumulation factor|gradient_accum_every|accumulate_grad_batches|梯度累加|累积步数"
     "|梯度累积步数",
     "mbs": "Per-core batch|Batch size per core"

@@ -21,6 +21,8 @@ RULE = declared(__name__)
 
 _ROUGH = ("F4", "F5", "F6", "F10")
 _FROM_LABEL = ("F4", "F5")
+# A mean of rates is above the rate of the mean time by the square of the steps' relative spread.
+_MEANS = 0.002  # of steps that spread by 4%
 _PADDING = 0.005  # the padded vocabulary and F3's parameters change with TP and PP by less
 
 
@@ -143,7 +145,7 @@ def _judge_work(table: Table, rows: Sequence[Row]) -> Iterator[Finding]:
     for place, row in enumerate(rows):
         if place in main:
             continue
-        wide = share.widened(_PADDING if depends and (row.tp, row.pp) not in sizes else 0.0)
+        wide = share.widened(_PADDING if depends and (row.tp, row.pp) not in sizes else _MEANS)
         if not work[place].meets(wide):
             yield _work_finding(table, row, [rows[place] for place in main], work[place], share)
 

@@ -118,6 +118,10 @@ def lead_facts(text: str, line: int) -> list[Fact]:
     return [*facts, *(fact for fact in unambiguous(more) if fact.field not in fields)]
 
 
+# One of several settings in a cell.
+_SETTING = re.compile(r"[\s`*]*[A-Za-z][\w.-]{0,40}\s?=\s?[\w.]{1,20}[\s`*]*")
+
+
 def set_up(table: Table) -> list[Fact]:
     """The settings of a table of names and values (`micro_bsz | 1`), else nothing.
 
@@ -131,6 +135,8 @@ def set_up(table: Table) -> list[Fact]:
     for row in (*(() if headed else (table.header,)), *table.rows):
         name, value = (*row.cells, "", "")[:_PAIR_OF_CELLS]
         column = column_of(name)
+        if column is None and all(map(_SETTING.fullmatch, re.split("[,;]", value))):
+            facts += _assigned(value, row.line)  # `shape | hidden=768, layers=12`
         if column is None or column.role not in _SET or not value:
             continue
         cell = parse_cell(value, column)
