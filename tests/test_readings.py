@@ -125,7 +125,7 @@ def test_clocks_in_settings(tmp_path: Path, cell: str, ghz: str) -> None:
 
 def test_a_result_that_no_column_is_for_is_told(tmp_path: Path) -> None:
     text = """\
-| GPUs | TP | MBS | Sec/it (warm) | Sec/it (cold) |
+| GPUs | TP | MBS | Sec/it (first) | Sec/it (cold) |
 |--|--|--|--|--|
 | 64 | 8 | 4 | 12.5 | 11.5 |
 """

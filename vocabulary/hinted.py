@@ -54,7 +54,8 @@ class HintedPattern:
         return self.regex.search(text) if self.may_match(text) else None
 
     def match(self, text: str, at: int = 0) -> re.Match[str] | None:
-        return self.regex.match(text, at) if self.may_match(text) else None
+        # From a place within, hints of the rest would be looked for at each place again.
+        return self.regex.match(text, at) if at or self.may_match(text) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         return self.regex.fullmatch(text) if self.may_match(text) else None
