@@ -22,7 +22,12 @@ _TIME_A_STEP = re.compile(
     r"(?:it|iter|iteration|step)s?\s*",
     re.I,
 )
-_KEY = re.compile(r"\s*[a-z]\w{0,30}(?:\.[a-z]\w{0,60}){1,4}\s*", re.I)
+# `train.gradient_accumulation_steps`; `rollout.tensor_parallel_size` is of generation.
+_KEY = re.compile(
+    r"\s*(?:train(?:er|ing)?|data(?:set)?|model|optim(?:izer)?|parallel(?:ism)?|args|config|cfg)"
+    r"\.[a-z]\w{0,60}\s*",
+    re.I,
+)
 _AT_STEP = re.compile(r"(?<!\s)\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
 _WORDS = {
     "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
@@ -151,7 +156,7 @@ def _standing_for(column: Column) -> Column:
 def _read(heading: str, whole_too: bool = True) -> Column | None:
     plain = translated(re.sub(r"<[^<>]{1,80}>|[*`†‡¹²³⁴]|__|\[\^[\w-]{1,20}\]", " ", heading))
     plain = without_window(_AT_STEP.sub("", plain))
-    if _KEY.fullmatch(plain):  # `train.gradient_accumulation_steps`
+    if _KEY.fullmatch(plain):
         plain = plain.rpartition(".")[2]
     # `Iteration (s)`, which is no `iterations/s`
     if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):
