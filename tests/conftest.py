@@ -59,12 +59,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CpuTimes())
 
 
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """A process more than cores: some tests wait, for programs that they start or a disk."""
-    return 1 + (yield)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Modules and 9,000 collected tests stay to the end: nothing looks through them for garbage."""
