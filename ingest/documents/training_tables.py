@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from ...vocabulary.headings import Column, columns_of, is_benchmark
@@ -16,7 +16,7 @@ _TRAINING = re.compile(
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
     r"|\b(?:final|best|last|val(?:idation)?)[ _](?:loss|bpb|ppl|perplexity)\b|(?<![\w-])epochs?\b"
-    r"|\bSFT\b|\bDDP\b|\bMegatron\b|训练|微调",
+    r"|\bSFT\b|\bsupervised\b|\bDDP\b|\bMegatron\b|训练|微调",
     re.I,
 )
 _INFERENCE = re.compile(
@@ -133,10 +133,8 @@ def is_training(
     sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
     spoken = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
-    # A server has no steps.
-    stepped = spoken is None and "step_time" in results and _of_kinds(results) > 1
-    named = spoken or (None if stepped else _nearest([names]))
-    about = named or (None if stepped else subject)
+    named = spoken or _nearest([names])
+    about = named or subject
     reinforced = generates or _is_reinforced([*headings, *near])
     served = any(map(_SERVED.search, headings)) and not reinforced
     if served or about == "inference":
@@ -234,11 +232,6 @@ def _nearest(texts: Iterable[str]) -> str | None:
     return None
 
 
-def _of_kinds(results: Set[str]) -> int:
-    """How many kinds of rates are among the results: time, FLOPs, share of the peak, tokens."""
-    return sum(bool(results & kind) for kind in _KINDS)
-
-
 def _is_measured(
     columns: Sequence[Column], results: set[str], width: int, named: str | None, about: str | None
 ) -> bool:
@@ -254,5 +247,5 @@ def _is_measured(
     shares = bool(rates & {"mfu", "hfu"}) and any(column.role == "model" for column in adjacent)
     known = bool(adjacent or len(rates) > 1) and about == "training"
     # A server prints no two of these.
-    stepped = about is None and _of_kinds(rates) > 1
+    stepped = about is None and sum(bool(rates & kind) for kind in _KINDS) > 1
     return bool(rates) and (shares or known or stepped or (width > 1 and named == "training"))
