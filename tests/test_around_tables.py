@@ -192,6 +192,7 @@ def test_three_settings_make_a_line_one_of_settings_among_any_words() -> None:
     )
     found = {fact.field: fact.value for fact in line_facts(line, 1).section}
     assert found == {"layers": "40", "hidden": "6144", "heads": "48", "seq_len": "4096"}
+    assert line_facts("- Training options: TP=8, PP=2, MBS=1", 1).section
     assert not line_facts("- Strategies: single GPU, DP2, TP2, PP2, EP2", 1).section
     assert not line_facts("- Adam, seq 4096, SwiGLU, RoPE, untied, cosine", 1).section
 

@@ -67,7 +67,7 @@ _SENTENCE = re.compile(
 )
 # `Strategies: single GPU, DP2, TP2`: each of these by itself.
 _ALTERNATIVES = re.compile(
-    r"\b(?:strategies|modes|variants|options|alternatives|choices|combinations)\b[^:]{0,20}:", re.I
+    r"\b(?:strategies|modes|variants|alternatives|choices|combinations)\b[^:]{0,20}:", re.I
 )
 # A command that computes: its inputs need not be those of a run.
 _COMPUTES = re.compile(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
