@@ -43,6 +43,7 @@ def test_a_column_of_something_else_speaks_of_none(heading: str, cell: str) -> N
 
 OTHERS = [
     "For comparison, the paper trained with TP=8, PP=35 and a batch of 1920.",
+    "Others report 80 layers, hidden 8192, TP=8, PP=4, MBS 2, SwiGLU.",
     "Next we plan to try MBS=64 and sequence length 32768.",
     "For example, one could use TP=16.",
     "Default: micro_batch_size 3 (see docs).",

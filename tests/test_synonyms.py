@@ -39,8 +39,8 @@ HEADINGS = {
     "": "Accumulation|Micro-steps|Per replica batch|Per-worker batch size|Mini-batch time"
     "|Time per micro-batch|Time per sample (ms)|Tokens/batch|Memory/batch|Loss per batch"
     "|TFLOPs/batch|Data time/batch|acc. step time (s)|tokens/s/core|序列并行|训练时长|算力"
-    "|rollout.tensor_parallel_size|Energy (J/token)|Cost ($/h)|Step time std (ms)|Update|Update (ms)"
-    "|Update time (s)|Optimizer update (ms)|Final loss",
+    "|rollout.tensor_parallel_size|Energy (J/token)|Cost ($/h)|Step time std (ms)|Update"
+    "|Update (ms)|Update time (s)|Optimizer update (ms)|Final loss",
 }
 
 

@@ -8,7 +8,8 @@ _PLAN = r"plan(?:s|ned|ning)? to|(?:will|want to|going to|would like to) (?:try|
 # After a statement: `We use MBS 2, and plan to try 4.`
 _THEN = re.compile(rf",?\s(?:and|but)\s(?:we\s)?(?:now\s|then\s|later\s)?(?:{_PLAN})\b", re.I)
 _OTHERS = re.compile(
-    r"\b(?:(?:for|in|by) comparison|the (?:original |\w+ )?papers?|(?:its|their) authors?"
+    r"\b(?:(?:for|in|by) comparison|others (?:report|claim|use|get|got|reach|ran|have)\w*"
+    r"|the (?:original |\w+ )?papers?|(?:its|their) authors?"
     r"|according to(?! (?:our|the (?:logs?|launch|job|scripts?|config\w*))\b)"
     rf"|says? that|who says?|suggest(?:s|ed)?|{_PLAN}|next,? we"
     r"|for example|for instance|one (?:could|can|may|might)"
