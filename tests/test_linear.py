@@ -17,7 +17,7 @@ from bench.ingest.documents.tables import read_markdown
 from bench.ingest.logs import number_names
 from bench.launch import reading
 from bench.reports import escape, regions
-from bench.vocabulary import heading_units, headings, settings
+from bench.vocabulary import heading_units, heading_words, headings, settings
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import columns, columns_of
 
@@ -40,7 +40,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "marker end": regions._CLOSED.match,
     "marker span": lambda text: regions._SPAN.sub("", text),
     "marker option": regions._OPTION.match,
-    "at step": lambda text: headings._AT_STEP.sub("", text),
+    "at step": lambda text: heading_words._AT_STEP.sub("", text),
     "per step": lambda text: heading_units._PER_STEP.sub("", text),
     "count of": headings._COUNT_OF.match,
     "settings": settings.settings_of,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -318,22 +317,6 @@ def test_tails_of_one_log_beside_who_compacts(place: Path, tmp_path: Path) -> No
         assert warehouse.rows(query) == [(20, 20)]
     # What a longer reading of the log stands for is kept, as in a file, and not shown.
     assert stored(place)["iterations"] >= 20
-
-
-def test_what_is_not_there_is_said_with_what_to_do(folder: Path) -> None:
-    nowhere = f"folder:{folder}/nowhere"
-    for words in (["report"], ["ingest", "."], ["db", "snapshots"], ["db", "gc"]):
-        done = quick(folder, *words, "--db", nowhere)
-        assert done.code == 2 and f"bench db init --db '{nowhere}'" in done.err, done.text
-
-
-def test_a_catalog_without_the_extra_is_said_with_what_to_install(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
-    for words in (["runs"], ["db", "init", "--data", "rows"], ["ingest", "."]):
-        done = quick(folder, *words, "--db", "ducklake:postgres:dbname=b host=127.0.0.1 port=1")
-        assert done.code == 2 and "pip install 'bench-warehouse[lake]'" in done.err, done.text
 
 
 def test_commands_of_a_shared_warehouse(place: Path, logs: Path, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
-"""Names of shared warehouses: no password in them, and relative to the folder that names them."""
+"""Names of shared warehouses: no password in them, relative to the folder that names them, and what
+to do where nothing is there."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,19 @@ def test_names_of_places_are_seen_from_the_folder_that_names_them(tmp_path: Path
     with pytest.raises(BenchError, match="names no database"):
         located("ducklake:postgres:a", tmp_path)
     assert not is_there(Path(f"folder:{where}"))
+
+
+def test_what_is_not_there_is_said_with_what_to_do(folder: Path) -> None:
+    nowhere = f"folder:{folder}/nowhere"
+    for words in (["report"], ["ingest", "."], ["db", "snapshots"], ["db", "gc"]):
+        done = quick(folder, *words, "--db", nowhere)
+        assert done.code == 2 and f"bench db init --db '{nowhere}'" in done.err, done.text
+
+
+def test_a_catalog_without_the_extra_is_said_with_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
+    for words in (["runs"], ["db", "init", "--data", "rows"], ["ingest", "."]):
+        done = quick(folder, *words, "--db", "ducklake:postgres:dbname=b host=127.0.0.1 port=1")
+        assert done.code == 2 and "pip install 'bench-warehouse[lake]'" in done.err, done.text

@@ -39,6 +39,14 @@ _WINDOW = re.compile(
     r"|(?:end[ _-]?(?:to|2)[ _-]?end|e2e)(?![ _-]{0,2}(?:time|latency|duration)))(?![a-z0-9])",
     re.I,
 )
+_AT_STEP = re.compile(r"(?<!\s)\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
+# `train.gradient_accumulation_steps`; `rollout.tensor_parallel_size` is of generation.
+_KEY = re.compile(
+    r"\s*(?:train(?:er|ing)?|data(?:set)?|model|optim(?:izer)?|parallel(?:ism)?|args|config|cfg)"
+    r"\.[a-z]\w{0,60}\s*",
+    re.I,
+)
+_DRESS = re.compile(r"<[^<>]{1,80}>|[*`†‡¹²³⁴]|__|\[\^[\w-]{1,20}\]")
 _NAME = re.compile(r"[A-Za-z_]+")
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|_")  # numGpus, tokens_per_sec
 
@@ -150,6 +158,12 @@ def _words_of(heading: str) -> HeadingWords:
             of.add(word)
         behind = False
     return HeadingWords(frozenset(of), frozenset(per))
+
+
+def undressed(heading: str) -> str:
+    """The heading in English, without marks, footnotes, windows of means and sections of keys."""
+    plain = without_window(_AT_STEP.sub("", translated(_DRESS.sub(" ", heading))))
+    return plain.rpartition(".")[2] if _KEY.fullmatch(plain) else plain
 
 
 def without_window(heading: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from .declared import declared
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
-from .heading_words import meaning_of, quantities_in, translated, without_window
+from .heading_words import meaning_of, quantities_in, undressed
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")
@@ -22,13 +22,6 @@ _TIME_A_STEP = re.compile(
     r"(?:it|iter|iteration|step)s?\s*",
     re.I,
 )
-# `train.gradient_accumulation_steps`; `rollout.tensor_parallel_size` is of generation.
-_KEY = re.compile(
-    r"\s*(?:train(?:er|ing)?|data(?:set)?|model|optim(?:izer)?|parallel(?:ism)?|args|config|cfg)"
-    r"\.[a-z]\w{0,60}\s*",
-    re.I,
-)
-_AT_STEP = re.compile(r"(?<!\s)\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
 _WORDS = {
     "per": "", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "iter": "it", "iters": "it",
     "iteration": "it", "iterations": "it", "token": "tokens", "sample": "samples", "tok": "tokens",
@@ -154,10 +147,7 @@ def _standing_for(column: Column) -> Column:
 
 
 def _read(heading: str, whole_too: bool = True) -> Column | None:
-    plain = translated(re.sub(r"<[^<>]{1,80}>|[*`†‡¹²³⁴]|__|\[\^[\w-]{1,20}\]", " ", heading))
-    plain = without_window(_AT_STEP.sub("", plain))
-    if _KEY.fullmatch(plain):
-        plain = plain.rpartition(".")[2]
+    plain = undressed(heading)
     # `Iteration (s)`, which is no `iterations/s`
     if step := _STEP_IN.fullmatch(plain) or _TIME_A_STEP.fullmatch(plain):
         return _read(f"Step time ({step['unit']})")

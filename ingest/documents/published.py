@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
@@ -21,8 +20,16 @@ from .flops_scope import flops_settled
 from .grid import Table, TableRow
 from .markdown import Heading
 from .rate_scope import OPEN_SCOPE, settled
-from .results import Result, devices_of_rates, habits_of, results
-from .row import MODEL, TOPOLOGY, PublishedRow, RowContext, numbers_of, with_open_batches
+from .results import Result, devices_of_rates, habits_of, is_measured, results
+from .row import (
+    MODEL,
+    TOPOLOGY,
+    PublishedRow,
+    RowContext,
+    cells_by_name,
+    numbers_of,
+    with_open_batches,
+)
 from .row_kinds import Adapters, are_rounded, no_run, sums_up, words_of
 from .row_words import numbers_in_words, splits_of_some
 from .secret_columns import without_secrets
@@ -35,13 +42,6 @@ from .unfolded import UNNAMED
 from .unread import fields_of_unread, fields_possible
 from .variables import flags_in
 
-_SOME_NUMBER = re.compile(
-    r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×|(?P<timed>m?s|secs?|seconds?|min|h))?[*`]*"
-)
-_MEASURED = re.compile(
-    r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
-    re.I,
-)
 _RESULT = tuple(one.name for one in fields(Result))
 
 
@@ -101,7 +101,7 @@ class RowReader:
         headings = found_table.table.header.cells
         said = [numbers_in_words(words_of(headings, cells, columns)) for cells in cells_of]
         own = [
-            words | numbers_of(_by_name(cells, columns)) | devices_of_rates(printed)
+            words | numbers_of(cells_by_name(cells, columns)) | devices_of_rates(printed)
             for words, cells, printed in zip(said, cells_of, results_of, strict=True)
         ]
         named = frozenset(column.name for column in columns if column)
@@ -199,7 +199,7 @@ class RowReader:
         found_table: FoundTable,
         context: RowContext,
     ) -> PublishedRow:
-        by_name = _by_name(cells, columns)
+        by_name = cells_by_name(cells, columns)
         headings = found_table.table.header.cells
         flags, words = tuple(flags_in(headings, columns, cells)), words_of(headings, cells, columns)
         return PublishedRow(row.line, cells, by_name, context, flags, words)
@@ -224,7 +224,7 @@ class RowReader:
         unread: bool,
     ) -> None:
         headed = zip(found_table.table.header.cells, columns, read.cells, strict=False)
-        more = any(_is_measured(*one) for one in headed)
+        more = any(is_measured(*one) for one in headed)
         status = status_of(
             read.by_name, columns, measured, self.footnotes, unread, more, read.words
         )
@@ -319,14 +319,3 @@ def _is_projected(path: Sequence[Heading], about: bool) -> bool:
     """Whether a heading but the title says that nothing was measured, or expects `~50k`."""
     texts = [one.text for one in path if one.level > 1 or one is path[-1]]
     return any(is_aside(one, "projected") or (about and is_aside(one, "expected")) for one in texts)
-
-
-def _by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[str, Cell]:
-    return {column.name: cell for cell, column in zip(cells, columns, strict=False) if column}
-
-
-def _is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
-    """Whether a cell under an unknown heading is a measured number."""
-    if column is not None or not (match := _SOME_NUMBER.fullmatch(cell.raw)):
-        return False
-    return bool(match["point"] or match["timed"] or _MEASURED.search(heading.replace("_", " ")))

@@ -26,6 +26,13 @@ _MEMORY = re.compile(
     r"^\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]i?B)\b"
     r"(?!\s(?:global|total|in total|aggregate|host|CPU|RAM))"
 )
+_SOME_NUMBER = re.compile(
+    r"[*`~≈+-]*\s?\d[\d,]*(?P<point>\.\d+)?\s?(?:%|x|×|(?P<timed>m?s|secs?|seconds?|min|h))?[*`]*"
+)
+_MEASURED = re.compile(
+    r"\b(?:avg|average|mean|median|time|speed-?up|throughput|rate|pct|percent|gain|latency|loss)\b",
+    re.I,
+)
 _OF_ALL = re.compile(r"\W*(?:agg\w*|total|sum|all|combined)\b", re.I)  # `1,180 (agg)`
 _A_DEVICE = re.compile(rf"/(?:{DEVICE})\Z", re.I)
 _SCALED = re.compile(r"\d\s?[kKM]\b")  # `102.8k`: the scale is in the cell
@@ -208,3 +215,10 @@ def _memory_in_notes(notes: Cell) -> Iterator[Result]:
     yield Result(
         "memory", unit, value, value - half, value + half, notes.raw, unit, None, notes.marks
     )
+
+
+def is_measured(heading: str, column: Column | None, cell: Cell) -> bool:
+    """Whether a cell under an unknown heading is a measured number."""
+    if column is not None or not (match := _SOME_NUMBER.fullmatch(cell.raw)):
+        return False
+    return bool(match["point"] or match["timed"] or _MEASURED.search(heading.replace("_", " ")))

@@ -11,6 +11,7 @@ from ...vocabulary.cell import Cell
 from ...vocabulary.cell_words import is_link
 from ...vocabulary.fields import stated_by
 from ...vocabulary.hardware import device_pattern
+from ...vocabulary.headings import Column
 from ...vocabulary.parallelism import open_batch_in
 from ...vocabulary.settings import Setting, clock_ghz, env_kind
 from ...vocabulary.sizes import active_size, parse_size
@@ -51,6 +52,11 @@ class RowContext:
             if name in INTEGERS and fact.value
         }
         return cls(facts, {name: value for name, value in read.items() if isinstance(value, int)})
+
+
+def cells_by_name(cells: Sequence[Cell], columns: Sequence[Column | None]) -> dict[str, Cell]:
+    """The cells of a row by the names of their columns."""
+    return {column.name: cell for cell, column in zip(cells, columns, strict=False) if column}
 
 
 def numbers_of(by_name: Mapping[str, Cell]) -> dict[str, float]:

@@ -120,11 +120,10 @@ class Run:
     def _plan(self) -> Plan:
         every = self.header.whole("logging_steps")
         per_epoch = self.header.steps_per_epoch()
-        is_stated = bool(self.goal or per_epoch)
-        return Plan(self.goal or self.done, per_epoch, every, is_stated)
+        return Plan(self.goal or self.done, per_epoch, every, bool(self.goal or per_epoch))
 
     def take_steps(self, many: Stretch) -> tuple[int, int | None]:
-        """A block of steps; the step after it is added by itself, and updates the run's state."""
+        """A block of steps; the step after it is added by itself and updates the run's state."""
         self._learn_interval()
         return self.steps.take(many)
 

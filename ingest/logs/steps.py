@@ -159,11 +159,8 @@ class Steps:
             and self._waiting is None
             and not self._restarted
             and all(step.iteration < first for step in self._open)
-            and (self.segment == 1 or self._recent_has_none_of(texts()))
+            and (self.segment == 1 or set(texts()).isdisjoint(self._recent))
         )
-
-    def _recent_has_none_of(self, texts: list[str]) -> bool:
-        return set(texts).isdisjoint(self._recent)
 
     def take(self, many: Stretch) -> tuple[int, int | None]:
         """Steps after the newest one: the last stay open, the caller stores the rows of the others.

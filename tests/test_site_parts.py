@@ -1,0 +1,58 @@
+"""Parts of `bench site`: times between builds, names of files, data files and ticks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bench.schema.errors import BenchError
+from bench.site import svg
+from bench.site.text import Slugs, Text, data_file
+from bench.terminal.site import parse_every
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("60s", 60), ("5m", 300), ("1h", 3600), ("90", 90)])
+def test_times_between_builds(text: str, seconds: float) -> None:
+    assert parse_every(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-5s", "soon", "1d"])
+def test_what_is_no_time_between_builds(text: str) -> None:
+    with pytest.raises(BenchError, match="no time between two builds"):
+        parse_every(text)
+
+
+def test_slugs_are_safe_and_of_one_thing_each() -> None:
+    slugs = Slugs()
+    names = ["1.3B", "1.3b", "../../etc/passwd", "a/b", "a-b", "", "日本", ".htaccess", "x" * 300]
+    made = [slugs.of(name) for name in names]
+    assert len({*made}) == len(names)
+    assert all(re.fullmatch(r"[0-9a-z][0-9a-z.-]{0,70}", one) for one in made), made
+    assert made == [slugs.of(name) for name in names]
+
+
+def test_an_id_that_is_no_name_of_a_file_gets_another() -> None:
+    text = Text()
+    assert text.run_id("0123456789ab") == "0123456789ab"
+    assert re.fullmatch("[0-9a-f]{12}", text.run_id("../../x"))
+
+
+def test_a_data_file_holds_no_end_of_a_script() -> None:
+    made = data_file("k", {"a": "</script><!--\u2028"}).decode()
+    assert "</" not in made and "<!--" not in made and "\u2028" not in made
+
+
+@pytest.mark.parametrize(
+    ("values", "log", "texts"),
+    [
+        ([1, 4, 64], True, ["1", "4", "64"]),
+        ([0.001, 0.05], True, ["0.001", "0.002", "0.005", "0.01", "0.02", "0.05"]),
+        ([1.0e-4, 1.2e-4], False, ["1e-4", "1.1e-4", "1.2e-4"]),
+    ],
+)
+def test_ticks_are_told_apart(values: list[float], log: bool, texts: list[str]) -> None:
+    made = svg.axis(values, 0, 400, log=log, whole=log and values[0] >= 1)
+    shown = [text for _, text in made.ticks]
+    assert len({*shown}) == len(shown)
+    assert {*texts} <= {*shown} or shown == texts
