@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import sys
 import time
@@ -84,7 +85,10 @@ def follow(options: WatchOptions) -> int:
     columns = columns_of(options.columns, people=True)
     screen = _Screen(columns) if sys.stdout.isatty() else _Lines(columns)
     with stop_on_signals(stop):
-        info(f"watching {', '.join(map(str, options.paths))}; Ctrl-C to stop")
+        named = (
+            f"{one}{'' if os.path.exists(one) else ' (not there yet)'}" for one in options.paths
+        )
+        info(f"watching {', '.join(named)}; Ctrl-C to stop")
         with screen:
             while stop.number is None:
                 began = time.monotonic()

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def test_no_secret_of_the_corpus_survives(held_out: bool) -> None:
     assert [(one.context, left) for one in half if (left := missed(one))] == []
 
 
+def on_pages_and_in_logs(listed: Sequence[tuple[str, tuple[str, ...]]]) -> list[Example]:
+    """Each text on a page, and in a log if it is one line."""
+    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
+    return found + [Example("log", text, text, secrets, True) for text, secrets in listed
+                    if "\n" not in text]  # fmt: skip
+
+
 def test_no_secret_of_another_list_survives() -> None:
     listed = list(secret_list.examples())
     found = [Example("log", text, text, secrets, True) for text, secrets in listed]
@@ -55,9 +63,7 @@ def test_no_secret_of_another_list_survives() -> None:
 
 def test_no_secret_of_a_third_list_survives() -> None:
     listed = list(secret_list.examples(texts=secret_others.TEXTS))
-    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
-    found += [Example("log", text, text, secrets, True) for text, secrets in listed
-              if "\n" not in text]  # fmt: skip
+    found = on_pages_and_in_logs(listed)
     assert len(found) > 400 and all(one.secrets for one in found)
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
@@ -65,9 +71,7 @@ def test_no_secret_of_a_third_list_survives() -> None:
 @pytest.mark.parametrize("seed", [3, 77])
 def test_no_secret_of_services_of_today_survives(seed: int) -> None:
     listed = list(secret_list.examples(seed, secret_today.TEXTS))
-    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
-    found += [Example("log", text, text, secrets, True) for text, secrets in listed
-              if "\n" not in text]  # fmt: skip
+    found = on_pages_and_in_logs(listed)
     assert len(listed) + len(secret_today.LEFT) == 174
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
@@ -75,9 +79,7 @@ def test_no_secret_of_services_of_today_survives(seed: int) -> None:
 @pytest.mark.parametrize("seed", [3, 77, 2026])
 def test_no_secret_of_contexts_that_nobody_tuned_to_survives(seed: int) -> None:
     listed = list(secret_list.examples(seed, secret_unseen.TEXTS))
-    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
-    found += [Example("log", text, text, secrets, True) for text, secrets in listed
-              if "\n" not in text]  # fmt: skip
+    found = on_pages_and_in_logs(listed)
     assert len(listed) + len(secret_unseen.LEFT) == 261
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
@@ -85,9 +87,7 @@ def test_no_secret_of_contexts_that_nobody_tuned_to_survives(seed: int) -> None:
 @pytest.mark.parametrize("seed", [3, 77, 2026])
 def test_no_secret_of_listings_tables_and_errors_survives(seed: int) -> None:
     listed = list(secret_list.examples(seed, secret_fresh.TEXTS))
-    found = [Example("page", text, text, secrets, True) for text, secrets in listed]
-    found += [Example("log", text, text, secrets, True) for text, secrets in listed
-              if "\n" not in text]  # fmt: skip
+    found = on_pages_and_in_logs(listed)
     assert len(listed) + len(secret_fresh.LEFT) == 218
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 

@@ -132,7 +132,8 @@ def test_a_writer_at_speed_that_is_killed(
 def test_a_writer_that_rotates_its_log(folder: Path, children: Callable[..., Child]) -> None:
     (folder / "logs").mkdir()
     watcher = children(folder, "-m", "bench", "watch", "logs/train.log", "--interval", "0.2")
-    assert watcher.stderr and watcher.stderr.readline().startswith("watching logs/train.log;")
+    watched = "watching logs/train.log (not there yet); Ctrl-C to stop\n"
+    assert watcher.stderr and watcher.stderr.readline() == watched
     writer = children(folder, "-c", WRITER, "logs/train.log", "2")
     assert writer.wait(timeout=120) == 0
     wait_for(lambda: stored(folder) == 3 * 199)
