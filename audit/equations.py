@@ -52,8 +52,9 @@ class Pair:
 
     `rows` filters single rows; `when` and `holds` name quantities as `first.world`. Both rows come
     from one table, or one document (`scope`). Compares neighbours in the order of `by`; without
-    it, any two rows in either order, where some differ in `differs`. `cells` names the doubted cells of first and second row. All
-    pairs of a document make one finding; unless `once`, one finding for each first row.
+    it, any two rows in either order, where some differ in `differs`. `cells` names the doubted
+    cells of first and second row. All pairs of a document make one finding; unless `once`, one
+    finding for each first row.
     """
 
     rows: Expression
