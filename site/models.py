@@ -89,7 +89,7 @@ def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
     """Counts of runs by system and status."""
     statuses: dict[str, int] = {}
     for row in rows:
-        key = "copies" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
+        key = "copied" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
         statuses[key] = statuses.get(key, 0) + 1
     known_first = sorted(rows, key=lambda row: row["device"] is None)
     systems = list(dict.fromkeys(content.names.system(row["system"]) for row in known_first))
