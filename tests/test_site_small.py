@@ -234,3 +234,17 @@ def test_of_steps_as_fast_as_each_other_one_is_cited(folder: Path) -> None:
     [page] = (folder / "public" / "runs").glob("*.html")
     listed = page.read_text("utf-8")
     assert {at for at in times if f'#L{at}"' in listed} == {700, 1700}
+
+
+def test_a_new_run_that_is_the_fastest_is_named_since_the_last_build(folder: Path) -> None:
+    head = TABLE.replace("GPUs\n", "GPUs, sequence length 2048\n", 1)
+    (folder / "a.md").write_text(head)
+    assert quick(folder, "site", "a.md", "-o", "public").code == 0
+    overview = folder / "public" / "index.html"
+    assert "Since the last build" not in overview.read_text("utf-8")
+    for name, seconds in (("slow", 4.4), ("fast", 3.8)):
+        (folder / f"{name}.md").write_text(head.replace("4.1", f"{seconds}").replace("4.9", "5"))
+        assert quick(folder, "site", "a.md", f"{name}.md", "-o", "public").code == 0
+        text = overview.read_text("utf-8").partition("Since the last build")[2]
+        leads = "fast:5</a>, now the fastest of 7B on H100" in text
+        assert leads == (name == "fast")
