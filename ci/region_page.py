@@ -144,12 +144,12 @@ def _check_options(region: Region) -> None:
 def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
     if "from" not in region.options:
         return sources.default_paths()
-    return sources.of(_paths(region, file))
+    return sources.of(paths_of(region, file))
 
 
-def _paths(region: Region, file: Path) -> list[Path]:
+def paths_of(region: Region, file: Path) -> list[Path]:
     """The paths in `from=`, relative to the page's folder."""
-    named = [part.strip() for part in region.options["from"].split(",") if part.strip()]
+    named = [part.strip() for part in region.options.get("from", "").split(",") if part.strip()]
     return [inside(file.parent, name) for name in named]
 
 
