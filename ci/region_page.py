@@ -119,7 +119,7 @@ def _claim(region: Region, file: Path) -> Rendered:
     if "claim" not in options or "from" not in options:
         raise BenchError("a region report=claim needs claim= and from=",
                          hint="report=claim claim=claim.json from=tables")  # fmt: skip
-    claim, paths = inside(file.parent, options["claim"]), _paths(region, file)
+    claim, paths = inside(file.parent, options["claim"]), paths_of(region, file)
     refuse_links_out(paths)
     return Rendered(as_markdown(checked(claim, paths, root=file.parent), options["claim"]))
 
