@@ -57,8 +57,8 @@ class PageRuns:
         if self.few:
             found = ranking(self.chosen.rows, self.plan, self.most)
             if any(row["jobs"] > 1 for row in found):
-                rows, spreads = self.chosen.eligible("tokens_per_s"), self.chosen.spreads
-                with_ties(found, best(rows, "tokens_per_s", self.plan, spreads).rows)
+                eligible, spreads = self.chosen.eligible("tokens_per_s"), self.chosen.spreads
+                with_ties(found, best(eligible, "tokens_per_s", self.plan, spreads).rows)
             return found
         rows, timed = self.reduced.fastest(self.most)
         return ranking(rows, self.plan, self.most, timed)

@@ -86,6 +86,7 @@ def _environment() -> jinja2.Environment:
         "statuses": _statuses,
         "of_one_span": _of_one_span,
         "cut": _cut,
+        "cut_sides": lambda change: " → ".join(map(_cut, change.split(" → ", 1))),
         "plain": lambda value: f"{value:.10g}",
         "price": lambda value: f"{value:.2f}" if round(value, 2) == value else f"{value:.10g}",
     }
