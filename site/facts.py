@@ -41,6 +41,10 @@ _TITLES = {
     "params_b": "Parameters, billions",
     "procs_per_node": "Processes/node",
     "device_days": "Device-days",
+    "recompute": "Recompute",
+    "zero_stage": "ZeRO stage",
+    "grad_accum": "Accumulation",
+    "seq_len": "Sequence length",
 }
 _GROUPS = {
     "cell": "Cells of the row",
