@@ -50,6 +50,16 @@ def test_what_is_stated_in_two_ways_is_not_stated(tmp_path: Path) -> None:
     assert found == [None, None, 500, None, 4096]
 
 
+def test_a_setting_of_an_unknown_group_may_be_of_a_rollout(tmp_path: Path) -> None:
+    """verl's configuration, as `pprint` breaks it (LeiLiLab/WALAR 8c9daf241617)."""
+    lines = (
+        "(TaskRunner pid=7)                        'rollout': {'disable_log_stats': False,\n"
+        "(TaskRunner pid=7)                                    'tensor_model_parallel_size': 2,\n"
+        "(TaskRunner pid=7)              'nnodes': 1,\n"
+    )
+    assert columns_of(tmp_path, lines + STEPS, "tp", "nodes") == [None, 1]
+
+
 def test_lines_of_a_format_have_precedence(tmp_path: Path) -> None:
     lines = "  Instantaneous batch size per device = 4\nper_device_train_batch_size: 8\n"
     assert columns_of(tmp_path, lines + STEPS, "mbs") == [4]

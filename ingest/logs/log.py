@@ -225,18 +225,26 @@ class LogReader:
 
     def _read_text(self, text: str) -> bool:
         """Every record on the line; another process, or a print without line end, may have more."""
-        found = self._finder.records(text, self._opened)
-        for dialect, record in found:
-            if self._take(dialect, record):
-                self._tally.read_by.add(dialect.name)
-                self._check_tail(dialect, record)
+        late: list[tuple[Dialect, Record]] = []
+        for dialect, record in self._finder.records(text, self._opened):
+            if dialect.buffered:
+                late.append((dialect, record))  # a bar on the line is drawn before it
+            else:
+                self._take_found(dialect, record)
             if dialect.reads == "command":
                 self._take_settings(record.raw)
+        for found in late:
+            self._take_found(*found)
         if self._finder.left_over:
             count = self._finder.left_over
             message = f"the line has too many records: {count} are read"
             self._rows.warn("crowded_line", message, self._number)
         return bool(self._tally.read_by)
+
+    def _take_found(self, dialect: Dialect, record: Record) -> None:
+        if self._take(dialect, record):
+            self._tally.read_by.add(dialect.name)
+            self._check_tail(dialect, record)
 
     def _take_settings(self, command: str) -> None:
         """What a command line states."""

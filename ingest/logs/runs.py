@@ -93,7 +93,10 @@ class Runs:
         self._end_before(dialect, record)
         if dialect.progress_bar and OTHER_BAR.search(record.before):
             return True
-        of_run = self.run is not None and self.run.goal == fields.get("train_iters")
+        run = self.run
+        of_run = run is not None and run.goal == fields.get("train_iters")
+        if run is not None and not (run.goal or run.steps.count):
+            of_run = of_run or run.late.is_right_above(record, self._number)
         if dialect.progress_bar and not of_run:
             self.bars.append((dialect, record, self._number, prefixes))
             return True
@@ -209,7 +212,14 @@ class Runs:
 
     def begin_late(self, last: int) -> None:
         """At the end of the log: where no line began a run, the preamble may show one."""
-        first = self.preamble.first() if self.run is None else None
+        if self.run is not None:
+            return
+        named = [bar for bar in self.bars if bar[0].starts_run]
+        if named and not self._read.runs:
+            self.bars = deque(named, maxlen=MOST_WAITING)
+            self._take_bars()
+            return
+        first = self.preamble.first()
         if first is None:
             return
         kept, self._number = self.preamble.kept, first[2]
