@@ -60,6 +60,12 @@ def test_a_setting_of_an_unknown_group_may_be_of_a_rollout(tmp_path: Path) -> No
     assert columns_of(tmp_path, lines + STEPS, "tp", "nodes") == [None, 1]
 
 
+def test_a_setting_in_groups_of_thousands(tmp_path: Path) -> None:
+    lines = 'Vocab size: 128,265\n"vocab_size": 128265,\nsequence length: 4,096 | num_layers=12,'
+    found = columns_of(tmp_path, f"{lines}\n{STEPS}", "vocab", "seq_len", "layers")
+    assert found == [128265, 4096, 12]
+
+
 def test_lines_of_a_format_have_precedence(tmp_path: Path) -> None:
     lines = "  Instantaneous batch size per device = 4\nper_device_train_batch_size: 8\n"
     assert columns_of(tmp_path, lines + STEPS, "mbs") == [4]

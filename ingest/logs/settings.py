@@ -18,16 +18,18 @@ LONGEST = 32_768  # characters looked at at once
 DIGIT = re.compile(r"\d")
 # A member of a dict within a dict, as `pprint` breaks it: what it is of stands on a line above.
 INNER = re.compile(r"\s{20,200}+'\w{1,60}': ")
+VALUE = r"(?P<value>\d{1,3}(?:,\d{3}){1,4}+(?![\w.])|[\w.]{1,40}+)"
 PAIR = re.compile(
     r"(?<![\w./-])(?:--)?(?P<name>[A-Za-z_][\w-]{1,60}+(?:[./][\w-]{1,60}+){0,6}+)"
-    r"['\"]?\s{0,40}+(?:[:=|│]|\.{3,80}+|(?<=\s))\s{0,40}+['\"]?(?P<value>[\w.]{1,40}+)"
-    r"(?=['\"]?(?:[\s,;)\]}|│]|$))"
+    r"['\"]?\s{0,40}+(?:[:=|│]|\.{3,80}+|(?<=\s))\s{0,40}+['\"]?"
+    + VALUE
+    + r"(?=['\"]?(?:[\s,;)\]}|│]|$))"
 )
 # `Sequence length: 4096`: words with blanks between them, and a mark behind.
 PHRASE = re.compile(
     r"(?:^|(?<=[|,;({\[│])|(?<= - )|(?<=  ))\s{0,12}+"
     r"(?P<name>[A-Za-z]\w{0,30}+(?: \w{1,30}+){1,4}+)"
-    r"\s{0,40}+(?:[:=|│]|\.{3,80}+)\s{0,40}+(?P<value>[\w.]{1,40}+)(?=[\s,;)\]}|│]|$)"
+    r"\s{0,40}+(?:[:=|│]|\.{3,80}+)\s{0,40}+" + VALUE + r"(?=[\s,;)\]}|│]|$)"
 )
 
 
