@@ -60,6 +60,18 @@ def test_a_setting_of_an_unknown_group_may_be_of_a_rollout(tmp_path: Path) -> No
     assert columns_of(tmp_path, lines + STEPS, "tp", "nodes") == [None, 1]
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("$ torchrun --standalone --nproc_per_node=8 train.py", [1, 8]),
+        ("OMP_NUM_THREADS=8 torchrun --nnodes 2 --nproc_per_node 8 train.py", [2, 16]),
+        ("+ torchrun --nnodes=$NNODES --nproc_per_node 8 train.py", [None, None]),
+    ],
+)
+def test_the_nodes_of_torchrun(tmp_path: Path, command: str, expected: list[object]) -> None:
+    assert columns_of(tmp_path, f"{command}\n{STEPS}", "nodes", "devices") == expected
+
+
 def test_a_setting_in_groups_of_thousands(tmp_path: Path) -> None:
     lines = 'Vocab size: 128,265\n"vocab_size": 128265,\nsequence length: 4,096 | num_layers=12,'
     found = columns_of(tmp_path, f"{lines}\n{STEPS}", "vocab", "seq_len", "layers")

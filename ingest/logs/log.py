@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .line_shapes import LineShape
 
 
+# torchrun's own default.
+ON_ONE_NODE = re.compile(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)) (?!.*--nnodes)")
 SETTINGS = "settings"  # the format of settings by their names
 
 
@@ -250,6 +253,8 @@ class LogReader:
         """What a command line states."""
         record = self._settings.read(command) if self._settings else None
         if self._settings and record:
+            if "devices_per_node" in record.fields and ON_ONE_NODE.search(command):
+                record = replace(record, fields={"nodes": 1} | record.fields)
             self._take(self._settings, record)
 
     def _opened(self) -> str | None:

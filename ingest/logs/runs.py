@@ -99,6 +99,10 @@ class Runs:
         if run is not None and not (run.goal or run.steps.count):
             of_run = of_run or run.late.is_right_above(record, self._number)
         if dialect.progress_bar and not of_run:
+            total = fields.get("train_iters")
+            begun = run is not None and run.steps.count > 0 and run.goal is None
+            if run is not None and begun and dialect.starts_run and isinstance(total, int):
+                run.train_iters = total  # the bar has a name: it is the training's
             self.bars.append((dialect, record, self._number, prefixes))
             return True
         unnumbered = dialect.reads == "part" and not dialect.secondary and "iteration" not in fields
