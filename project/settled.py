@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..audit.store import open_audits
-from ..schema.at_commit import open_commit
+from ..schema.moment import open_commit
 from ..schema.opening import LOCK_TIMEOUT_S, open_read
 from ..schema.place import home_of
 from ..schema.warehouse import Warehouse

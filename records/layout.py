@@ -54,7 +54,7 @@ class RecordColumn:
 @cache
 def columns(part: str) -> dict[str, RecordColumn]:
     """The columns of a part, in table order."""
-    from ..schema.shapes import shapes
+    from ..schema.arrow import shapes
 
     shape = shapes()[TABLES[part]]
     return {

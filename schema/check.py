@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import duckdb
 
 from .connect import explain
-from .ddl import tables
 from .definitions import defined, others
 from .errors import BenchError
 from .materialized import STORED, materialize, views_are_stored
 from .migrate import STORED_VIEWS, VIEWS, views_digest
+from .sql import tables
 from .warehouse import Warehouse
 
 _SHOWN = 5  # problems of one kind that are listed

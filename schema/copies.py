@@ -14,7 +14,6 @@ import duckdb
 from .check import check
 from .commits import repeated
 from .connect import STORAGE_VERSION, connect_file, disconnect, explained, require_plain
-from .ddl import tables
 from .definitions import outdated
 from .errors import BenchError, Incompatible
 from .materialized import views_are_stored
@@ -22,6 +21,7 @@ from .migrate import STORED_VIEWS
 from .opening import open_read, open_write, require_folder, require_warehouse
 from .place import is_shared, place_of
 from .replica import remove, slices
+from .sql import tables
 from .stored import store_views
 from .warehouse import Warehouse, transaction
 from .write_logs import logs_of

@@ -20,9 +20,9 @@ import duckdb
 
 from ..vocabulary.kept import keep, kept_file, read
 from .connect import connect_memory, disconnect, explained
-from .ddl import tables
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
+from .sql import tables
 from .template import fill, version
 from .write_logs import logs_of
 

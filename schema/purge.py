@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .ddl import tables
+from .sql import tables
 from .warehouse import Warehouse, transaction
 
 # Loads shown only at these uris, and the parts of logs that belong only to them.

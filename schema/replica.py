@@ -24,10 +24,10 @@ import duckdb
 from ..vocabulary.kept import cache_folder
 from .commits import Change, CommitConflict, Place, Retry, repeated
 from .connect import connect_file, disconnect, explained
-from .ddl import tables
 from .errors import BenchError, Incompatible, Locked
 from .migrate import doubt_stored_views
 from .place import place_of, require_place
+from .sql import tables
 from .template import create_file, version
 
 if TYPE_CHECKING:

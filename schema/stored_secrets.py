@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..vocabulary.secrets import REDACTED, is_secret_name, redact, redact_json, redact_text
-from .ddl import tables
+from .sql import tables
 from .warehouse import Warehouse
 
 _LINES = ("line", "status_line", "header_line")

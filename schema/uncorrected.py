@@ -8,8 +8,8 @@ import duckdb
 
 from .annotations import rank_annotations, store_annotations
 from .connect import attach, confine, explain
-from .ddl import tables
 from .opening import in_memory, open_read
+from .sql import tables
 from .warehouse import Warehouse
 
 # Facts of sources and of files next to logs are kept, but not a record's annotations by people.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOCK_TIMEOUT = 5.0
 _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.-]*\s*=)")  # `gbs=1,024,tp=4` has two pairs
-Overrides = Mapping[str, str | None]  # as in `schema.overrides`, which takes longer to import
+Overrides = Mapping[str, str | None]  # as in `schema.annotations`, which takes longer to import
 
 
 def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:

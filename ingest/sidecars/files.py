@@ -13,8 +13,7 @@ from ..coverage import Coverage
 from ..logs.environment import is_recorded, states
 from .power import are_samples, read_samples
 from .script import read_script
-from .statement import Statements, names
-from .tree import LARGEST, Leaf, leaves
+from .statement import LARGEST, Leaf, Statements, leaves, names
 
 KIND = "companion"  # as warehouses store it
 SCRIPT, DEEPSPEED = "job script", "DeepSpeed configuration"
