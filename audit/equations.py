@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Any
 
-from .compiled import Doubted, Test, Unknown, compiled
-from .expression import FUNCTIONS, Expression, expression
+from .expression import FUNCTIONS, Doubted, Expression, Test, Unknown, compiled, expression
 from .finding import Finding, Place
 from .fixes import suggest_fixes, suggestion
 from .formula_fixes import number

@@ -20,8 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from measured import ROOT, load
-
 from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
 from bench.records.export import export_records
@@ -29,6 +27,7 @@ from bench.records.layout import content, file_name
 from bench.records.scrub import Scrubber
 from bench.schema.opening import open_read
 
+ROOT = Path(__file__).resolve().parent.parent
 KNOWN_TABLE = "{}-{}"
 RECORDS, ROUNDS, LIMIT_S = 5000, 3, 10.0
 SAMPLES = {
@@ -55,7 +54,7 @@ def main(count: int) -> None:
             missed = " (missed)" if whole > LIMIT_S else ""
             print(f"| {count:,} {name} | {parse:.2f} | {whole:.2f} | {whole / parse:.1f} | "
                   f"{cpu:.2f} | {audit:.2f} | {LIMIT_S:g}{missed} |")  # fmt: skip
-    print(f"\n{os.cpu_count()} cores, {load()}; median of {ROUNDS}")
+    print(f"\n{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}; median of {ROUNDS}")
 
 
 class Spent(NamedTuple):

@@ -16,7 +16,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from ..project.history import committed
+from ..project.git import committed
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from .distributions import t_tail

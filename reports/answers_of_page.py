@@ -12,9 +12,9 @@ from typing import Any
 
 from ..decide.answers import curves, effects, summaries
 from ..decide.budget import Budget
+from ..decide.comparable import ranking
 from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
-from ..decide.ranking import ranking
 from ..decide.reduced import Reduced
 from ..project.short import Names
 from ..schema.warehouse import Warehouse

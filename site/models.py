@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import Budget
-from ..decide.ranking import ranking
+from ..decide.comparable import ranking
 from ..decide.rows import Decision
 from ..reports.computed.sentences import part_sentences, sentences
 from ..reports.page import MOST, statements

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.budget import Budget
+from ..decide.comparable import ranking
 from ..decide.failures import FAILED
-from ..decide.ranking import ranking
 from ..reports.words import step_time, topology_short
 from ..schema.warehouse import Row
 from ..vocabulary.format import days_words, number, percent, significant

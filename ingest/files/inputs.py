@@ -21,9 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from ...schema.errors import BenchError
-from .folders import Unreadable, files_below, uri_of
-from .names import is_candidate
-from .packed import LEAST_BYTES, MOST_TIMES, packing, unpacked
+from .folders import Unreadable, files_below, is_candidate, uri_of
+from .streams import LEAST_BYTES, MOST_TIMES, packing, unpacked
 
 STDIN = "-"
 _PIECE = 1 << 20  # bytes
