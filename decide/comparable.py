@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from ..schema.warehouse import Row
-from .budget import Budget
 from .eligible import Rows
-from .jobs import by_configuration, per_job
+from .jobs import per_job
 from .spreads import Spread, rounding, spread_of
 from .statistics import ENOUGH, critical_difference, separates
 
@@ -205,60 +203,4 @@ def tied(rows: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> dic
         "apart": critical_difference(estimate, rows[0]["jobs"]) if estimate else None,
         "by_ranks": rows[0]["jobs"] >= ENOUGH,
         "few_repeats": estimate is not None and estimate.dof < _FEW,
-    }
-
-
-SLOWEST = 10  # times as long as the best of its model and system: no candidate for a training
-_COLUMNS = (
-    "run_id", "size", "model", "system", "nodes", "devices", "world_size", "dp", "tp", "pp", "cp",
-    "mbs", "gbs", "seq_len", "dtype", "zero_stage", "recompute", "framework", "settings",
-    "step_time_s",
-    "step_time_low", "step_time_high", "n", "basis", "tokens_per_s", "tokens_per_s_low",
-    "tokens_per_s_high", "tokens_per_s_per_device", "mfu", "mfu_from", "peak_name", "peak_tflops",
-    "peak_assumed", "time_is_marked", "regime", "uri", "line", "annotated", "jobs", "places",
-)  # fmt: skip
-
-
-def ranking(
-    rows: Iterable[Row], plan: Budget, most: int, timed: int | None = None
-) -> list[dict[str, Any]]:
-    """The configurations of runs, repeats as one row, with days.
-
-    `place` counts within a model and system, of which the first `most` come that take less than
-    SLOWEST times as long as the best (0: all); `timed` counts all of them, as passed where `rows`
-    are not all. Days are of the budget, the range that of the digits or of the jobs.
-    """
-    kept = [_with_days(row, plan) for row in by_configuration(filter(counts, rows))]
-    kept.sort(key=lambda row: (-row["tokens_per_s"], row["uri"], row["line"]))
-    place: Counter[tuple[str | None, str]] = Counter()
-    for row in kept:
-        row["place"] = place[row["size"], row["system"]] = place[row["size"], row["system"]] + 1
-        row["timed"] = len(kept) if timed is None else timed
-    best = {(row["size"], row["system"]): row["tokens_per_s"] for row in reversed(kept)}
-    return [
-        row
-        for row in kept
-        if not most
-        or (
-            row["place"] <= most
-            and row["tokens_per_s"] * SLOWEST > best[row["size"], row["system"]]
-        )
-    ]
-
-
-def counts(row: Row) -> bool:
-    """Whether a row may be ranked: measured, sound, and with a rate."""
-    sound = row["left_out"] is None and row["usable"]
-    measured = row["kind"] == "measured" and row["origin"] != "quote"
-    return bool(sound and measured and row["tokens_per_s"] is not None)
-
-
-def _with_days(row: Row, plan: Budget) -> dict[str, Any]:
-    days, devices = plan.days(row), row["devices"] or row["world_size"]
-    return {
-        **{name: row[name] for name in _COLUMNS},
-        "days": days,
-        "days_low": plan.days(row, "_high"),
-        "days_high": plan.days(row, "_low"),
-        "device_days": days * devices if days and devices else None,
     }

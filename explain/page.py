@@ -10,7 +10,7 @@ from typing import Any
 
 from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
 from ..decide.budget import A_SECOND, SECONDS_A_DAY, Budget
-from ..decide.comparable import ranking
+from ..decide.ranking import ranking
 from ..decide.reduced import Reduced
 from ..reports.answers_of_page import implied_seconds
 from ..reports.page import MOST, statements

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.budget import planned
-from ..decide.comparable import SLOWEST
 from ..decide.query import Query
+from ..decide.ranking import SLOWEST
 from ..decide.selection import select
 from ..project.short import Names
 from ..schema.errors import BenchError

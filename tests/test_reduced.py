@@ -10,10 +10,10 @@ import pytest
 
 from bench.decide.answers import summaries
 from bench.decide.budget import planned
-from bench.decide.comparable import ranking
 from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
 from bench.decide.query import Query
+from bench.decide.ranking import ranking
 from bench.decide.reduced import Reduced
 from bench.decide.scaling_curves import curves_among
 from bench.decide.spreads import spreads
