@@ -69,10 +69,10 @@ def _refuse(uri: str, reason: str) -> None:
 
 def nothing_recognised(skipped: int) -> NothingRecognised:
     """The error for paths without a log or benchmark table."""
-    files = counted(skipped, "file") if skipped else ""
+    files = f"{counted(skipped, 'file')}: " if skipped else "nothing under the path: "
     return NothingRecognised(
         "no log or benchmark table found",
-        why=f"{files or 'any file under the path'}: no training log and no benchmark table",
+        why=f"{files}no training log and no benchmark table",
         hint="a table needs two known headings, one of them topology or batch, or MFU and "
         "another rate; for logs see bench doctor LOG",
     )

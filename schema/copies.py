@@ -197,7 +197,11 @@ def _copy(path: Path, draft: Path) -> None:
 
 def _sound(draft: Path, name: str) -> None:
     """Read a copy completely, and apply its write-ahead log."""
-    con = connect_file(draft, read_only=False, confined=True)
+    try:
+        con = connect_file(draft, read_only=False, confined=True)
+    except Incompatible as error:  # of the copy, not of a file that nobody named
+        error.what, error.hint = error.what.replace(str(draft), name), "name a backup"
+        raise
     try:
         wrong = outdated(con, draft)  # before any query runs a view in place of a table
         with explained(draft):

@@ -27,6 +27,7 @@ class Follower:
     db: Path
     lock_timeout: float
     formats: Path | None = None
+    found: bool = False  # whether any log was there to read
     _began: float = field(default_factory=time.time)
     _seen: dict[Path, _State] = field(default_factory=dict)
     _moved: dict[Path, None] = field(default_factory=dict)
@@ -82,9 +83,11 @@ class Follower:
 
     def _ingest(self, files: Sequence[Path], *, live: bool) -> Summary:
         try:
-            return ingest(
+            done = ingest(
                 files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
             )
+            self.found = self.found or bool(done.uris)
+            return done
         except BenchError as error:
             existing = [path for path in files if _state(path)]
             if isinstance(error, Locked) or len(existing) == len(files):
