@@ -52,6 +52,9 @@ _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
 # `2x8`: nodes times devices
 _TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
+# `0.954s / 0.956s`: of two runs of one row
+_AGAIN = re.compile(rf"^\s*/\s*({NUMBER})\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$")
+_ALIKE = 1.25  # between the numbers of such runs
 _RANGE = re.compile(
     rf"^\s*(?:-|–|—|\.\.|to)\s*[~≈]?({NUMBER})[kKMBT]?\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$", re.I
 )
@@ -76,6 +79,13 @@ _STATISTIC = re.compile(
 _OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE})|each)\s*", re.I)  # 0.5 per GPU
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
+# `3 min 16 sec`, `2h10m`, `4m53s`
+_LONG = re.compile(
+    r"(?P<about>[~≈]\s?)?(?:(?P<d>\d{1,3})\s?d(?:ays?)?[\s,]*)?(?:(?P<h>\d{1,4})\s?h(?:(?:ou)?rs?)?[\s,]*)?"
+    r"(?:(?P<m>\d{1,2})\s?m(?:ins?|inutes?)?[\s,]*)?(?:(?P<s>\d{1,2}(?:\.\d{1,3})?)\s?s(?:ecs?|econds?)?)?\s*",
+    re.I,
+)
+_PART_OF = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
 # 49.7 hours ($5482)
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
@@ -110,6 +120,8 @@ def measure(raw: str, column: Column) -> Cell:
     if named and column_of(named[1]) == column:
         cell = measure(named[2], column)
         return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
+    if column.name == "train_time" and (long := _duration(raw)):
+        return long
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     amount = _AMOUNT.search(raw) if column.type == "price" else None
@@ -126,6 +138,18 @@ def measure(raw: str, column: Column) -> Cell:
         spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
         return _fit(spaced, column)
     return _fit(_with_rest(cell, rest, column), column)
+
+
+def _duration(raw: str) -> Cell | None:
+    """A time in several units, in seconds, half of the last unit about it."""
+    match = _LONG.fullmatch(raw)
+    parts = [name for name in _PART_OF if match and match[name]]
+    if match is None or len(parts) < 2:
+        return None
+    value = sum(float(match[name]) * _PART_OF[name] for name in parts)
+    half = _PART_OF[parts[-1]] * half_digit(match[parts[-1]])
+    text = "about" if match["about"] else None
+    return Cell(raw, "number", value, 0, half, "s", text, pieces=(["word", raw],))
 
 
 def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
@@ -202,6 +226,9 @@ def _of_two(cell: Cell, rest: str, column: Column) -> Cell | None:
     if two:
         pieces = (*cell.pieces, ["gap", rest[: two.start(1)]], number_piece(two[1]))
         return replace(without_value, kind="pair", pieces=pieces)
+    again = _AGAIN.match(rest) if column.role == "result" and column.type in _RATES else None
+    if again and cell.value and 1 / _ALIKE < float(again[1].replace(",", "")) / cell.value < _ALIKE:
+        span = again
     if span and not cell.marks:
         start = rest[: rest.index(span[1], 1)]
         pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))

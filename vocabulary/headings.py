@@ -120,6 +120,8 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
             column = _each_of(found[at - 1])
         if column and column.alone and column.alone not in named:
             column = _standing_for(column)
+        if column is None and "seq_len" in named and headings[at].strip("*` ") == "B":
+            column = columns()["gbs"]  # `seq | B | tok/s`
         again = column and any(other and other.name == column.name for other in kept)
         kept.append(None if again else column)
     return tuple(kept)

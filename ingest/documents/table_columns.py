@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...vocabulary.cell import in_tokens
+from ...vocabulary.cell import Cell, in_tokens
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, columns_of
 from ...vocabulary.headings import columns as known_columns
@@ -15,6 +15,7 @@ _COUNTED = {"node": "nodes", "device": "devices"}
 _MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
 # 4090, 910 and 7900 are devices.
 _WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
+_TOKENS = 2**17  # a batch of fewer may be of sequences
 _NO_COUNT = re.compile(r"[-–—]*|\d+(?::\d+)+|TB[AD]", re.I)  # `1:1:4:2`: one share for each model
 
 
@@ -35,6 +36,12 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
     return columns
 
 
+def _is_of_tokens(cell: Cell) -> bool:
+    """Whether a cell under a batch counts tokens by its unit, or as no step has such sequences."""
+    many = (cell.value or 0) >= _TOKENS and (cell.value or 0) % 1024 == 0
+    return in_tokens(cell) or (cell.kind == "number" and many)
+
+
 def _counts(table: Table, at: int) -> bool:
     """Whether a column headed by a device states counts: 8, 16 and 32 under `GPU`."""
     cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
@@ -50,6 +57,6 @@ def _of_another_kind(table: Table, at: int, column: Column) -> bool:
         return False
     cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
     filled = [cell for cell in cells if cell.kind != "missing"]
-    if column.role == "batch" and filled and all(in_tokens(cell) for cell in filled):
+    if column.role == "batch" and filled and all(map(_is_of_tokens, filled)):
         return True
     return column.worded and bool(filled) and all(cell.value is None for cell in filled)
