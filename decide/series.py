@@ -80,8 +80,8 @@ def _version_name(rows: Sequence[Row], by: str) -> str:
         return str(ends[0])
     raise BenchError(
         f"no run states a {by}",
-        why=f"stated: {', '.join(sorted(counts)) or 'no version at all'}",
-        hint="--by date, or one of these",
+        why=f"stated: {', '.join(sorted(counts))}" if counts else "nor any other version",
+        hint="--by date, or one of these" if counts else "--by date",
     )
 
 

@@ -243,16 +243,16 @@ def _rows(judged: Mapping[str, Any], column: str, threshold: float) -> list[dict
 
 
 def _changed_too(one: Series, before: tuple[int, int], now: tuple[int, int]) -> list[str]:
-    """The versions and arguments of logs that changed with a level: NAME old → new."""
-    old, new = (
-        [{**row["versions"], **row["arguments"]} for of in one.rows[begin:end] for row in of]
-        for begin, end in (before, now)
-    )
+    """The arguments and versions of logs that changed with a level: NAME old → new."""
     found = []
-    for name in sorted(set().union(*old) & set().union(*new)):
-        was, is_now = ({str(run.get(name)) for run in side} for side in (old, new))
-        if was.isdisjoint(is_now):
-            found.append(f"{name} {'|'.join(sorted(was))} → {'|'.join(sorted(is_now))}")
+    for kind in ("arguments", "versions"):  # what was set may be the reason, not the version
+        old, new = (
+            [row[kind] for of in one.rows[begin:end] for row in of] for begin, end in (before, now)
+        )
+        for name in sorted(set().union(*old) & set().union(*new)):
+            was, is_now = ({str(run.get(name)) for run in side} for side in (old, new))
+            if was.isdisjoint(is_now):
+                found.append(f"{name} {'|'.join(sorted(was))} → {'|'.join(sorted(is_now))}")
     return found
 
 

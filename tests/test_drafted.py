@@ -133,6 +133,27 @@ def test_what_shows_nothing_is_not_read(tmp_path: Path, text: str) -> None:
     assert stored(tmp_path, text) == ([], [])
 
 
+# Of one's own GRPO: chaoheng666/DeepRetrieval-GRPO eb6731d54d49, train_log.jsonl.
+MEMBERS = (
+    '{{"nonzero_reward_ratio": 0.5, "generated_sample_count_mean": 12.0, "valid_samples": 36.0, '
+    '"loss": {loss}, "updated": 1.0, "phase": "{phase}", "epoch": 1, "step": {n}}}'
+)
+
+
+def test_names_of_other_numbers_say_nothing_of_an_object(tmp_path: Path) -> None:
+    lines = [MEMBERS.format(loss=3 - n / 8, phase="train", n=n) for n in range(1, 4)]
+    found, _ = stored(tmp_path, "\n".join(lines))
+    assert found == [(n, None, 3 - n / 8) for n in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    "text", [MEMBERS.replace("{phase}", "eval"), '{{"eval": {{"loss": {loss}, "step": {n}}}}}']
+)
+def test_an_object_of_an_evaluation_is_no_step(tmp_path: Path, text: str) -> None:
+    lines = [text.format(loss=3 - n / 8, n=n) for n in range(1, 9)]
+    assert stored(tmp_path, "\n".join(lines)) == ([], [])
+
+
 # FranxYao/Long-Context-Data-Engineering issue 13, and huggingface/peft pull request 2740.
 BLOCKS = "".join(
     f"step {50 * n} token {250 * n}m\ntrain/loss {3 - n / 8}\ntrain/grad_norm 1.{n}\n"

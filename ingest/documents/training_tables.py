@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from ...vocabulary.headings import Column, columns_of, is_benchmark
+from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.parallelism import sizes_in
 from ...vocabulary.sizes import find_size
 
-_TRAINING = re.compile(
+_TRAINING = HintedPattern(
     r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro[- ]?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
@@ -20,32 +21,32 @@ _TRAINING = re.compile(
     r"|\bSFT\b|\bsupervised\b|\bDDP\b|\bMegatron\b|训练|微调|学習|학습|훈련",
     re.I,
 )
-_INFERENCE = re.compile(
+_INFERENCE = HintedPattern(
     r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bvLLM\b"
     r"|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b"  # of text, not of hardware
     r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测|推論|추론",
     re.I,
 )
 # Quantities that only a server has; the latency of a step is one of training.
-_SERVED = re.compile(
+_SERVED = HintedPattern(
     r"(?<!step )(?<!iteration )\blatency\b|\bTTFT\b|\bTPOT\b|\bITL\b|\bprefill\b|\bdecod(?:e|ing)\b"
     r"|\bprompts?\b|\brequests?\b|\bconcurren|\b(?:in|out)put (?:len|tok)|\bISL\b|\bOSL\b|\bQPS\b"
     r"|\bacceptance rate\b",
     re.I,
 )
 _REINFORCED = re.compile(r"\b(?:RLHF|PPO|GRPO|DAPO|RLOO|GSPO|REINFORCE)\b")
-_SAVES = re.compile(
+_SAVES = HintedPattern(
     r"\b(?:sav|load|restor|writ)\w*[ -]+(?:of[ -]+)?(?:the[ -]+)?checkpoint|\bcheckpoint\w*[ -]+"
     r"(?:sav|load|restor|writ|i/?o\b)",
     re.I,
 )
 _CHECKPOINTS = re.compile(r"\bcheckpoint\w*[ -]+sizes?\b", re.I)
-_KERNELS = re.compile(
+_KERNELS = HintedPattern(
     r"\bkernels?\b|\bgemms?\b|\bmatmuls?\b|\bmicro-?bench\w*|\ball-?(?:reduce|gather|to-?all)\b"
     r"|\breduce-?scatter\b|\bcollectives?\b(?!-)|\bbandwidth\b",
     re.I,
 )
-_QUALITY = re.compile(
+_QUALITY = HintedPattern(
     r"\bloss(?:es)?\b|\bperplexity\b|\bppl\b|\bacc(?:uracy)?\b|\bf1\b|\bbleu\b|\bscores?\b|\bbpb\b",
     re.I,
 )
