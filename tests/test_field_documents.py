@@ -251,3 +251,37 @@ def test_splits_under_a_heading_in_chinese() -> None:
         "| Llama2-7B | 2/1/4 | 16 | 52777 | 102.7 |",
     )
     assert (run["tp"], run["pp"], run["gbs"]) == (2, 1, 16)
+
+
+def test_a_column_that_its_units_explain() -> None:
+    found = runs("""\
+## SFT 训练
+
+<table>
+ <tr><td>模型</td><td>单条样本耗时</td><td>显存使用量</td>
+  <td>GPU型号和数量</td><td>deepspeed stage</td></tr>
+ <tr><td>Pangu-350M</td><td>1.17s/it</td><td>1*8750MB</td><td>1*V100 16G</td><td>0</td></tr>
+ <tr><td>Pangu-350M</td><td>1.10s/it</td><td>3*9406MB</td><td>3*V100 16G</td><td>1</td></tr>
+</table>
+""")
+    assert [run["step_time_s"] for run in found] == [1.17, 1.10]
+    assert [run["memory"] for run in found] == [8750, 9406]
+    assert [run["devices"] for run in found] == [1, 3]
+
+
+def test_units_of_another_phase_explain_no_column() -> None:
+    (run,) = table("| GPUs | TFLOPs | eval speed |", "| 8 | 300 | 1.5 s/it |")
+    assert "step_time_s" not in run
+
+
+def test_the_hardware_is_the_device_beside_a_platform() -> None:
+    (run,) = table("| Platform | Hardware | tok/s |", "| macOS | M3 Max | 4,000 |")
+    assert run["device"] == "M3 Max"
+
+
+def test_headings_in_japanese() -> None:
+    (run,) = table(
+        "| GPU数 | 有効バッチサイズ | スループット | ピークGPUメモリ（GB） |",
+        "| 8 | 64 | 5.041 samples/s | ~42 |",
+    )
+    assert (run["devices"], run["gbs"], run["memory"]) == (8, 64, 42)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 
 from .cell import Cell, as_words, in_tokens, of_text
+from .durations import duration
 from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
@@ -79,13 +80,8 @@ _STATISTIC = re.compile(
 _OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE})|each)\s*", re.I)  # 0.5 per GPU
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
-# `3 min 16 sec`, `2h10m`, `4m53s`
-_LONG = re.compile(
-    r"(?P<about>[~≈]\s?)?(?:(?P<d>\d{1,3})\s?d(?:ays?)?[\s,]*)?(?:(?P<h>\d{1,4})\s?h(?:(?:ou)?rs?)?[\s,]*)?"
-    r"(?:(?P<m>\d{1,2})\s?m(?:ins?|inutes?)?[\s,]*)?(?:(?P<s>\d{1,2}(?:\.\d{1,3})?)\s?s(?:ecs?|econds?)?)?\s*",
-    re.I,
-)
-_PART_OF = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
+# of that many devices, unless it is what they have: `8 x 80GB`
+_EACH = re.compile(r"\d{1,4}\s?[*x×]\s?(?=\d)(?!(?:16|24|32|40|48|64|80|96|141|192)\s?Gi?B)")
 # 49.7 hours ($5482)
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
@@ -120,8 +116,11 @@ def measure(raw: str, column: Column) -> Cell:
     if named and column_of(named[1]) == column:
         cell = measure(named[2], column)
         return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
-    if column.name == "train_time" and (long := _duration(raw)):
+    if column.name == "train_time" and (long := duration(raw)):
         return long
+    if column.type == "memory" and (each := _EACH.match(raw)):  # `3*9406MB`
+        cell = measure(raw[each.end() :], column)
+        return replace(cell, raw=raw, pieces=(["gap", each[0]], *cell.pieces))
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     amount = _AMOUNT.search(raw) if column.type == "price" else None
@@ -138,18 +137,6 @@ def measure(raw: str, column: Column) -> Cell:
         spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
         return _fit(spaced, column)
     return _fit(_with_rest(cell, rest, column), column)
-
-
-def _duration(raw: str) -> Cell | None:
-    """A time in several units, in seconds, half of the last unit about it."""
-    match = _LONG.fullmatch(raw)
-    parts = [name for name in _PART_OF if match and match[name]]
-    if match is None or len(parts) < 2:
-        return None
-    value = sum(float(match[name]) * _PART_OF[name] for name in parts)
-    half = _PART_OF[parts[-1]] * half_digit(match[parts[-1]])
-    text = "about" if match["about"] else None
-    return Cell(raw, "number", value, 0, half, "s", text, pieces=(["word", raw],))
 
 
 def _number(raw: str, match: re.Match[str], column: Column) -> Cell:

@@ -106,6 +106,7 @@ _TELLING = (
     ("mem", re.compile(r"peak|max|used|usage|alloc|consum|active", re.I)),
     ("mem", re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)),
     ("device", re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I)),
+    ("device", re.compile(r"hardware|硬件", re.I)),
 )
 
 

@@ -16,7 +16,7 @@ from ...vocabulary.pieces import NUMBER
 from .grid import Table, TableRow
 
 _LONGEST = 120  # characters of a cell
-_APART = re.compile(r"\s*[·•;|]\s*|\s+[/+]\s+|,\s+(?=[*`~≈]{0,3}\s?\d)")
+_APART = re.compile(r" ?[·•;|] ?| [/+] |, (?=[~≈]? ?\d)")
 _VALUE = re.compile(
     rf"(?:[~≈]\s?)?(?:{NUMBER})\s?[kKM]?\s?(?P<unit>{ANY_UNIT})(?P<name>(?:\s[A-Za-z]{{2,12}}){{0,2}})"
 )
@@ -96,7 +96,7 @@ def _values(cell: str) -> Values:
     """The results of a cell by their headings; empty if a part of it is no result of its own."""
     if len(cell) > _LONGEST:
         return {}
-    parts = [part.strip() for part in _APART.split(re.sub(r"[*`]", "", cell).strip())]
+    parts = [part.strip() for part in _APART.split(" ".join(re.sub(r"[*`]", "", cell).split()))]
     found: Values = {}
     for part in parts:
         match = _VALUE.fullmatch(part)
