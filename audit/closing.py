@@ -5,17 +5,18 @@ A comment or fact that closes nothing is reported too: its finding is gone, or n
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+from ..ingest.files.source_text import source_text
 from ..schema.annotation import FINDING, Annotation
 from ..schema.warehouse import Warehouse
-from ..vocabulary.regular import LARGEST, larger_than, read_regular
+from ..vocabulary.regular import LARGEST, read_regular
 from .finding import Closing, Finding, Place
 from .rule import slugs
 
@@ -125,20 +126,21 @@ def matches(fact: Annotation, finding: Finding, tables: Tables) -> bool:
     return bool(cells) and match.model is None
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines of a source; none if the file no longer exists."""
+def lines_of(warehouse: Warehouse, root: Path, uri: str) -> tuple[list[str], str]:
+    """The lines of a source as they are now, with a reason if its comments are not read.
+
+    A comment may have been written since. Outside of `root` the lines are those that were read,
+    since the author of a warehouse may name any file; none if the file no longer exists.
+    """
+    file = root / uri
+    if not os.path.lexists(file):
+        return [], ""
     try:
-        return read_regular(path).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return []
-
-
-def _unread(path: Path) -> str:
-    """The reason why the comments of an existing source are not read."""
-    with suppress(OSError):
-        if path.stat().st_size > LARGEST:
-            return f"comments in this file are not read: it is {larger_than(LARGEST)}"
-    return ""
+        if not file.resolve().is_relative_to(root.resolve()):
+            return source_text(warehouse, root, uri)
+        return read_regular(file, LARGEST).decode("utf-8", "replace").splitlines(), ""
+    except OSError as error:
+        return [], str(error.strerror or error)
 
 
 def unused(
@@ -157,10 +159,11 @@ def unused(
     found = [*_facts(warehouse, findings, facts, uris, complete)]
     for uri in uris:
         if uri.lower().endswith((".md", ".markdown")):
-            if why := _unread(root / uri):
-                found.append(_finding(Place(uri, 1), why))
+            lines, why = lines_of(warehouse, root, uri)
+            if why:
+                found.append(_finding(Place(uri, 1), f"comments in this file are not read: {why}"))
             mine = [finding for finding in findings if finding.uri == uri]
-            for comment in comments(lines_of(root / uri)):
+            for comment in comments(lines):
                 if why := _why_comment(comment, mine):
                     found.append(_finding(Place(uri, comment.at), why))
     return found

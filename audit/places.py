@@ -22,7 +22,7 @@ def placed(warehouse: Warehouse, findings: Sequence[Finding], root: Path) -> lis
     uris = sorted({cell.uri for finding in findings for cell in finding.cells})
     lines = {uri: source_text(warehouse, root, uri)[0] for uri in uris}
     # A comment may have been written since.
-    closing = {uri: list(comments(lines_of(root / uri))) for uri in uris}
+    closing = {uri: list(comments(lines_of(warehouse, root, uri)[0])) for uri in uris}
     cells = _cells(warehouse, findings)
     found = []
     for finding in findings:

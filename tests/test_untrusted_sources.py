@@ -71,7 +71,7 @@ def test_a_document_whose_comments_are_too_much_to_read_is_told(
         assert unused(warehouse, [], [], made, complete=True) == []
         monkeypatch.setattr("bench.audit.closing.LARGEST", 16)
         [found] = unused(warehouse, [], [], made, complete=True)
-    assert found.uri == NAME and "are not read: it is larger than" in found.evidence
+    assert found.uri == NAME and "are not read: larger than" in found.evidence
 
 
 @pytest.mark.parametrize("first", [b"", b"-----BEGIN"])
@@ -85,6 +85,28 @@ def test_no_more_is_shown_of_a_file_than_its_digest_says(
         found = Finding(("R1",), "error", "high", "m", "", (Place(str(secret), 2),))
         assert SECRET not in str(placed(warehouse, [found], tmp_path))
         assert source_text(warehouse, tmp_path, "id_rsa")[0] == []  # no source of it
+
+
+@pytest.mark.parametrize("how", ["path", "link"])
+def test_no_comment_is_taken_of_a_file_outside_that_was_not_read(
+    named: Callable[..., Path], tmp_path: Path, how: str
+) -> None:
+    text = "mine\n<!-- bench audit: ok R1: of the reader -->\n"
+    (tmp_path / "away").mkdir()
+    mine, folder = tmp_path / "away" / "notes.md", tmp_path / "here"
+    folder.mkdir()
+    mine.write_text(text)
+    (folder / "linked.md").symlink_to(mine)
+    uri = "../away/notes.md" if how == "path" else "linked.md"
+    finding = Finding(("R1",), "error", "high", "m", "", (Place(uri, 1),))
+    with open_read(named(uri, b"mine\n")) as warehouse:
+        assert not placed(warehouse, [finding], folder)[0].closed
+        assert unused(warehouse, [], [], folder, complete=True) == []
+    with open_read(named(uri, b"not it")) as warehouse:
+        [found] = unused(warehouse, [], [], folder, complete=True)
+        assert found.line == 1 and "are not read" in found.evidence
+    with open_read(named(uri, text.encode())) as warehouse:  # the same, by who has read it
+        assert placed(warehouse, [finding], folder)[0].closed == "of the reader"
 
 
 def test_a_site_shows_nothing_of_a_file_that_was_not_read(
