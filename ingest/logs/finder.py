@@ -26,6 +26,7 @@ MOST_KNOWN = 4096
 MOST_RECORDS = 1024
 MOST_LETTERS = 16 << 20  # searched in all pieces of a line
 NONE: Final[frozenset[int]] = frozenset()
+COPIES = 4  # of a piece take as long as a search, at most
 _UNKNOWN: Final = object()
 
 
@@ -96,7 +97,8 @@ class Finder:
             piece, failed = waiting.pop()
             tried: set[int] = set()
             first = self._first(piece, candidates, block(), failed, tried)
-            letters -= len(piece) if first is None or tried - failed else LONG
+            # What is left is copied for each record, which is cheaper than a search.
+            letters -= len(piece) // (1 if first is None or tried - failed else COPIES)
             if first is None:
                 continue
             dialects.append(first[0])
