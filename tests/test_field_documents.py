@@ -285,3 +285,29 @@ def test_headings_in_japanese() -> None:
         "| 8 | 64 | 5.041 samples/s | ~42 |",
     )
     assert (run["devices"], run["gbs"], run["memory"]) == (8, 64, 42)
+
+
+def test_rows_with_a_cache_of_keys_generate_whatever_else_the_document_trains() -> None:
+    training = "# Pretraining from scratch\n\nWe train with AdamW.\n\nThe optimizer is fused.\n\n"
+    found = table(
+        "| Model | Mode | Hardware | Tokens/sec | GPU Memory (VRAM) |",
+        "| Gemma3 270M | Regular | Mac Mini M4 CPU | 8 | - |",
+        "| Gemma3 270M | KV cache compiled | Nvidia A100 GPU | 99 | 1.12 GB |",
+        above=training + "## Speed\n\n",
+    )
+    assert found == []
+
+
+def test_a_model_named_by_its_millions() -> None:
+    dense, moe = table(
+        "| config | s/step | tok/s |",
+        "| `ref_dense_130m`, micro 4 | 2.53 | 104,224 |",
+        "| `moe_620m` micro 2, capacity 2.5 | 6.406 | 40,919 |",
+    )
+    assert (dense["model"], dense["mbs"]) == ("ref_dense_130m", 4)
+    assert (moe["model"], moe["mbs"]) == ("moe_620m", 2)
+
+
+def test_a_length_in_thousands_of_tokens_beside_a_batch() -> None:
+    (run,) = table("| Configuration | tok/s | MFU |", "| 2k tokens, batch 8 | 42,489 | 41.1% |")
+    assert (run["seq_len"], run["gbs"]) == (2048, 8)
