@@ -311,3 +311,20 @@ def test_a_model_named_by_its_millions() -> None:
 def test_a_length_in_thousands_of_tokens_beside_a_batch() -> None:
     (run,) = table("| Configuration | tok/s | MFU |", "| 2k tokens, batch 8 | 42,489 | 41.1% |")
     assert (run["seq_len"], run["gbs"]) == (2048, 8)
+
+
+def test_memory_of_one_rank_and_processes_of_a_method() -> None:
+    (run,) = table(
+        "| Config | Step time | Peak VRAM |", "| 2× DDP + compile | 639 ms | 107 GiB/rank |"
+    )
+    assert (run["devices"], run["memory"]) == (2, 107)
+
+
+def test_a_long_line_with_the_label_of_hardware() -> None:
+    (run,) = table(
+        "| Run | Tok/s | MFU |",
+        "| a | 1,008,622 | 17.0% |",
+        above="# Training\n\n**Hardware:** 16-chip Google Cloud TPU v4 pod slice (`v4-32`,"
+        " 32 TensorCores, 4 hosts, 2x2x4 3D torus)\n\n## Runs\n\n",
+    )
+    assert (run["device"], run["devices"], run["nodes"]) == ("TPUv4", 16, 4)
