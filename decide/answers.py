@@ -246,7 +246,9 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
             why += f"; no fit: {made.left_out[0]['left_out']}"
         raise BenchError(
             f"nothing was measured on {counted(nodes, 'node')}", why=why,
-            hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate"),
+            hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate")
+            if measured
+            else "--where 'device_count = 64' chooses by devices",
         )  # fmt: skip
     return Rows((*kept, *made.kept), (*left, *made.left_out))
 
