@@ -328,3 +328,25 @@ def test_a_long_line_with_the_label_of_hardware() -> None:
         " 32 TensorCores, 4 hosts, 2x2x4 3D torus)\n\n## Runs\n\n",
     )
     assert (run["device"], run["devices"], run["nodes"]) == ("TPUv4", 16, 4)
+
+
+def test_what_configurations_side_by_side_share() -> None:
+    found = runs("""\
+## Training
+
+| Parameter | Baseline | Tier 1 | Text2SQL |
+|--|--|--|--|
+| Base Model | Qwen2.5-7B | Qwen2.5-7B | Qwen2.5-7B |
+| Max Length | 2048 | 2048 | 1024 |
+| GPU | RTX 4090 (24 GB) | RTX 4090 (24 GB) | RTX 4090 (24 GB) |
+
+### Results
+
+| Name | GPUs | Sec/it |
+|--|--|--|
+| v1 | 2 | 1.5 |
+""")
+    (run,) = found
+    assert run["model"] == "Qwen2.5-7B"
+    assert run["device"] == "RTX 4090-24GB"
+    assert "seq_len" not in run
