@@ -285,3 +285,68 @@ def test_headings_in_japanese() -> None:
         "| 8 | 64 | 5.041 samples/s | ~42 |",
     )
     assert (run["devices"], run["gbs"], run["memory"]) == (8, 64, 42)
+
+
+def test_rows_with_a_cache_of_keys_generate_whatever_else_the_document_trains() -> None:
+    training = "# Pretraining from scratch\n\nWe train with AdamW.\n\nThe optimizer is fused.\n\n"
+    found = table(
+        "| Model | Mode | Hardware | Tokens/sec | GPU Memory (VRAM) |",
+        "| Gemma3 270M | Regular | Mac Mini M4 CPU | 8 | - |",
+        "| Gemma3 270M | KV cache compiled | Nvidia A100 GPU | 99 | 1.12 GB |",
+        above=training + "## Speed\n\n",
+    )
+    assert found == []
+
+
+def test_a_model_named_by_its_millions() -> None:
+    dense, moe = table(
+        "| config | s/step | tok/s |",
+        "| `ref_dense_130m`, micro 4 | 2.53 | 104,224 |",
+        "| `moe_620m` micro 2, capacity 2.5 | 6.406 | 40,919 |",
+    )
+    assert (dense["model"], dense["mbs"]) == ("ref_dense_130m", 4)
+    assert (moe["model"], moe["mbs"]) == ("moe_620m", 2)
+
+
+def test_a_length_in_thousands_of_tokens_beside_a_batch() -> None:
+    (run,) = table("| Configuration | tok/s | MFU |", "| 2k tokens, batch 8 | 42,489 | 41.1% |")
+    assert (run["seq_len"], run["gbs"]) == (2048, 8)
+
+
+def test_memory_of_one_rank_and_processes_of_a_method() -> None:
+    (run,) = table(
+        "| Config | Step time | Peak VRAM |", "| 2× DDP + compile | 639 ms | 107 GiB/rank |"
+    )
+    assert (run["devices"], run["memory"]) == (2, 107)
+
+
+def test_a_long_line_with_the_label_of_hardware() -> None:
+    (run,) = table(
+        "| Run | Tok/s | MFU |",
+        "| a | 1,008,622 | 17.0% |",
+        above="# Training\n\n**Hardware:** 16-chip Google Cloud TPU v4 pod slice (`v4-32`,"
+        " 32 TensorCores, 4 hosts, 2x2x4 3D torus)\n\n## Runs\n\n",
+    )
+    assert (run["device"], run["devices"], run["nodes"]) == ("TPUv4", 16, 4)
+
+
+def test_what_configurations_side_by_side_share() -> None:
+    found = runs("""\
+## Training
+
+| Parameter | Baseline | Tier 1 | Text2SQL |
+|--|--|--|--|
+| Base Model | Qwen2.5-7B | Qwen2.5-7B | Qwen2.5-7B |
+| Max Length | 2048 | 2048 | 1024 |
+| GPU | RTX 4090 (24 GB) | RTX 4090 (24 GB) | RTX 4090 (24 GB) |
+
+### Results
+
+| Name | GPUs | Sec/it |
+|--|--|--|
+| v1 | 2 | 1.5 |
+""")
+    (run,) = found
+    assert run["model"] == "Qwen2.5-7B"
+    assert run["device"] == "RTX 4090-24GB"
+    assert "seq_len" not in run

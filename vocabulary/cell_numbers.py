@@ -77,9 +77,10 @@ _STATISTIC = re.compile(
     r"\s*(?:steady(?:[ -]state)?|sustained|avg\.?|average|mean|median|warm)\s*(?:\([^()]{1,40}\))?",
     re.I,
 )
-_OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE})|each)\s*", re.I)  # 0.5 per GPU
+_OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE}|rank)|each)\s*", re.I)  # 0.5 per GPU
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
+_OF_ONE = re.compile(rf"(?<=B)\s?(?:/|per )\s?(?:{DEVICE}|rank)\Z", re.I)
 # of that many devices, unless it is what they have: `8 x 80GB`
 _EACH = re.compile(r"\d{1,4}\s?[*x×]\s?(?=\d)(?!(?:16|24|32|40|48|64|80|96|141|192)\s?Gi?B)")
 # 49.7 hours ($5482)
@@ -118,6 +119,9 @@ def measure(raw: str, column: Column) -> Cell:
         return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
     if column.name == "train_time" and (long := duration(raw)):
         return long
+    if column.type == "memory" and (one := _OF_ONE.search(raw)):  # `107 GiB/rank`
+        cell = measure(raw[: one.start()], column)
+        return replace(cell, raw=raw, pieces=(*cell.pieces, ["word", one[0]]))
     if column.type == "memory" and (each := _EACH.match(raw)):  # `3*9406MB`
         cell = measure(raw[each.end() :], column)
         return replace(cell, raw=raw, pieces=(["gap", each[0]], *cell.pieces))

@@ -42,7 +42,7 @@ _LEAST_LENGTH = 128  # of a sequence
 _KNOWN_CODES = 2
 # `64K, ring attention`, `128k ctx`: among other words of a cell a binary multiple is a length.
 _LENGTH = re.compile(
-    r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b)"
+    r"(?:^|[;|]|,)\s*(\d{1,4})[kK](?:\s*,(?=\s*[^\W\d])|\s+(?:ctx|context|seq\w*)\b|\s+tokens?\s*,\s*(?:batch|bs)\b)"
 )
 # `HSDP 2×8`: replicas, and shards of each
 _HYBRID = re.compile(r"(?<![A-Za-z])HSDP[ =:]{0,2}(\d{1,4})\s?[x×*]\s?(\d{1,4})(?!\w)", re.I)

@@ -81,6 +81,10 @@ _CHIPS = HintedPattern(
 _SQUARE_ZH = re.compile(
     r"(?<![\w.])(?P<nodes>\d{1,4})\s?(?:台|个?节点|机)[^\d。，,；;]{0,12}(?P<each>\d{1,2})\s?(?:张|块|卡)"
 )
+# `2× DDP`, `FSDP x8`
+_PROCESSES = re.compile(
+    r"(?<![\w.])(?:(?P<n>\d{1,4})\s?[x×]\s?(?:DDP|FSDP2?)|(?:DDP|FSDP2?)\s?[x×]\s?(?P<m>\d{1,4}))(?![\w.])"
+)
 _CARDS = re.compile(r"(?<![\w.,/])(?P<n>\d{1,6})\s*(?:张)?卡")
 _PER_NODE = re.compile(
     r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?:per|/|a|an|each|on (?:each|every|a|one))\s*"
@@ -158,6 +162,8 @@ def _each(text: str) -> Iterator[_Count]:
     for found in _CARDS.finditer(text):
         if found.start() not in taken:
             yield _Count("devices", int(found["n"]))
+    for found in _PROCESSES.finditer(text):
+        yield _Count("devices", int(found["n"] or found["m"]))
 
 
 def _product(counts: Sequence[_Count]) -> Iterator[_Count]:

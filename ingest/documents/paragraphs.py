@@ -165,6 +165,13 @@ def sentences(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
     yield from _split(unit, first)
 
 
+# `**Hardware:** 16-chip TPU v4 pod slice (...)` is about the runs by its label.
+_LABELLED = re.compile(
+    r"\W{0,6}(?:hardware|set-?up|environment|config(?:uration)?|system|cluster|platform|硬件|环境|配置)\W{0,3}[:：]",
+    re.I,
+)
+
+
 def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None) -> list[Fact]:
     """The facts about runs in a paragraph; `only`: in sentences that match."""
     facts: list[Fact] = []
@@ -172,7 +179,7 @@ def stated_in(lines: Sequence[TextLine], *, only: re.Pattern[str] | None = None)
         text = _UNLESS.sub("", text)
         if (only and not only.search(text)) or _NO_STATEMENT.search(text):
             continue
-        of_runs = _OF_RUNS.search(text) or configuration(text, line)
+        of_runs = _OF_RUNS.search(text) or _LABELLED.match(text) or configuration(text, line)
         if len(text.split()) > _FEW_WORDS and not of_runs:
             continue
         own = of_subject(_of_sentence(text, line), text)

@@ -136,8 +136,9 @@ _SETTING = re.compile(r"[\s`*]*[A-Za-z][\w.-]{0,40}\s?=\s?[\w.]{1,20}[\s`*]*")
 def set_up(table: Table) -> list[Fact]:
     """The settings of a table of names and values (`micro_bsz | 1`), else nothing.
 
-    A column of remarks may follow.
+    A column of remarks may follow. Of several configurations side by side it is what all share.
     """
+    table = _shared(table)
     _, value, *remarks = (*table.header.cells, "", "")[: max(2, len(table.header.cells))]
     if not all(map(_REMARK.fullmatch, remarks)) or _NO_VALUE.search(value):
         return []
@@ -160,6 +161,24 @@ def set_up(table: Table) -> list[Fact]:
         if text and not cell.invalid:
             facts.append(Fact(column.name, text, f"{name}: {value}", row.line, "line"))
     return [replace(fact, group=table.header.line) for fact in unambiguous(facts)]
+
+
+def _shared(table: Table) -> Table:
+    """Of a table of configurations side by side the rows in which all of them agree."""
+    name, *others = table.header.cells
+    if (
+        len(others) < _PAIR_OF_CELLS
+        or not _NAMES.fullmatch(name)
+        or any(map(_REMARK.fullmatch, others))
+    ):
+        return table
+    rows = [row for row in table.rows if len(row.cells) > _PAIR_OF_CELLS]
+    same = tuple(
+        replace(row, cells=row.cells[:_PAIR_OF_CELLS])
+        for row in rows
+        if len(row.cells) == len(table.header.cells) and len(set(row.cells[1:])) == 1
+    )
+    return replace(table, header=replace(table.header, cells=(name, "all")), rows=same)
 
 
 def _described(column: Column, name: str, value: str, line: int) -> Iterator[Fact]:

@@ -16,7 +16,7 @@ _LABEL = re.compile(
     r"(?=[`*]{0,4}[,;:|(+ ]{1,20}[A-Za-z]|[_-][A-Za-z0-9]|\.(?:toml|ya?ml|json|sh|py)\b)"
     r"(?!\s*(?:tok|sample|step|param|word))"
     r"|(?P<name>[A-Za-z][\w.+]{0,30}(?:[-_][\w.+]{1,20}){0,5}"
-    r"[-_]\d{1,4}(?:\.\d{1,3})?[bB](?![A-Za-z0-9])"
+    r"[-_](?:\d{1,4}(?:\.\d{1,3})?[bB]|\d{2,3}[mM])(?![A-Za-z0-9])"
     # a longer text is the name of a configuration
     r"(?:[-_][A-Za-z0-9.+]{1,20}){0,4})(?![\w+-]))"
 )

@@ -24,7 +24,7 @@ _TRAINING = HintedPattern(
 _INFERENCE = HintedPattern(
     r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bvLLM\b"
     r"|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b"  # of text, not of hardware
-    r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测|推論|추론",
+    r"|\bTTFT\b|\bTPOT\b|\bKV[ -]?cache\b|\bevaluation\b|\bweb_?demo\b|推理|评测|推論|추론",
     re.I,
 )
 # Quantities that only a server has; the latency of a step is one of training.
@@ -34,6 +34,8 @@ _SERVED = HintedPattern(
     r"|\bacceptance rate\b",
     re.I,
 )
+# A row with such a cache generates, whatever the title of its document says.
+_CACHED = re.compile(r"\bKV[ -]?cach(?:e|ing)\b", re.I)
 _REINFORCED = re.compile(r"\b(?:RLHF|PPO|GRPO|DAPO|RLOO|GSPO|REINFORCE)\b")
 _SAVES = HintedPattern(
     r"\b(?:sav|load|restor|writ)\w*[ -]+(?:of[ -]+)?(?:the[ -]+)?checkpoint|\bcheckpoint\w*[ -]+"
@@ -161,7 +163,8 @@ def is_training(
     named = spoken or _nearest([names])
     about = named or subject
     served = any(map(_SERVED.search, headings)) and not reinforced
-    if served or about == "inference":
+    cached = _CACHED.search(names) and _nearest([heads, lead, *path[-1:]]) != "training"
+    if served or about == "inference" or (cached and not reinforced):
         return False
     moments = [
         bool(_MOMENT.fullmatch(heading)) and not (_RANK.fullmatch(heading) and _orders(rows, at))
