@@ -53,7 +53,10 @@ def read(
     from .notebook.api import Bench
     from .project import read as project
     from .schema.annotatable import parse_value
+    from .schema.errors import BenchError
 
+    if not paths:
+        raise BenchError("nothing to read", hint='bench.read("logs", "results.md")')
     overrides = {name: parse_value(name, str(value), "set") for name, value in (set or {}).items()}
     warehouse, _, checked = project.read(
         [Path(path) for path in paths], Path.cwd(), Path(formats) if formats else None, overrides

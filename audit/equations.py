@@ -9,8 +9,7 @@ from itertools import groupby, pairwise, repeat
 from operator import itemgetter
 from typing import Any
 
-from .compiled import Doubted, Test, Unknown, compiled
-from .expression import FUNCTIONS, Expression, expression
+from .expression import FUNCTIONS, Doubted, Expression, Test, Unknown, compiled, expression
 from .finding import Finding, Place
 from .fixes import suggest_fixes, suggestion
 from .formula_fixes import number

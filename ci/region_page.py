@@ -119,7 +119,7 @@ def _claim(region: Region, file: Path) -> Rendered:
     if "claim" not in options or "from" not in options:
         raise BenchError("a region report=claim needs claim= and from=",
                          hint="report=claim claim=claim.json from=tables")  # fmt: skip
-    claim, paths = inside(file.parent, options["claim"]), _paths(region, file)
+    claim, paths = inside(file.parent, options["claim"]), paths_of(region, file)
     refuse_links_out(paths)
     return Rendered(as_markdown(checked(claim, paths, root=file.parent), options["claim"]))
 
@@ -144,12 +144,12 @@ def _check_options(region: Region) -> None:
 def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
     if "from" not in region.options:
         return sources.default_paths()
-    return sources.of(_paths(region, file))
+    return sources.of(paths_of(region, file))
 
 
-def _paths(region: Region, file: Path) -> list[Path]:
+def paths_of(region: Region, file: Path) -> list[Path]:
     """The paths in `from=`, relative to the page's folder."""
-    named = [part.strip() for part in region.options["from"].split(",") if part.strip()]
+    named = [part.strip() for part in region.options.get("from", "").split(",") if part.strip()]
     return [inside(file.parent, name) for name in named]
 
 

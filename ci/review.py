@@ -19,7 +19,7 @@ from ..vocabulary.printable import typed
 from . import comment as text_of
 from .diffing import against
 from .pages import Page, examine, find_pages
-from .region_page import NOT_RENDERED
+from .region_page import NOT_RENDERED, paths_of
 from .sources import Sources
 from .sticky import Host, upsert
 
@@ -82,7 +82,7 @@ def review(
         commit, missing = "", None
         diff: rowdiff.Diff | str
         try:
-            diff, commit = _diff(base, history, sources)
+            diff, commit = _diff(base, history, sources, pages)
         except BenchError as error:
             diff, missing = error.what, error
     if isinstance(diff, str):
@@ -143,12 +143,27 @@ def _from_top(file: Path) -> str:
     return Path(os.path.relpath(path, top)).as_posix()
 
 
-def _diff(base: str, history: str, sources: Sources) -> tuple[rowdiff.Diff | str, str]:
-    """The rows changed since the branch left its base, or why they are unknown."""
+def _diff(
+    base: str, history: str, sources: Sources, pages: Sequence[Page]
+) -> tuple[rowdiff.Diff | str, str]:
+    """The rows changed since the branch left its base, or why they are unknown.
+
+    Where bench.toml sets no sources, those of the regions are compared.
+    """
     if not base:
         return "no base revision", ""
+    paths: list[Path] = []
     if not read_settings().sources:
-        return "bench.toml sets no sources", ""
+        paths = sorted(
+            {
+                path
+                for page in pages
+                for region in page.bodies
+                for path in paths_of(region, page.path)
+            }
+        )
+        if not paths:
+            return "neither bench.toml (sources) nor a region (from=) names files to compare", ""
     try:
         failed = f"no merge base with {base!r}"
         commit = git("merge-base", "--", base, "HEAD", failed=failed).strip()
@@ -156,7 +171,7 @@ def _diff(base: str, history: str, sources: Sources) -> tuple[rowdiff.Diff | str
         error.hint = history
         raise
     try:
-        return against(commit, (), sources=sources), commit
+        return against(commit, paths, sources=sources), commit
     except BenchError as error:
         if error.exit_code != NOTHING_TO_COMPARE:
             raise

@@ -138,7 +138,8 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
 
         above = [_summary(findings), *scope]
         rows = output.rows(findings)
-        return html(output.COLUMNS, rows, "Audit findings", above=above, badges=("severity",))
+        heads = [name.capitalize() for name in output.COLUMNS]
+        return html(heads, rows, "Audit findings", above=above, badges=("Severity",))
     width = get_terminal_size().columns
     if form == "table" and width < _NARROW:
         listed = output.as_lines(findings, width) if findings else ""

@@ -198,7 +198,16 @@ def _revision(stack: ExitStack, word: str, source: Source, query: Query) -> Rows
     if source.overrides:
         raise BenchError("--set does not apply to git revisions", hint="commit a facts.toml")
     home = find_home(Path.cwd()).resolve()
-    root, top, paths = stack.enter_context(checked_out(word, named))
+    try:
+        root, top, paths = stack.enter_context(checked_out(word, named))
+    except BenchError as error:
+        if "not a git repository" not in error.why:
+            raise
+        raise BenchError(
+            f"{word!r} is not a file, condition or run",
+            why="nor a git revision, as this folder is in no git repository",
+            hint="bench compare OLD.md NEW.md; or 'tp = 4' 'tp = 8', and paths",
+        ) from None
     if not paths:
         raise nothing(f"none of the paths exist in git at {word}")
     formats = read_settings().formats

@@ -33,6 +33,7 @@ from .selection import condition, select
 from .spreads import pooled, spread_of
 
 SAME = "the same on both sides"
+_NUMBERED = re.compile(r"table [0-9]+")  # a variant that no words name: nobody set it
 # The column that a run needs to be ranked; tokens/s of the job for days, hours and costs.
 _NEEDS = {
     "tokens_per_s_per_device": "tokens_per_s_per_device", "samples_per_s": "samples_per_s",
@@ -126,7 +127,14 @@ def _compared(chosen: Candidates, rows: Rows, found: Factor, base: str | None) -
 def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
     """The effects of each flag, of recompute, and of `more` columns, as far as the selected runs
     differ in them."""
-    flags = sorted({flag for row in chosen.rows for flag in row["env"]})
+    flags = sorted(
+        {
+            flag
+            for row in chosen.rows
+            for flag, value in row["env"].items()
+            if not _NUMBERED.fullmatch(str(value))
+        }
+    )
     rows = chosen.eligible("pace")
     every = [*rows.kept, *rows.left_out]
     decisions = []
@@ -238,7 +246,9 @@ def on_nodes(rows: Rows, nodes: int | None, extrapolate: bool) -> Rows:
             why += f"; no fit: {made.left_out[0]['left_out']}"
         raise BenchError(
             f"nothing was measured on {counted(nodes, 'node')}", why=why,
-            hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate"),
+            hint="--nodes with one of these" + ("" if extrapolate else ", or --extrapolate")
+            if measured
+            else "--where 'device_count = 64' chooses by devices",
         )  # fmt: skip
     return Rows((*kept, *made.kept), (*left, *made.left_out))
 

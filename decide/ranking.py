@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..schema.warehouse import Row
@@ -36,6 +36,7 @@ def ranking(
     for row in kept:
         row["place"] = place[row["size"], row["system"]] = place[row["size"], row["system"]] + 1
         row["timed"] = len(kept) if timed is None else timed
+        row["tied"] = []
     best = {(row["size"], row["system"]): row["tokens_per_s"] for row in reversed(kept)}
     return [
         row
@@ -46,6 +47,22 @@ def ranking(
             and row["tokens_per_s"] * SLOWEST > best[row["size"], row["system"]]
         )
     ]
+
+
+def with_ties(ranked: Sequence[dict[str, Any]], decided: Sequence[Row]) -> None:
+    """Give the first row of each model and system `tied`: the rows of another speed that repeated
+    jobs do not tell from it, as `best` found."""
+    by_run = {row["run"]: row for row in decided}
+    for row in ranked:
+        leader = by_run.get(row["run_id"]) if row["place"] == 1 and row["jobs"] > 1 else None
+        if leader is not None:
+            row["tied"] = [
+                one
+                for one in decided
+                if one["ties_with"] == leader["rank"]
+                and one["system"] == leader["system"]
+                and one["tokens_per_s"] != leader["tokens_per_s"]
+            ]
 
 
 def counts(row: Row) -> bool:

@@ -280,7 +280,8 @@ def follows_ranks(rows: Sequence[Row]) -> frozenset[str]:
     if len(found) < 2 or any(len(one) > 1 for one in found.values()):
         return frozenset()
     threads = [int(found[ranks].pop()) for ranks in sorted(found)]
-    return frozenset((THREADS,)) if threads == sorted(threads, reverse=True) else frozenset()
+    falls = threads == sorted(threads, reverse=True) and len({*threads}) > 1
+    return frozenset((THREADS,)) if falls else frozenset()
 
 
 def lacks_device_count(row: Row) -> bool:

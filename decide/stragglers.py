@@ -9,8 +9,9 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
+from ..vocabulary.format import counted
+from .distributions import Stratum, at_least, expected, least_possible
 from .eligible import candidates
-from .exact import Stratum, at_least, expected, least_possible
 from .failures import FAILED
 from .jobs import identity, jobs
 from .query import Query
@@ -47,8 +48,8 @@ def stragglers(warehouse: Warehouse, query: Query, slower: float = SLOWER) -> De
     if not any(places.get(row["run"]) for row in logs):
         raise BenchError(
             "no log names the hosts of its job",
-            why=f"{len(logs)} logs were looked at for SLURM_JOB_NODELIST, hosts of launchers and of"
-            " sidecar files",
+            why=f"{counted(len(logs), 'log')} searched for SLURM_JOB_NODELIST, hosts of launchers"
+            " and of sidecar files",
             hint="print SLURM_JOB_NODELIST in the job script: env | grep SLURM",
         )
     if by == "failed":

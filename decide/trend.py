@@ -12,7 +12,6 @@ from typing import Any
 from ..schema.catalogue import metrics
 from ..schema.errors import NOTHING_RECOGNISED, BenchError, did_you_mean
 from ..schema.warehouse import Row, Warehouse
-from .change_points import Change, changes, levels, newest_p
 from .eligible import Candidates, candidates
 from .gate import nothing
 from .history import history
@@ -20,7 +19,7 @@ from .jobs import unstated
 from .query import Query
 from .ran import Ran, ran
 from .rows import CONFIGURATION, Decision
-from .series import Series, grouped, placed_by, series
+from .series import Change, Series, changes, grouped, levels, newest_p, placed_by, series
 from .statistics import LEVEL, false_discovery
 
 LOWER_IS_BETTER = frozenset(("step_time_s", "memory_gb"))
@@ -243,16 +242,16 @@ def _rows(judged: Mapping[str, Any], column: str, threshold: float) -> list[dict
 
 
 def _changed_too(one: Series, before: tuple[int, int], now: tuple[int, int]) -> list[str]:
-    """The versions and arguments of logs that changed with a level: NAME old → new."""
-    old, new = (
-        [{**row["versions"], **row["arguments"]} for of in one.rows[begin:end] for row in of]
-        for begin, end in (before, now)
-    )
+    """The arguments and versions of logs that changed with a level: NAME old → new."""
     found = []
-    for name in sorted(set().union(*old) & set().union(*new)):
-        was, is_now = ({str(run.get(name)) for run in side} for side in (old, new))
-        if was.isdisjoint(is_now):
-            found.append(f"{name} {'|'.join(sorted(was))} → {'|'.join(sorted(is_now))}")
+    for kind in ("arguments", "versions"):  # what was set may be the reason, not the version
+        old, new = (
+            [row[kind] for of in one.rows[begin:end] for row in of] for begin, end in (before, now)
+        )
+        for name in sorted(set().union(*old) & set().union(*new)):
+            was, is_now = ({str(run.get(name)) for run in side} for side in (old, new))
+            if was.isdisjoint(is_now):
+                found.append(f"{name} {'|'.join(sorted(was))} → {'|'.join(sorted(is_now))}")
     return found
 
 

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import Any
 
 from ..decide.answers import curves, effects, summaries
+from ..decide.best import best
 from ..decide.budget import Budget
 from ..decide.eligible import Candidates, candidates
 from ..decide.query import Query
-from ..decide.ranking import ranking
+from ..decide.ranking import ranking, with_ties
 from ..decide.reduced import Reduced
 from ..project.short import Names
 from ..schema.warehouse import Warehouse
@@ -54,7 +55,11 @@ class PageRuns:
     def ranked(self) -> list[dict[str, Any]]:
         """The configurations, the fastest first, with days."""
         if self.few:
-            return ranking(self.chosen.rows, self.plan, self.most)
+            found = ranking(self.chosen.rows, self.plan, self.most)
+            if any(row["jobs"] > 1 for row in found):
+                eligible, spreads = self.chosen.eligible("tokens_per_s"), self.chosen.spreads
+                with_ties(found, best(eligible, "tokens_per_s", self.plan, spreads).rows)
+            return found
         rows, timed = self.reduced.fastest(self.most)
         return ranking(rows, self.plan, self.most, timed)
 

@@ -76,16 +76,17 @@ def bar_labels(names: Names, rows: Sequence[Row]) -> list[str]:
 
 
 def of_one_origin(rows: Sequence[Row]) -> list[Row]:
-    """The rows with an MFU as printed, and those of models and systems that print none.
+    """The rows with an MFU as printed, and those of models and systems whose source prints none.
 
-    One table may print the rates of runs, and another their MFU: a chart would have each twice.
+    One table of a document may print the rates of runs, and another their MFU: a chart would have
+    each twice.
     """
-    printed = {(row["size"], row["system"]) for row in rows if row["mfu_from"] == "printed"}
-    return [
-        row
-        for row in rows
-        if row["mfu_from"] == "printed" or (row["size"], row["system"]) not in printed
-    ]
+
+    def of(row: Row) -> tuple[object, ...]:
+        return row["uri"], row["size"], row["system"]
+
+    printed = {of(row) for row in rows if row["mfu_from"] == "printed"}
+    return [row for row in rows if row["mfu_from"] == "printed" or of(row) not in printed]
 
 
 def sized_labels(names: Names, rows: Sequence[Row]) -> list[str]:

@@ -140,7 +140,8 @@ def _others(change: Change) -> str:
         return ""
     was, now = (row["basis"] for row in (change.old, change.new))
     return "; ".join(
-        f"{name} {_figure(old, was)} → {_figure(new, now)}{_percent(_ratio(old, new))}"
+        f"{name.replace('_per_', '/').replace('_', ' ')} "
+        f"{_figure(old, was)} → {_figure(new, now)}{_percent(_ratio(old, new))}"
         for name, old, new in other_changes(change.old, change.new)
     )
 

@@ -52,6 +52,7 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
             ("Parameters", "left", _parameters),
         ],
         rows,
+        merged=("Source",),
     )
 
 

@@ -8,7 +8,7 @@ from ..project.short import Names
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .escape import Markdown, markdown_cell, pipe_table
-from .words import DEVICE, MODEL, SIZE, SPLIT, topology_short, with_mark
+from .words import DEVICE, MODEL, MOST_SOURCES, SIZE, SPLIT, topology_short, with_mark
 
 PipeColumn = tuple[str, str, Callable[[Row], str]]
 
@@ -57,7 +57,8 @@ def _joined(cells: Sequence[str]) -> str:
         source, colon, line = cell.rpartition(":")
         joined.append(f":{line}" if colon and source == last else cell)
         last = source
-    return ", ".join(joined)
+    more = len(joined) - MOST_SOURCES
+    return ", ".join(joined[:MOST_SOURCES]) + (f" and {more} more" if more > 0 else "")
 
 
 def source_cell(names: Names, row: Row) -> str:

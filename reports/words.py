@@ -22,7 +22,7 @@ SIZE = ("nodes", "devices", "ranks", "devices_per_node", "procs_per_node")
 SPLIT = axes()
 MODEL = ("model", "params_b", "params_stated")
 SHAPE = ("layers", "hidden", "heads")
-_MOST = 4  # sources listed in a cell
+MOST_SOURCES = 4  # listed in a cell or a sentence
 # What tells runs of one line apart, the plainest first; so many of them in a sentence.
 _APART = (
     "size", "system", "nodes", "devices", *axes(), "mbs", "gbs", "seq_len", "device_batch",
@@ -106,7 +106,11 @@ def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
     processes = sorted({names.short(row["uri"]) for row in rows if row["devices"] is None})
     if not processes:
         return Markdown("Device = GPU or accelerator, as the source counts them.")
-    listed = ", ".join(markdown_text(name) for name in processes)
+    if all(row["devices"] is None for row in rows):
+        return Markdown("Device = one process: no source here states devices.")
+    listed = ", ".join(markdown_text(name) for name in processes[:MOST_SOURCES])
+    if len(processes) > MOST_SOURCES:
+        listed += f" and {len(processes) - MOST_SOURCES} more"
     states = "states" if len(processes) == 1 else "state"
     return Markdown(
         f"Device = one process in {listed}, which {states} no devices;"
@@ -225,5 +229,5 @@ def _by(row: Row) -> str:
 
 
 def _listed(names: Names, uris: Sequence[str]) -> str:
-    listed = ", ".join(map(names.short, uris[:_MOST]))
-    return listed + (f" and {len(uris) - _MOST} more" if len(uris) > _MOST else "")
+    listed = ", ".join(map(names.short, uris[:MOST_SOURCES]))
+    return listed + (f" and {len(uris) - MOST_SOURCES} more" if len(uris) > MOST_SOURCES else "")

@@ -31,7 +31,8 @@ def parse_value(field: str, text: str, where: str = "") -> str:
     value = text.strip()
     made = _WRITERS.get(column.type, _word)(column, value) if 0 < len(value) <= _LONGEST else None
     if made is None:
-        why = f"{field} is {_KINDS.get(column.type, 'a text')}: {column.meaning}"
+        meaning = f": {column.meaning}" if column.meaning != field else ""
+        why = f"{field} is {_KINDS.get(column.type, 'a text')}{meaning}"
         hint = f"{field}={_example(column)}"
         raise BenchError(f"{field} cannot be {text!r}", why=why, where=where, hint=hint)
     return made

@@ -91,9 +91,12 @@ def require_warehouse(path: Path) -> None:
     if is_shared(path):
         require_place(path)
     elif not path.exists():
+        is_url = any(part.endswith(":") for part in path.parts)
         raise BenchError(
             f"no warehouse at {path}",
-            hint="bench ingest PATH... makes one; or name logs and tables: bench report FILE",
+            hint="a warehouse elsewhere is folder:DIR or ducklake:CATALOG"
+            if is_url
+            else "bench ingest PATH... makes one; or name logs and tables: bench report FILE",
         )
 
 

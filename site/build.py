@@ -188,7 +188,7 @@ class _Maker:
     def lists(self) -> None:
         """Write the pages about all runs, if any of them has changed."""
         content = self.content
-        changes = self.folder.changes(content, self.digests)
+        changes = self.folder.changes(content, self.digests, overview.leading)
         key = self.key(
             [*self.digests.items()], content.sources, content.findings, content.failures.rows,
             content.failures.facts, content.plans, sorted(content.spreads.items()), changes,

@@ -64,9 +64,9 @@ def thinned(marks: Sequence[Mark]) -> list[Mark]:
     if len(marks) <= MOST:
         return list(marks)
     best: dict[tuple[int, float], Mark] = {}
-    for mark in marks:
+    for mark in sorted(marks, key=lambda mark: mark.uncounted):
         key = (mark.series, float(f"{mark.x:.2g}"))
-        if key not in best or mark.y > best[key].y:
+        if key not in best or (mark.y > best[key].y and mark.uncounted <= best[key].uncounted):
             best[key] = mark
     return sorted(best.values(), key=lambda one: -one.y)[:MOST]
 
@@ -107,7 +107,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     # Marks that count are drawn last, over the others.
     for one, at in sorted(
         zip(marks, places, strict=True),
-        key=lambda pair: ("left-out" not in pair[0].look, pair[0].y),
+        key=lambda pair: (not pair[0].uncounted, pair[0].y),
     ):
         parts.append(svg.mark(one, at, y.at(one.y), root, _whisker(one, at, y)))
     return Chart(
@@ -171,7 +171,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
     """Dots in rows, the highest value first, labelled with their mark's text before the colon."""
     every = sorted(
         plot.marks,
-        key=lambda mark: ("left-out" in mark.look, mark.y if plot.least_first else -mark.y),
+        key=lambda mark: (mark.uncounted, mark.y if plot.least_first else -mark.y),
     )
     rows = every[:most]
     more = f"the first {most} of {len(every)}" if len(every) > most else ""
@@ -189,7 +189,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
 def front(marks: Sequence[Mark]) -> list[tuple[float, float]]:
     """The Pareto front: points that no other one beats in both x and y, lower being better."""
     found: list[tuple[float, float]] = []
-    for one in sorted((m for m in marks if "left-out" not in m.look), key=lambda m: (m.x, m.y)):
+    for one in sorted((m for m in marks if not m.uncounted), key=lambda m: (m.x, m.y)):
         if not found or one.y < found[-1][1]:
             found.append((one.x, one.y))
     return found

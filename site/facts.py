@@ -41,6 +41,10 @@ _TITLES = {
     "params_b": "Parameters, billions",
     "procs_per_node": "Processes/node",
     "device_days": "Device-days",
+    "recompute": "Recompute",
+    "zero_stage": "ZeRO stage",
+    "grad_accum": "Accumulation",
+    "seq_len": "Sequence length",
 }
 _GROUPS = {
     "cell": "Cells of the row",
@@ -89,6 +93,7 @@ class Fact:
     place: str | None = None
     note: str = ""
     computed: bool = False
+    line: int | None = None  # of the run's own source
 
 
 def details(content: Content, runs: Sequence[str]) -> Details:
@@ -182,6 +187,7 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
         content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
         content.text.line(note or "", 160),
         node.how is not None,
+        place.line if place and place.uri == run.row["uri"] else None,
     )
 
 
@@ -206,6 +212,7 @@ def _stated(content: Content, row: Row, part: Part) -> Fact:
         _numeric(text),
         content.line_href(uri, part["line"]),
         content.text.line(content.names.at(uri, part["line"]), 120),
+        line=part["line"] if uri == row["uri"] else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from .load import Content
 MANIFEST = SITE_MARK
 _LARGEST = 256 << 20  # maximum bytes of the stored state
 _MOST = 20  # maximum of runs listed as new or changed
+Leading = Callable[[Content, Collection[str]], Mapping[str, str]]
 
 
 @dataclass
@@ -76,7 +77,9 @@ class Folder:
             ) from error
         self.now[name] = key
 
-    def changes(self, content: Content, digests: Mapping[str, str]) -> Mapping[str, Any] | None:
+    def changes(
+        self, content: Content, digests: Mapping[str, str], leading: Leading
+    ) -> Mapping[str, Any] | None:
         """The changes since the last build; without any, those reported by the last build."""
         self._runs = {content.id(run): made[:8] for run, made in digests.items()}
         if not self.before:
@@ -92,8 +95,14 @@ class Folder:
             self._changes = self.changes_before
             return self._changes
 
-        def listed(runs: list[str]) -> list[tuple[str, str]]:
-            return [(content.href(run), content.place(content.by_id[run])) for run in runs[:_MOST]]
+        leads = leading(content, {*new, *other})
+
+        def listed(runs: list[str]) -> list[tuple[str, str, str]]:
+            runs = sorted(runs, key=lambda run: run not in leads)[:_MOST]
+            return [
+                (content.href(run), content.place(content.by_id[run]), leads.get(run, ""))
+                for run in runs
+            ]
 
         self._changes = {
             "new": len(new),

@@ -22,6 +22,7 @@ from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
 from ..vocabulary.release import VERSION
 from .charts import Plot, scatter
+from .facts import title_of
 from .findings import alike_once, findings_table
 from .load import ALL_ROWS_WITH_PAGES, NOT_STATED, ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
@@ -300,9 +301,8 @@ def _settings(content: Content) -> list[list[str | None]]:
                 found[name]["none" if value is None else str(value)] = None
         for name, values in found.items():
             if len(values) > 1:
-                field = fields().get(name)
                 plain = name.removeprefix("env ").removeprefix("column ")
-                title = (field.title if field else None) or plain
+                title = title_of(name) if name in fields() else plain
                 shown = ", ".join([*values][:_VALUES]) + (", ..." if len(values) > _VALUES else "")
                 words = f"{title} · {model} · {shown}"
                 href = f"models/{content.model_slugs[model]}.html#answers"

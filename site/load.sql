@@ -38,10 +38,11 @@ SELECT uri, list(DISTINCT line ORDER BY line) AS lines FROM (
     UNION ALL SELECT uri, line FROM jobs
     UNION ALL SELECT file, line FROM annotations WHERE file IN (SELECT uri FROM sources)
     UNION ALL SELECT uri, unnest([first, fastest, slowest, last]) FROM (
-        -- Of steps as fast as each other the first: any of them would make another page each time.
+        -- Of steps as fast as each other those that a run's page lists: any of them would make
+        -- another page each time.
         SELECT r.uri, min(i.line) AS first, max(i.line) AS last,
             arg_min(i.line, (i.step_time_s, i.line)) FILTER (i.step_time_s IS NOT NULL) AS fastest,
-            arg_max(i.line, (i.step_time_s, -i.line)) FILTER (i.step_time_s IS NOT NULL) AS slowest
+            arg_max(i.line, (i.step_time_s, i.line)) FILTER (i.step_time_s IS NOT NULL) AS slowest
         FROM effective_steps i JOIN runs r USING (run_id) GROUP BY r.uri, i.run_id)
 ) WHERE line IS NOT NULL AND uri IS NOT NULL GROUP BY uri;
 

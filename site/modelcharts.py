@@ -25,6 +25,12 @@ _LABEL = (
     "heads", "nodes",
 )  # fmt: skip
 SETTINGS = ("mbs", "tp", "pp", "cp", "zero_stage", "dtype")  # in addition to flags and recompute
+# The looks of hollow marks, in the words of a chart's note.
+_HOLLOW = {
+    "estimated": "an estimate of its authors",
+    "left-out": "not counted (doubted, or no measurement)",
+    "copied": "a copy of another run",
+}
 _MOST = 7  # maximum of series; all others share one more
 _TABLE = 200  # maximum of rows in a chart's table
 
@@ -122,11 +128,11 @@ class Drawer:
         log: bool = True,
         fronts: bool = False,
     ) -> Chart | None:
-        """A scatter plot of runs over nodes or devices, without copies."""
+        """A scatter plot of runs over nodes or devices."""
         pairs = []
         for row in self.rows:
             found = value(row) if value else row[y]
-            if row[x] and found and row["left_out"] != "copy" and row["origin"] != "quote":
+            if row[x] and found and row["origin"] != "quote":
                 pairs.append((row, float(found)))
         marks = [
             self.mark(row, float(row[x]), at, f"{text(at)} {_short(y_title)}", ends)
@@ -137,12 +143,9 @@ class Drawer:
             if fronts
             else []
         )
-        left = sum("left-out" in mark.look for mark in marks)
-        note = (
-            "hollow: an estimate of its authors, or doubted and not counted"
-            if left or any("estimated" in mark.look for mark in marks)
-            else ""
-        )
+        looks = {mark.look for mark in marks}
+        kinds = [words for look, words in _HOLLOW.items() if look in looks]
+        note = f"hollow: {' or '.join(kinds)}" if kinds else ""
         if fronts:
             note = "; ".join(filter(None, ("line: none of its system is better in both", note)))
         # For runs of one size, days and MFU rank like the total throughput.

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import Budget
-from ..decide.ranking import ranking
+from ..decide.ranking import ranking, with_ties
 from ..decide.rows import Decision
 from ..reports.computed.sentences import part_sentences, sentences
 from ..reports.page import MOST, statements
@@ -89,7 +89,7 @@ def summary(content: Content, rows: Sequence[Row]) -> dict[str, Any]:
     """Counts of runs by system and status."""
     statuses: dict[str, int] = {}
     for row in rows:
-        key = "copies" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
+        key = "copied" if row["left_out"] == "copy" else str(row["status"]).replace("_", " ")
         statuses[key] = statuses.get(key, 0) + 1
     known_first = sorted(rows, key=lambda row: row["device"] is None)
     systems = list(dict.fromkeys(content.names.system(row["system"]) for row in known_first))
@@ -121,6 +121,7 @@ def _answers(
     stated = [one for one in changed if one.facts["title"] not in SETTINGS]
     is_named = any(row["size"] or row["model"] for row in rows)
     best = ranking(rows, plan, MOST)
+    with_ties(best, decision.rows)
     context = {
         "ranked": best if is_named else [],
         "shapes": [],

@@ -13,6 +13,7 @@ from ..decide.rows import configuration
 from ..schema.warehouse import Row
 from ..vocabulary.fields import fields
 from ..vocabulary.format import times
+from .facts import title_of
 from .load import NOT_STATED, Content, model_of
 
 MOST = 24
@@ -107,8 +108,8 @@ def _hash(text: str) -> int:
 def neighbour(content: Content, row: Row, near: Near) -> Neighbour:
     """The text about a neighbour on the page of a run."""
     line, other, name = content.text.line, near.row, near.setting
-    field = fields().get(name)
-    what = (field.title if field else None) or name.removeprefix("env ").removeprefix("column ")
+    plain = name.removeprefix("env ").removeprefix("column ")
+    what = title_of(name) if name in fields() else plain
     change = (
         f"{near.mine or 'not stated'} → {near.theirs or 'not stated'}"
         if name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..decide.ranking import ranking
 from ..reports.words import step_time, topology_short
 from ..schema.warehouse import Row
 from ..vocabulary.format import days_words, number, percent, significant
-from .load import NOT_STATED, Content
+from .load import NOT_STATED, Content, model_of
 from .modelcharts import Drawer
 from .models import finding_words
 from .runtable import model_cell, run_cell, status_cell, step_words
@@ -103,10 +103,24 @@ def best_table(content: Content) -> Table:
     return Table("best", "Best of each model and system", shown, runs, key="best", first=_BEST)
 
 
-def _fastest(content: Content) -> Iterator[_Best]:
-    for name, rows in content.models.items():
+def leading(content: Content, runs: Collection[str]) -> dict[str, str]:
+    """Of these runs the fastest of a model and system, with the names of these."""
+    models = {model_of(content.by_id[run]) for run in runs}
+    system = content.names.system
+    return {
+        one.row["run"]: content.text.line(
+            f"{one.ranked['size'] or one.ranked['model']} on {system(one.ranked['system'])}", 80
+        )
+        for one in _fastest(content, [name for name in content.models if name in models])
+        if one.row["run"] in runs
+    }
+
+
+def _fastest(content: Content, names: Iterable[str] | None = None) -> Iterator[_Best]:
+    for name in content.models if names is None else names:
         if name == NOT_STATED:
             continue  # they may be runs of any models: none is the fastest of them
+        rows = content.models[name]
         plan = content.plans_of_models[name]
         for one in ranking(rows, plan, 1):
             yield _Best(one, plan, content.by_id[one["run_id"]])

@@ -93,7 +93,8 @@ def _lead(content: Content, row: Row) -> str:
         if row["origin"] == "log" and row["last_line"]
         else ""
     )
-    settings = f", {row['settings']}" if row["settings"] else ""
+    # Those of a log are variables of its environment, which have a table of their own.
+    settings = f", {row['settings']}" if row["settings"] and row["origin"] != "log" else ""
     return content.text.line(
         f"{row['size'] or row['model'] or NOT_STATED}{machine}, "
         f"{words}{settings}. {kind}{f', {lines},' if lines else ''} of",

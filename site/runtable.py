@@ -29,6 +29,9 @@ _ASIDE = (
     "train_iters", "notes",
 )  # fmt: skip
 _TITLES = {
+    "grad_accum": "Accum.",
+    "recompute": "Recompute",
+    "zero_stage": "ZeRO",
     "vocab_used": "Vocabulary",
     "settings": "Settings",
     "train_iters": "Planned steps",

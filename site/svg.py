@@ -124,7 +124,7 @@ def plain(value: float, digits: int = 3) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A linked point of a chart; `look` is a style class: estimated, left-out, ..."""
+    """A linked point of a chart; `look` is a style class: estimated, left-out, copied, ..."""
 
     x: float
     y: float
@@ -136,6 +136,11 @@ class Mark:
     label: str = ""  # distinguishes it within its chart
     low: float | None = None
     high: float | None = None
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether its run is left out of rankings."""
+        return self.look in ("left-out", "copied")
 
 
 def shape(series: int, x: float, y: float, radius: float = RADIUS) -> str:

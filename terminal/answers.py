@@ -22,6 +22,8 @@ _TITLES = {
     "days": "Days to train",
     "compare": "Comparison of runs",
     "trend": "Course over time",
+    "failures": "Failed runs",
+    "stragglers": "Slow hosts",
 }
 
 

@@ -98,7 +98,7 @@ def follow(options: WatchOptions) -> int:
         _warn_failures(follower, follower.finish())
     _link(options, follower)
     with suppress(OSError):
-        info("stored; next: bench runs")
+        info("stored; next: bench runs" if follower.found else "nothing stored: no log was there")
     return FINE
 
 

@@ -63,6 +63,8 @@ def test_reading_into_memory(tmp_path: Path) -> None:
         bench.read(tmp_path)
     with pytest.raises(BenchError, match="no such file"):
         bench.read(tmp_path / "typo")
+    with pytest.raises(BenchError, match="nothing to read"):
+        bench.read()
 
 
 def test_errors_are_told(db: Path, tmp_path: Path) -> None:

@@ -230,3 +230,7 @@ def test_models_of_one_size_each_are_bars_and_their_mfu_is_the_printed_one(folde
         assert [label for label in labels if label in values] == list(values)
         assert not any("Network" in label for label in labels), "it follows from the system"
     assert not any(label in ("61.2%", "40.8%") for label in labels), "computed of the same runs"
+    other = head.replace("| Network", "").replace("|---|---|---|---|---|", "|---|---|---|---|")
+    (folder / "other.md").write_text(f"# Mine\n\n{other}| 7B | H100 80GB | 64 | 9000 |\n")
+    assert quick(folder, "chart", "mfu", "two.md", "other.md", "-o", "mfu.svg").code == 0
+    assert "<!-- 38.2% -->" in (folder / "mfu.svg").read_text("utf-8"), "nobody printed its MFU"

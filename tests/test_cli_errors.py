@@ -110,6 +110,13 @@ WRONG = [
     ("report --lock-timeout nan", []),
     ("show \udcff", ["a word of the command is no UTF-8"]),
     ("explain \udcff", ["a word of the command is no UTF-8"]),
+    ("predict --nodes -3", ["Invalid value for '--nodes'", "it must be at least 1"]),
+    ("predict --nodes 1e9", ["Invalid value for '--nodes'", "it must be a whole number"]),
+    ("site -o out --serve 99999999", ["it must be at most 65535"]),
+    ("--db s3://nowhere/x runs", ["no warehouse at", "folder:DIR or ducklake:CATALOG"]),
+    ("stragglers", ["no log names the hosts of its job", "logs searched for SLURM_JOB_NODELIST"]),
+    ("compare a b c d", ["'a' is not a file, condition or run", "in no git repository"]),
+    ("ingest data --set nodes=many", ["nodes cannot be 'many'", "nodes is a whole number\n"]),
     ("--db nowhere/x.duckdb ingest data", ["its folder does not exist", "mkdir -p"]),
     ("--db data report", ["is a folder", "--db"]),
 ]
@@ -156,6 +163,8 @@ def test_a_warehouse_that_is_none(folder: Path, data: Path) -> None:
         ("empty", "empty file is no warehouse"),
     ):
         before = (folder / f"{name}.duckdb").read_bytes()
+        if name == "text":
+            told(quick(folder, "db", "restore", "text.duckdb"), 4, "text.duckdb is not a warehouse")
         for command in ("report", "runs", f"ingest {data / 'tables'}", "export -o out"):
             told(quick(folder, "--db", f"{name}.duckdb", *command.split()), 4, why, "--db PATH")
         assert (folder / f"{name}.duckdb").read_bytes() == before, "another's file is left alone"

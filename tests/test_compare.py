@@ -247,7 +247,9 @@ def test_a_table_without_rows_leaves_nothing_to_decide(folder: Path) -> None:
         told(quick(folder, *command, "a.md"), 3, "no runs found")
 
 
-def launched(folder: Path, dp: int, times: Sequence[float], *unstated: str) -> None:
+def launched(
+    folder: Path, dp: int, times: Sequence[float], *unstated: str, threads: int = 0
+) -> None:
     """Logs as `bench launch` leaves them, one for each time: what it measured differs in each."""
     for repeat, time in enumerate(times, 1):
         begins = {
@@ -261,7 +263,7 @@ def launched(folder: Path, dp: int, times: Sequence[float], *unstated: str) -> N
         measured = {"wall_s": 10 + repeat, "exit_code": 0, "peak_memory_mb": 300 + repeat}
         text = [
             f"bench launch begins {json.dumps(begins)}",
-            f"bench launch command OMP_NUM_THREADS={2 // dp} train --dp {dp}",
+            f"bench launch command OMP_NUM_THREADS={threads or 2 // dp} train --dp {dp}",
             *(iteration(at, 1000 * time) for at in range(1, 5)),
             f"bench launch measured {json.dumps(measured)}",
             "bench launch ends ok",
@@ -279,6 +281,20 @@ def test_repeats_of_a_launched_sweep_are_jobs_of_one_configuration(folder: Path)
     assert pair["speedup"] == pytest.approx(2.0)
     said = quick(folder, "compare", "--by", "dp", ".").out
     assert "OMP_NUM_THREADS follows dp" in said and "also differ" not in said
+
+
+def test_the_page_of_a_sweep_says_what_repeats_do_not_tell(folder: Path) -> None:
+    """A lead within the spread between jobs is no news; what the logs have in common is one row."""
+    launched(folder, 1, [2.0, 2.6, 2.3], threads=1)
+    launched(folder, 2, [2.1, 1.7, 2.5], threads=1)
+    page = quick(folder, "report", ".").out
+    assert "Its lead over DP1 x TP1 x PP1, MBS 1 (dp1-r1:1) is within the spread" in page
+    shapes = page.partition("## Model and budget")[2].partition("\n## ")[0]
+    assert "dp2-r1 and 2 more" in shapes and shapes.count("2 / 64 / 4") == 1
+    assert "Device = one process: no source here states devices." in page
+    assert "OMP_NUM_THREADS" not in quick(folder, "compare", "--by", "dp", ".").out.split("|")[0]
+    launched(folder, 2, [1.0, 1.05, 1.1], threads=1)
+    assert "Its lead over" not in quick(folder, "report", ".").out
 
 
 def test_repeats_of_a_case_need_no_stated_model(folder: Path) -> None:

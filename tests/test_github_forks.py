@@ -111,6 +111,16 @@ def test_sources_without_a_run_do_not_end_the_review(folder: Path, hub: Hub) -> 
     assert "Rows not compared: neither side has a measured run." in hub.comments[0]["body"]
 
 
+def test_without_sources_those_of_the_regions_are_compared(folder: Path, hub: Hub) -> None:
+    (folder / "bench.toml").unlink()
+    text = "<!-- bench:begin report=runs -->\n<!-- bench:end -->\n"
+    (folder / "README.md").write_text(text)
+    assert "nor a region (from=) names files" in run(folder).err
+    (folder / "README.md").write_text(text.replace("runs", "runs from=sweep.md"))
+    run(folder)
+    assert "**1 changed, 2 unchanged** (rows by configuration)" in hub.comments[-1]["body"]
+
+
 def test_files_are_named_from_the_top_of_the_checkout(folder: Path) -> None:
     (folder / "perf").mkdir()
     for name in ("bench.toml", "sweep.md", "README.md"):

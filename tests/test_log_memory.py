@@ -50,6 +50,19 @@ def test_the_largest_reading_over_ranks_and_steps_counts(tmp_path: Path) -> None
     assert of(tmp_path, steps(3, *printed)) == [(801.5, "MiB", "max_allocated", "device", 4)]
 
 
+def test_the_memory_of_losses_that_come_late(tmp_path: Path) -> None:
+    """axolotl-ai-cloud/axolotl issue 3196: dicts alone, or each above or below a bar."""
+    dicts = [
+        f"{{'loss': {4 - n}.75, 'learning_rate': 5e-06, 'memory/max_mem_allocated(gib)': {n}5.45, "
+        f"'epoch': {n}.0}}\n"
+        for n in range(1, 4)
+    ]
+    bars = [f" 10%|#     | {n}/3 [00:30<01:10,  1.00s/it]\n" for n in range(1, 4)]
+    for text in ("".join(dicts), dicts[0] + "".join(map("".join, zip(bars, dicts, strict=True)))):
+        [found] = of(tmp_path, text)
+        assert found[:3] == (35.45, "GiB", "max_allocated")
+
+
 @pytest.mark.parametrize(("left", "reading", "value"), [
     ("allocated: 500.00 | reserved: 900.00 | max reserved: 990.00", "max_reserved", 990.0),
     ("allocated: 500.00 | reserved: 900.00", "allocated", 500.0),

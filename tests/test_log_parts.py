@@ -163,6 +163,44 @@ def test_a_loss_behind_the_last_bar_may_be_of_a_later_step() -> None:
     assert [row["code"] for row in rows(log, "warnings")] == ["no_step"]
 
 
+def test_losses_above_the_first_bar_are_of_its_step() -> None:
+    """huggingface/open-r1 issue 161; two of them may be of any steps."""
+    above, bar = LOSS.format(loss=0.5, epoch=0.0), BAR.format(n=1)
+    found = rows(read(above + bar), "iterations")
+    assert [(row["iteration"], row["loss"], row["step_time_s"]) for row in found] == [(1, 0.5, 1.0)]
+    log = read(TRAINING + above + LOSS.format(loss=0.4, epoch=0.0) + bar.replace("600", "3000"))
+    assert [row.get("loss") for row in rows(log, "iterations")] == [None]
+
+
+def test_losses_that_a_callback_restates_count_once() -> None:
+    """LLaMA-Factory's, behind the bar of the step, and the trainer's below it."""
+    text = "".join(
+        BAR.format(n=n).rstrip()
+        + "[INFO|2025-04-30 23:19:39] llamafactory.train.callbacks:143 >> "
+        + f"{{'loss': 0.{n}10, 'learning_rate': 3.5010e-07, 'epoch': {n / 200:.2f}, "
+        + "'throughput': 1839.71}\n"
+        + f"{{'loss': 0.{n}1, 'grad_norm': 1.73, 'learning_rate': 3.50099e-07, "
+        + f"'epoch': {n / 200:.4f}}}\n"
+        for n in (285, 290, 295)
+    )
+    found = rows(read(TRAINING.replace("3,000", "600") + text), "iterations")
+    assert [(row["iteration"], row["loss"], row["lr"], row["grad_norm"]) for row in found] == [
+        (n, float(f"0.{n}1"), 3.50099e-07, 1.73) for n in (285, 290, 295)
+    ]
+    assert all("1839.71" in str(row["more"]) for row in found)
+
+
+VERL = "(TaskRunner pid=7) Training Progress:   6%|6     | {n}/435 [24:26<6:14:04, 54.74s/it]\n"
+
+
+def test_bars_of_verl_alone_are_steps() -> None:
+    """Its metrics may go elsewhere; a bar that has only a total and no name is no training's."""
+    log = read(VERL.format(n=25) + VERL.format(n=26))
+    assert [row["iteration"] for row in rows(log, "iterations")] == [25, 26]
+    assert rows(log, "runs")[0]["train_iters"] == 435 and not rows(log, "runs")[0]["framework"]
+    assert not rows(read(BAR.format(n=25) + BAR.format(n=26)), "runs")
+
+
 def test_losses_behind_a_failure_do_not_undo_it() -> None:
     lines = [BAR.format(n=n) for n in range(1, 31)]
     late = [LOSS.format(loss=float(n), epoch=round(n / 200, 2)) for n in (10, 20, 30)]

@@ -50,6 +50,34 @@ def test_what_is_stated_in_two_ways_is_not_stated(tmp_path: Path) -> None:
     assert found == [None, None, 500, None, 4096]
 
 
+def test_a_setting_of_an_unknown_group_may_be_of_a_rollout(tmp_path: Path) -> None:
+    """verl's configuration, as `pprint` breaks it (LeiLiLab/WALAR 8c9daf241617)."""
+    lines = (
+        "(TaskRunner pid=7)                        'rollout': {'disable_log_stats': False,\n"
+        "(TaskRunner pid=7)                                    'tensor_model_parallel_size': 2,\n"
+        "(TaskRunner pid=7)              'nnodes': 1,\n"
+    )
+    assert columns_of(tmp_path, lines + STEPS, "tp", "nodes") == [None, 1]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("$ torchrun --standalone --nproc_per_node=8 train.py", [1, 8]),
+        ("OMP_NUM_THREADS=8 torchrun --nnodes 2 --nproc_per_node 8 train.py", [2, 16]),
+        ("+ torchrun --nnodes=$NNODES --nproc_per_node 8 train.py", [None, None]),
+    ],
+)
+def test_the_nodes_of_torchrun(tmp_path: Path, command: str, expected: list[object]) -> None:
+    assert columns_of(tmp_path, f"{command}\n{STEPS}", "nodes", "devices") == expected
+
+
+def test_a_setting_in_groups_of_thousands(tmp_path: Path) -> None:
+    lines = 'Vocab size: 128,265\n"vocab_size": 128265,\nsequence length: 4,096 | num_layers=12,'
+    found = columns_of(tmp_path, f"{lines}\n{STEPS}", "vocab", "seq_len", "layers")
+    assert found == [128265, 4096, 12]
+
+
 def test_lines_of_a_format_have_precedence(tmp_path: Path) -> None:
     lines = "  Instantaneous batch size per device = 4\nper_device_train_batch_size: 8\n"
     assert columns_of(tmp_path, lines + STEPS, "mbs") == [4]

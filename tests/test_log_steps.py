@@ -81,6 +81,18 @@ def test_ranks_that_print_the_same_step_count_once() -> None:
     assert [row["code"] for row in rows(log, "warnings")] == ["copied_lines"]
 
 
+def test_a_start_with_another_batch_is_another_run() -> None:
+    """Pages quote logs one below the other; a training that goes on from a checkpoint is one."""
+    other = line(10).replace("global batch size:     8", "global batch size:    16")
+    assert other != line(10)
+    log = read(line(10), line(20), other)
+    assert [row["gbs"] for row in rows(log, "iterations")] == [8, 8, 16]
+    assert len(rows(log, "runs")) == 2
+    again = other.replace(" 10/", " 20/")
+    for last in (line(10), again):
+        assert len(rows(read(line(10), line(20), line(30), last), "runs")) == 1
+
+
 def test_a_broken_line_is_joined() -> None:
     whole = line(10)
     for cut in (60, 100, 130, 200):
@@ -263,6 +275,14 @@ def test_glued_lines_are_read_or_reported() -> None:
         codes = [row["code"] for row in found.rows.by_table.get("warnings", [])]
         assert ("crowded_line" in codes) == crowded
         assert crowded or [n for n, *_ in numbers(found)] == list(range(1, count + 1))
+
+
+def test_a_long_line_of_glued_records_is_read_to_its_end() -> None:
+    """62 KB: a search of all that is left, for each record, would be given up."""
+    step = "step: {n}  loss:  7.62585  memory: 66.91GiB(37.51%)  tps: 10,050  tflops: 314.71 "
+    found = read("".join(step.format(n=n) for n in range(1, 801)))
+    assert [n for n, *_ in numbers(found)] == list(range(1, 801))
+    assert not rows(found, "warnings")
 
 
 def test_bars_that_begin_again_each_epoch_go_on() -> None:

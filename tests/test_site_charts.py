@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,19 @@ def test_comparing_reads_the_data_of_the_ticked_runs_alone(opens: Opens, site: P
     page.goto(f"{site.as_uri()}/index.html")
     page.locator(".tiles a[href$=every-run]").click()
     expect(page.locator("#every")).to_be_visible()
+
+
+def test_memory_of_several_units_is_compared_in_one(opens: Opens, site: Path) -> None:
+    found: dict[str, str] = {}
+    for file in sorted(site.glob("data/runs/*.js")):
+        text = file.read_text("utf-8")
+        unit = re.search(r'"Memory","[\d,.]+ (MiB|GB)"', text)
+        if unit:
+            found.setdefault(unit[1], file.stem)
+    page = opens(f"compare.html#runs={found['MiB']},{found['GB']}")
+    row = page.locator("#compare table.side tr", has=page.locator("th", has_text="Memory")).first
+    ratio = re.search(r"([\d.]+)×", row.inner_text())
+    assert ratio and 0.1 < float(ratio[1]) < 10
 
 
 def test_an_effect_is_told_of_runs_that_differ_in_one_setting(opens: Opens, site: Path) -> None:

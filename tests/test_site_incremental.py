@@ -56,7 +56,7 @@ def test_a_new_log_changes_its_own_pages_alone(
     runs = [name for name in changed if name.startswith("runs/")]
     assert len(runs) <= 3, runs
     assert not [name for name in changed if name.startswith("sources/") and "new" not in name]
-    assert "<p>1 new.</p>" in unescape((out / "index.html").read_text())
+    assert "<p>1 new: <a href=" in unescape((out / "index.html").read_text())
 
 
 def test_what_has_not_changed_is_not_audited_or_made_again(

@@ -12,7 +12,7 @@ from bench.site.dotrows import DotRow, dot_rows
 from bench.site.findings import alike_once, spans
 from bench.site.svg import Mark
 from bench.site.table import Cell, Column, Table
-from tests.making import log
+from tests.making import iteration, log
 from tests.program import quick
 
 TABLE = """# Training of a 7B model on 8 H100 GPUs
@@ -53,6 +53,7 @@ def test_every_kind_of_page_is_written(folder: Path) -> None:
     assert all(one[5] for one in facts), "each fact says where it is from"
     origins = {one[5] for one in facts if one[0] == "world_size"}
     assert origins == {"computed: one process a device"}
+    assert '<a href="../sources/sweep.html#L5">line 5</a>' in every
 
 
 def test_curves_that_differ_in_a_flag_are_named_by_it() -> None:
@@ -201,3 +202,49 @@ def test_a_wrong_place_of_an_output_is_said(folder: Path) -> None:
     assert not (folder / "x.pdf").exists()
     done = quick(folder, "compare", "a", "b", "sweep.md")
     assert done.code == 2 and "try: a word that is no file, run or condition" in done.text
+
+
+def test_a_copy_is_drawn_hollow_beside_the_run_that_counts(folder: Path) -> None:
+    row = "| 7B | {} | 2 | 1 | 64 | {} | |\n"
+    head = "# Training of a 7B model on H100 GPUs, sequence length 2048\n\n" + "".join(
+        TABLE.splitlines(True)[2:4]
+    )
+    rows = head + row.format(8, 4.1) + row.format(16, 2.2)
+    (folder / "sweep.md").write_text(rows)
+    (folder / "again.md").write_text(rows + row.format(32, 1.2))
+    assert quick(folder, "site", "sweep.md", "again.md", "-o", "public").code == 0
+    [page] = (folder / "public" / "models").glob("*.html")
+    text = page.read_text("utf-8")
+    days = text.partition('id="front"')[2].partition("</figure>")[0]
+    looks = re.findall(r'class="mark s\d ([a-z-]*)"', days)
+    assert sorted(looks) == ["", "", "", "copied", "copied"]
+    assert "hollow: a copy of another run" in days
+
+
+def test_of_steps_as_fast_as_each_other_one_is_cited(folder: Path) -> None:
+    """Any of them would make another page each time: it is the one that the run's page lists."""
+    times = {700: 90.0, 900: 90.0, 1500: 120.0, 1700: 120.0}
+    text = "".join(iteration(at, times.get(at, 100.0)) for at in range(1, 3001))
+    (folder / "run.log").write_text(text)
+    assert quick(folder, "site", "run.log", "-o", "public").code == 0
+    shown = "".join(
+        page.read_text("utf-8") for page in (folder / "public" / "sources").glob("run*")
+    )
+    assert {at for at in times if f'<tr id="L{at}" class="cited"' in shown} == {700, 1700}
+    [page] = (folder / "public" / "runs").glob("*.html")
+    listed = page.read_text("utf-8")
+    assert {at for at in times if f'#L{at}"' in listed} == {700, 1700}
+
+
+def test_a_new_run_that_is_the_fastest_is_named_since_the_last_build(folder: Path) -> None:
+    head = TABLE.replace("GPUs\n", "GPUs, sequence length 2048\n", 1)
+    (folder / "a.md").write_text(head)
+    assert quick(folder, "site", "a.md", "-o", "public").code == 0
+    overview = folder / "public" / "index.html"
+    assert "Since the last build" not in overview.read_text("utf-8")
+    for name, seconds in (("slow", 4.4), ("fast", 3.8)):
+        (folder / f"{name}.md").write_text(head.replace("4.1", f"{seconds}").replace("4.9", "5"))
+        assert quick(folder, "site", "a.md", f"{name}.md", "-o", "public").code == 0
+        text = overview.read_text("utf-8").partition("Since the last build")[2]
+        leads = "fast:5</a>, now the fastest of 7B on H100" in text
+        assert leads == (name == "fast")

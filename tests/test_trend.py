@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.decide.change_points import changes, newest_p
-from bench.decide.series import _version_key
+from bench.decide.series import _version_key, changes, newest_p
 from tests.logs import header
 from tests.program import Outcome, quick, told
 
@@ -115,6 +114,17 @@ def test_a_regression_is_told_and_fails(written: Written) -> None:
     assert done.code == 1 and "got worse in 1 of 1 configuration" in done.out
     assert gate(folder, "--threshold", "10%").code == 0
     assert quick(folder, "trend", "step_time", ".").code == 0, "without --fail-on"
+
+
+def test_what_was_set_is_told_before_the_version(written: Written) -> None:
+    folder = written(slow_from=12, by=1.3)
+    for file in folder.glob("*.log"):
+        heads = SHAPE.format(gbs=16)
+        late = file.name >= "16-12"
+        argument = f"  some_argument ................................... {2 if late else 1}\n"
+        file.write_text(file.read_text().replace(heads, heads + argument))
+    said = quick(folder, "trend", "step_time", ".", "--by", "version").out
+    assert "Changed with it: some_argument 1 → 2, deepspeed_version " in said
 
 
 def test_the_newest_run_alone_closes_the_gate(written: Written) -> None:

@@ -110,6 +110,15 @@ def test_variants_are_ranked_and_compared(folder: Path) -> None:
     assert {row["settings"] for row in only} == {"variant=Baseline"}
 
 
+def test_tables_that_no_words_tell_apart_are_no_effect(folder: Path) -> None:
+    (folder / "t.md").write_text(
+        f"# Llama 7B on 8 H100, sequence length 2048, GBS 64\n\n{SLOW}{FAST}"
+    )
+    page = quick(folder, "report", "t.md").out
+    assert "Fastest" in page
+    assert not any(words in page for words in ("the speed of", "faster than"))
+
+
 def test_a_plan_of_missing_rows_sets_no_variable_for_a_variant(folder: Path) -> None:
     rows = SLOW.replace("| 7.55 | 110.5 |", "| - | - |")
     text = f"# GPT 10M\n\n## A\n\n{rows}## B\n\n{FAST}"

@@ -128,6 +128,16 @@ def test_a_writer_at_speed_that_is_killed(
     assert bench(folder, "ingest", "logs").err.startswith("files: 0 new, 1 unchanged")
 
 
+def test_a_watcher_without_a_log_stores_nothing(
+    folder: Path, children: Callable[..., Child]
+) -> None:
+    watcher = children(folder, "-m", "bench", "watch", "typo.log", "--interval", "0.2")
+    assert watcher.stderr and "typo.log (not there yet)" in watcher.stderr.readline()
+    _, err = stop(watcher, signal.SIGTERM)
+    assert err.splitlines()[-1] == "nothing stored: no log was there"
+    assert not (folder / "bench.duckdb").exists()
+
+
 @pytest.mark.slow
 def test_a_writer_that_rotates_its_log(folder: Path, children: Callable[..., Child]) -> None:
     (folder / "logs").mkdir()

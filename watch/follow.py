@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ingest.files.folders import files_below, uri_of
-from ..ingest.files.names import family, is_log_name, is_packed_log
+from ..ingest.files.folders import family, files_below, is_log_name, is_packed_log, uri_of
 from ..ingest.files.pipeline import ingest
 from ..ingest.files.rotated import Folders
 from ..ingest.files.summary import Summary
@@ -28,6 +27,7 @@ class Follower:
     db: Path
     lock_timeout: float
     formats: Path | None = None
+    found: bool = False  # whether any log was there to read
     _began: float = field(default_factory=time.time)
     _seen: dict[Path, _State] = field(default_factory=dict)
     _moved: dict[Path, None] = field(default_factory=dict)
@@ -83,9 +83,11 @@ class Follower:
 
     def _ingest(self, files: Sequence[Path], *, live: bool) -> Summary:
         try:
-            return ingest(
+            done = ingest(
                 files, self.db, lock_timeout=self.lock_timeout, formats=self.formats, live=live
             )
+            self.found = self.found or bool(done.uris)
+            return done
         except BenchError as error:
             existing = [path for path in files if _state(path)]
             if isinstance(error, Locked) or len(existing) == len(files):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...vocabulary.hardware import device_pattern
+from ...vocabulary.hinted import HintedPattern
 from .fact import Fact
 from .families import families_in
 from .frameworks import frameworks_in
@@ -29,7 +30,7 @@ _SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\d])")
 _LONGEST = 300  # characters of a sentence
 _FEWEST = 2
 # The devices of a site are not those of a run.
-_INSTALLED = re.compile(
+_INSTALLED = HintedPattern(
     r"\bsupercomputer\b|\b(?:has|have|having|with|consist\w*|compris\w+|equipped)\b[^.]{0,40}"
     r"\b(?:total of|in total)\b"
     r"|\b(?:in|the) (?:whole|entire|full) (?:system|cluster|machine)\b",

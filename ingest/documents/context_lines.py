@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, without_subjects
 from .commands import arguments_in, launched
@@ -43,16 +44,16 @@ _BETWEEN = re.compile(r"[,;|()⇒→]|[=-]>|\s/\s|\.\s")
 _GROUPED = re.compile(r"((?:length|vocab\w*)\s?[:=]\s?\d{1,3}),(\d{3})(?![\d,])", re.I)
 _REMARK = re.compile(r"(?<!\s)\s?\([^()=\d]{1,120}\)$")  # `Length: 8,192 (without padding)`
 # A result: `Training llama-3b on 4x RTX 3090: ~6300 tokens per second`.
-_MEASURED = re.compile(
+_MEASURED = HintedPattern(
     r"\d[ ~]{0,2}(?:[kKM] ?)?(?:tokens?|tok|samples?|sequences?|it|steps?)(?: ?/ ?| per )"
     r"(?:s|sec|gpu|device)"
     r"|\d ?[TP]?flop/?s\b|\bmfu\b[^.]{0,20}\d|\d%? mfu\b",
     re.I,
 )
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
-_ABOVE = re.compile(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
+_ABOVE = HintedPattern(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
 _LEADING = re.compile(r"^(?:all|with|using|export|set|and)\s+", re.I)
-_FOR_ALL = re.compile(
+_FOR_ALL = HintedPattern(
     r"(?<!\s)\s++(?:in|for)\s++all(?:\s++of)?(?:\s++the)?\s++(?:entries|rows|runs|tables|experiments)$",
     re.I,
 )
@@ -66,11 +67,11 @@ _SENTENCE = re.compile(
     re.I,
 )
 # `Strategies: single GPU, DP2, TP2`: each of these by itself.
-_ALTERNATIVES = re.compile(
+_ALTERNATIVES = HintedPattern(
     r"\b(?:strategies|modes|variants|alternatives|choices|combinations)\b[^:]{0,20}:", re.I
 )
 # A command that computes: its inputs need not be those of a run.
-_COMPUTES = re.compile(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
+_COMPUTES = HintedPattern(r"\bpython3?\s+-c\b|\bperl\s+-|\bawk\b|\becho\b|\|\s*bc\b")
 _LISTED = 3  # settings of a line that is one of settings, among any number of other words
 _LONGEST = 400  # characters of a line that sets values; a longer one is a dump
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ...vocabulary.hinted import HintedPattern
+
 _PLAN = r"plan(?:s|ned|ning)? to|(?:will|want to|going to|would like to) (?:try|test|run|use)"
 # After a statement: `We use MBS 2, and plan to try 4.`
 _THEN = re.compile(rf",?\s(?:and|but)\s(?:we\s)?(?:now\s|then\s|later\s)?(?:{_PLAN})\b", re.I)
-_OTHERS = re.compile(
+_OTHERS = HintedPattern(
     r"\b(?:(?:for|in|by) comparison|others (?:report|claim|use|get|got|reach|ran|have)\w*"
     r"|the (?:original |\w+ )?papers?|(?:its|their) authors?"
     r"|according to(?! (?:our|the (?:logs?|launch|job|scripts?|config\w*))\b)"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ...vocabulary.hinted import HintedPattern
+
 _OF = (
     r"(?:tables?|numbers?|results?|measurements?|T\w*FLOP\S*|rows|figures|benchmarks?|values"
     r"|timings?|data)"
@@ -12,7 +14,7 @@ _BAD = (
     r"(?:invalid|incorrect|wrong|bogus|not valid|not correct|unreliable|not reliable"
     r"|not trustworthy|misleading|retracted|withdrawn|broken|off by)"
 )
-_WITHDRAWN = re.compile(
+_WITHDRAWN = HintedPattern(
     rf"\b(?:this|these|the|all|above|below|following)\s+(?:[\w-]+\s+){{0,4}}?{_OF}"
     r"(?:\s+[\w-]+){0,4}?\s+(?:is|are|was|were|seems?|turned out)\s+"
     rf"(?:[\w-]+\s+){{0,2}}?{_BAD}\b"

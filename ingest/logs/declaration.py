@@ -32,7 +32,7 @@ KEYS = frozenset({
     "assign", "separator", "unterminated", "unmarked", "nested_key", "ends", "groups", "keys",
     "requires", "losses", "set", "opens", "closes", "within", "scope", "quiet", "starts_run",
     "secondary", "buffered", "every_rank", "progress_bar", "exclusive", "precedes_step",
-    "refines", "sample", "settings_of", "from_zero",
+    "refines", "sample", "settings_of", "grouped", "from_zero",
 })  # fmt: skip
 # Earlier names of keys, which users' own formats may have; accepted for one version.
 FORMER_KEYS = {
@@ -142,7 +142,8 @@ def reader(file: Traversable, toml: Toml) -> Reader:
             return Named(pattern, keys, requires, names)
         if toml["form"] == "settings":
             of = texts(file, "settings_of", toml.get("settings_of", []))
-            return Settings(pattern, keys, frozenset(of))
+            grouped = texts(file, "grouped", toml.get("grouped", []))
+            return Settings(pattern, keys, frozenset(of), frozenset(grouped))
         if toml["form"] not in ("json", "python"):
             raise broken(file, "`form` is none of json, python, named and settings")
         return Mapped(pattern, groups, keys, requires, str(toml["form"]))

@@ -25,6 +25,7 @@ MOST_KNOWN = 4096
 # Lines of many processes may be glued together; more records on a line are reported, not read.
 MOST_RECORDS = 1024
 MOST_LETTERS = 16 << 20  # searched in all pieces of a line
+NONE: Final[frozenset[int]] = frozenset()
 _UNKNOWN: Final = object()
 
 
@@ -85,15 +86,17 @@ class Finder:
         key: tuple[str | None, str] | None = None,
     ) -> Iterator[tuple[Dialect, Record]]:
         # Pieces of the line have no hint that the line has not.
-        waiting: list[str] = [text] if candidates else []
+        # A format that fails on a piece can read a part of it only where it was cut.
+        waiting: list[tuple[str, frozenset[int]]] = [(text, NONE)] if candidates else []
         dialects: list[Dialect] = []
         self._unusable = False
         letters = max(MOST_LETTERS, 2 * len(text))
         parts = False
         while waiting and len(dialects) < MOST_RECORDS and letters > 0:
-            piece = waiting.pop()
-            letters -= len(piece)
-            first = self._first(piece, candidates, block())
+            piece, failed = waiting.pop()
+            tried: set[int] = set()
+            first = self._first(piece, candidates, block(), failed, tried)
+            letters -= len(piece) if first is None or tried - failed else LONG
             if first is None:
                 continue
             dialects.append(first[0])
@@ -101,7 +104,7 @@ class Finder:
             dialect, record = first
             if not dialect.exclusive:
                 rests = [rest for rest in (record.after, record.before) if rest.strip()]
-                waiting += rests
+                waiting += [(rest, failed | tried) for rest in rests]
                 parts = parts or bool(rests)
         self.left_over = len(dialects) if waiting else 0
         if key is not None and self._same_for_all(key[1], candidates, dialects, parts):
@@ -125,15 +128,23 @@ class Finder:
         return blind and not opens
 
     def _first(
-        self, text: str, candidates: Iterable[int], block: str | None
+        self,
+        text: str,
+        candidates: Iterable[int],
+        block: str | None,
+        failed: frozenset[int],
+        tried: set[int],
     ) -> tuple[Dialect, Record] | None:
+        """The first record; `tried` gets the formats that read nothing of the text."""
         for order in candidates:
             dialect = self._formats[order]
             if dialect.within is None or dialect.within == block:
-                record = dialect.read(text)
-                if record is not None and record.raw:
-                    if _usable(record):
-                        return dialect, record
+                record = (_at_ends if order in failed else Dialect.read)(dialect, text)
+                if record is None or not record.raw:
+                    tried.add(order)
+                elif _usable(record):
+                    return dialect, record
+                else:
                     self._unusable = True  # other numbers on such a line may make it a step
         return None
 
@@ -206,6 +217,12 @@ def words_of(dialect: Dialect) -> list[frozenset[str]]:
     reader = dialect.reader
     groups = reader.requires if isinstance(reader, Segments) else ()
     return [group for group in groups if not any(NUMBER.search(word) for word in group)]
+
+
+def _at_ends(dialect: Dialect, text: str) -> Record | None:
+    """What a format reads that begins or ends with the text, and does so within `LONG` letters."""
+    ends = (text,) if len(text) <= 2 * LONG else (text[:LONG], text[-LONG:])
+    return dialect.read(text) if any(map(dialect.read, ends)) else None
 
 
 def _parts(text: str) -> set[str]:

@@ -19,10 +19,12 @@ from typing import NamedTuple
 from ...vocabulary.pieces import half_digit
 from .dialect import Dialect
 from .record import Record
+from .step import members_of
 from .steps import Steps
 from .unnumbered import COUNTED
 
 COPIES_WITHIN = 64  # losses
+BAR_WITHIN = 2  # lines below the losses of its step
 MOST_PENDING = 200_000
 FINEST = 0.5e-9  # of an epoch or a rate: more digits are noise of a double
 SLACK = 1.0  # steps: an epoch need not be a whole number of them
@@ -103,6 +105,9 @@ class LateLosses:
 
     def add(self, pending: PendingRecord) -> bool:
         """One more line; False for a copy by another rank."""
+        if self.waiting and (joined := _restated(self.waiting[-1], pending)):
+            self.waiting[-1] = joined
+            return True
         text = pending.record.raw.strip()
         newest = self.unplaced + self.waiting if len(self.waiting) < COPIES_WITHIN else self.waiting
         if any(text == other.record.raw.strip() for other in newest[-COPIES_WITHIN:]):
@@ -112,10 +117,23 @@ class LateLosses:
             self.waiting.append(replace(pending, place=self.count))
         return True
 
-    def settle(self, steps: Steps, plan: Callable[[], Plan], following: object = None) -> None:
-        """At the next bar, or the end: a single waiting line belongs to the bar above."""
+    def is_right_above(self, record: Record, line: int) -> bool:
+        """Whether a bar at its first step is drawn below the losses of that step."""
+        first = record.fields.get("iteration") == 1 and not self.unplaced
+        return first and len(self.waiting) == 1 and line - self.waiting[0].line <= BAR_WITHIN
+
+    def of_first_step(self, record: Record, steps: Steps) -> PendingRecord | None:
+        """The single line above the first bar, which is that of the first step; taken once."""
+        first = record.reads == "iteration" and record.fields.get("iteration") == 1
+        only = first and len(self.waiting) == 1 and not (self.unplaced or steps.count)
+        return self.waiting.pop() if only else None
+
+    def settle(
+        self, steps: Steps, plan: Callable[[], Plan], following: object = None
+    ) -> PendingRecord | None:
+        """At the next bar, or the end: the single waiting line that belongs to the bar above."""
         if not self.waiting:
-            return
+            return None
         waiting, self.waiting = self.waiting, []
         bar, planned = steps.iteration, plan()
         between = isinstance(following, int) and bar is not None and 0 <= following - bar <= 1
@@ -125,12 +143,12 @@ class LateLosses:
         alone = len(waiting) == 1 and not self.unplaced and (between or at_end)
         if bar is not None and alone and first.may_be(bar, planned.per_epoch):
             self.is_direct = self.is_direct or between
-            steps.part(first.dialect, first.record, first.line, first.rank_prefix)
-        else:
-            self.unplaced += waiting
+            return first
+        self.unplaced += waiting
+        return None
 
-    def place(self, steps: Steps, plan: Plan) -> PendingRecord | None:
-        """Rows of the unplaced losses, after all others; returns the first line with a step."""
+    def place(self, steps: Steps, plan: Plan) -> list[tuple[int, Record, int]]:
+        """Rows of the unplaced losses, after all others: their steps, records and lines."""
         numbers = None if steps.segment > 1 else self._numbers(plan)
         by = "its place among as many lines as steps" if self._is_whole(plan) else "the epoch"
         by = f"derived from {by}"
@@ -138,10 +156,11 @@ class LateLosses:
             numbers, by = self._counted(), COUNTED
         if numbers is None:
             steps.lost += sum("loss" in pending.record.fields for pending in self.unplaced)
-            return None
-        placed = zip(numbers, self.unplaced, strict=True)
-        steps.supply([(step, pending.numbered(step, by), pending.line) for step, pending in placed])
-        return self.unplaced[0] if self.unplaced else None
+            return []
+        known = zip(numbers, self.unplaced, strict=True)
+        placed = [(step, pending.numbered(step, by), pending.line) for step, pending in known]
+        steps.supply(placed)
+        return placed
 
     def _counted(self) -> list[int] | None:
         """The lines in order, where one after the other is of a later time of one training."""
@@ -172,6 +191,24 @@ class LateLosses:
             return None
         around = [epoch * per_epoch for epoch in known]
         return even_steps(around, half * per_epoch + SLACK, plan.every)
+
+
+def _restated(first: PendingRecord, second: PendingRecord) -> PendingRecord | None:
+    """Lines of one interval by the trainer and by LLaMA-Factory, which rounds, as one."""
+    rounded, other = (first, second) if _is_rounded(first) else (second, first)
+    epochs = rounded.epoch, other.epoch
+    if not _is_rounded(rounded) or _is_rounded(other) or None in epochs:
+        return None
+    below, above = rounded.record.fields, other.record.fields
+    apart = abs((epochs[0] or 0) - (epochs[1] or 0)) > _half(epochs[0] or 0)
+    if apart or below.get("loss") != above.get("loss"):
+        return None
+    more = members_of(below.get("more")) | members_of(above.get("more"))
+    return replace(first, record=replace(other.record, fields=below | above | {"more": more}))
+
+
+def _is_rounded(pending: PendingRecord) -> bool:
+    return "throughput" in members_of(pending.record.fields.get("more"))
 
 
 def steps_in(seconds: object, rate: object) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .line_shapes import LineShape
 
 
+# torchrun's own default.
+ON_ONE_NODE = re.compile(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)) (?!.*--nnodes)")
 SETTINGS = "settings"  # the format of settings by their names
 
 
@@ -225,23 +228,33 @@ class LogReader:
 
     def _read_text(self, text: str) -> bool:
         """Every record on the line; another process, or a print without line end, may have more."""
-        found = self._finder.records(text, self._opened)
-        for dialect, record in found:
-            if self._take(dialect, record):
-                self._tally.read_by.add(dialect.name)
-                self._check_tail(dialect, record)
+        late: list[tuple[Dialect, Record]] = []
+        for dialect, record in self._finder.records(text, self._opened):
+            if dialect.buffered:
+                late.append((dialect, record))  # a bar on the line is drawn before it
+            else:
+                self._take_found(dialect, record)
             if dialect.reads == "command":
                 self._take_settings(record.raw)
+        for found in late:
+            self._take_found(*found)
         if self._finder.left_over:
             count = self._finder.left_over
             message = f"the line has too many records: {count} are read"
             self._rows.warn("crowded_line", message, self._number)
         return bool(self._tally.read_by)
 
+    def _take_found(self, dialect: Dialect, record: Record) -> None:
+        if self._take(dialect, record):
+            self._tally.read_by.add(dialect.name)
+            self._check_tail(dialect, record)
+
     def _take_settings(self, command: str) -> None:
         """What a command line states."""
         record = self._settings.read(command) if self._settings else None
         if self._settings and record:
+            if "devices_per_node" in record.fields and ON_ONE_NODE.search(command):
+                record = replace(record, fields={"nodes": 1} | record.fields)
             self._take(self._settings, record)
 
     def _opened(self) -> str | None:

@@ -22,6 +22,10 @@ OTHER_WORK = re.compile(
     r"|calibrat\w{1,9}|perplexity)(?![a-z])"
 )
 
+# A member with a number, as its name says; where it stands in the object tells nothing.
+_MEMBER = re.compile(
+    r"""["'][^"'{}\[\]:]{1,80}["']\s?:\s?(?=[-+.\d]|(?i:nan|null|none|true|false))"""
+)
 
 # Between the cells of a row; blanks or commas alone where no cell has one.
 _GAP = re.compile(r"\s{0,40}[|│┃]\s{0,40}|\s{0,40}\t\s{0,40}|\s{2,}")
@@ -123,7 +127,8 @@ class Named:
         if not all(group & own.keys() for group in self.requires):
             return ()
         first = max(own[name].start for group in self.requires for name in group & own.keys())
-        if OTHER_WORK.search(shape.text[:first]):
+        front = shape.text[:first]
+        if OTHER_WORK.search(_MEMBER.sub("", front) if front.lstrip()[:1] == "{" else front):
             return ()
         return [
             self._read(number, suffix, own.get(number.name) is number)

@@ -21,7 +21,7 @@ from .step import rank_of, rank_prefix_of
 from .steps import Steps
 from .stretch import Stretch
 from .termination import HangDetection, TerminationTracker
-from .unnumbered import Unnumbered
+from .unnumbered import Unnumbered, of_all_epochs
 
 LOAD = "load"  # the kind of the event
 LAUNCHED = "launch_begins"  # the format of the first line that `bench launch` writes
@@ -76,15 +76,17 @@ class Run:
         self, dialect: Dialect, record: Record, line: int, prefixes: Sequence[str] = ()
     ) -> None:
         """A line about a step, and its prefixes by launchers."""
-        numbered = self._numbered(self._of_all_epochs(record), line)
+        record, self.first_epoch = of_all_epochs(record, self.first_epoch)
+        numbered = self._numbered(record, line)
         if numbered is None:
             return
         record, fields = numbered, numbered.fields
         if dialect.buffered and (self.steps.is_numbered or "iteration" not in fields):
             self._add_pending(PendingRecord(dialect, record, line, rank_prefix_of(prefixes)))
             return
+        first = self.late.of_first_step(record, self.steps)
         if record.reads == "iteration":
-            self.late.settle(self.steps, self._plan, fields.get("iteration"))
+            self._place(self.late.settle(self.steps, self._plan, fields.get("iteration")))
         if dialect.secondary:
             self.engine = self.engine or dialect.framework
         else:
@@ -103,7 +105,14 @@ class Run:
             self.figures.add_memory(record, line, self.steps.iteration, rank_of(prefixes))
         if kind == "new":
             self._keep_from(record, line, rank_of(prefixes), dialect.from_zero)
+        self._place(first)
         self.starts_again = None
+
+    def _place(self, pending: PendingRecord | None) -> None:
+        """Losses that belong to the newest step."""
+        if pending is not None:
+            self.steps.part(pending.dialect, pending.record, pending.line, pending.rank_prefix)
+            self.figures.add_memory(pending.record, pending.line, self.steps.iteration)
 
     def _add_pending(self, pending: PendingRecord) -> None:
         """Losses whose step is known at the next bar, or at the end of the log."""
@@ -148,16 +157,6 @@ class Run:
         if counts_tokens and "samples_per_s" in fields:
             fields["tokens_per_s"] = fields.pop("samples_per_s")
         return replace(record, fields=fields)
-
-    def _of_all_epochs(self, record: Record) -> Record:
-        """A step counted within its epoch, as a step of the whole run."""
-        epoch, step, length = (record.fields.get(n) for n in ("epoch", "iteration", "train_iters"))
-        if not isinstance(epoch, int) or not isinstance(step, int) or not isinstance(length, int):
-            return record
-        if self.first_epoch is None:
-            self.first_epoch = epoch
-        step += max(0, epoch - self.first_epoch) * length
-        return replace(record, fields=record.fields | {"iteration": step})
 
     def _keep_from(self, record: Record, line: int, rank: int | None, from_zero: bool) -> None:
         fields = record.fields
@@ -258,15 +257,16 @@ class Run:
 
     def finish(self, flags: Mapping[str, Flags], next_line: int | None = None) -> None:
         """Stores the run, its topology, its environment and its warnings."""
-        self.late.settle(self.steps, self._plan)
+        self._place(self.late.settle(self.steps, self._plan))
         if self.unnumbered.kept and not (self.steps.count or self.late.has_any):
             self.steps.forget_parts()
             for one in list(self.unnumbered.steps()):
                 self.add_step(*one)
         self.steps.finish()
-        first = self.late.place(self.steps, self._plan())
-        if first is not None and not self.has_begun:
-            self._begin(first.record, first.line)
+        for step, record, at in self.late.place(self.steps, self._plan()):
+            if not self.has_begun:
+                self._begin(record, at)
+            self.figures.add_memory(record, at, step)
         self.header.place({name: (flag.value, flag.line) for name, flag in flags.items()})
         if self.train_iters:
             self.header.named.pop("train_iters", None)  # lines of steps know better

@@ -67,6 +67,7 @@ class Runs:
         self.bars: deque[Drawn] = deque(maxlen=MOST_WAITING)  # progress bars of no known purpose
         self.in_preamble = False  # the newest record is kept for a run that has not begun
         self._number = 0
+        self._batch: object = None  # of the newest step that prints it
 
     def restore(self, read: LogRead) -> None:
         """Reconnects the parts once their state is loaded from a checkpoint."""
@@ -93,14 +94,22 @@ class Runs:
         self._end_before(dialect, record)
         if dialect.progress_bar and OTHER_BAR.search(record.before):
             return True
-        of_run = self.run is not None and self.run.goal == fields.get("train_iters")
+        run = self.run
+        of_run = run is not None and run.goal == fields.get("train_iters")
+        if run is not None and not (run.goal or run.steps.count):
+            of_run = of_run or run.late.is_right_above(record, self._number)
         if dialect.progress_bar and not of_run:
+            total = fields.get("train_iters")
+            begun = run is not None and run.steps.count > 0 and run.goal is None
+            if run is not None and begun and dialect.starts_run and isinstance(total, int):
+                run.train_iters = total  # the bar has a name: it is the training's
             self.bars.append((dialect, record, self._number, prefixes))
             return True
         unnumbered = dialect.reads == "part" and not dialect.secondary and "iteration" not in fields
         if (unnumbered or dialect.buffered) and (self.run is None or not self.run.goal):
             self._take_bars()
         self._current(record).add_step(dialect, record, self._number, prefixes)
+        self._batch = fields.get("gbs", self._batch)
         return True
 
     def _end_before(self, dialect: Dialect, record: Record) -> None:
@@ -113,8 +122,13 @@ class Runs:
         own = own or (dialect.progress_bar and run.goal == record.fields.get("train_iters"))
         over = own and run.late.is_behind(record, run.steps.iteration)
         step, first = record.fields.get("iteration"), run.steps.begins_at
-        if dialect.reads == "iteration" and isinstance(step, int) and run.starts_again and first:
-            over, line = step <= first, run.starts_again
+        if dialect.reads == "iteration" and isinstance(step, int) and first:
+            if run.starts_again:
+                over, line = step <= first, run.starts_again
+            else:
+                # Of a batch that grows, the first step prints the same one again.
+                other = self._batch is not None and record.fields.get("gbs", self._batch)
+                over = over or (step <= first and bool(other) and other != self._batch)
         if over:
             run.last_line = line - 1
             self.finish(line)
@@ -205,11 +219,18 @@ class Runs:
         if self.run is not None:
             self.run.finish(self.environment.flags, next_line)
             self._read.runs += 1
-            self.run = None
+            self.run = self._batch = None
 
     def begin_late(self, last: int) -> None:
         """At the end of the log: where no line began a run, the preamble may show one."""
-        first = self.preamble.first() if self.run is None else None
+        if self.run is not None:
+            return
+        named = [bar for bar in self.bars if bar[0].starts_run]
+        if named and not self._read.runs:
+            self.bars = deque(named, maxlen=MOST_WAITING)
+            self._take_bars()
+            return
+        first = self.preamble.first()
         if first is None:
             return
         kept, self._number = self.preamble.kept, first[2]

@@ -16,16 +16,20 @@ from .record import Field, Fields, Record
 MOST_PAIRS = 400  # of a line
 LONGEST = 32_768  # characters looked at at once
 DIGIT = re.compile(r"\d")
+# A member of a dict within a dict, as `pprint` breaks it: what it is of stands on a line above.
+INNER = re.compile(r"\s{20,200}+'\w{1,60}': ")
+VALUE = r"(?P<value>\d{1,3}(?:,\d{3}){1,4}+(?![\w.])|[\w.]{1,40}+)"
 PAIR = re.compile(
     r"(?<![\w./-])(?:--)?(?P<name>[A-Za-z_][\w-]{1,60}+(?:[./][\w-]{1,60}+){0,6}+)"
-    r"['\"]?\s{0,40}+(?:[:=|│]|\.{3,80}+|(?<=\s))\s{0,40}+['\"]?(?P<value>[\w.]{1,40}+)"
-    r"(?=['\"]?(?:[\s,;)\]}|│]|$))"
+    r"['\"]?\s{0,40}+(?:[:=|│]|\.{3,80}+|(?<=\s))\s{0,40}+['\"]?"
+    + VALUE
+    + r"(?=['\"]?(?:[\s,;)\]}|│]|$))"
 )
 # `Sequence length: 4096`: words with blanks between them, and a mark behind.
 PHRASE = re.compile(
     r"(?:^|(?<=[|,;({\[│])|(?<= - )|(?<=  ))\s{0,12}+"
     r"(?P<name>[A-Za-z]\w{0,30}+(?: \w{1,30}+){1,4}+)"
-    r"\s{0,40}+(?:[:=|│]|\.{3,80}+)\s{0,40}+(?P<value>[\w.]{1,40}+)(?=[\s,;)\]}|│]|$)"
+    r"\s{0,40}+(?:[:=|│]|\.{3,80}+)\s{0,40}+" + VALUE + r"(?=[\s,;)\]}|│]|$)"
 )
 
 
@@ -40,6 +44,7 @@ class Settings:
     anchor: re.Pattern[str]
     keys: Mapping[str, Field]
     groups: frozenset[str]
+    grouped: frozenset[str] = frozenset()  # names that do not count where their group is unknown
 
     def read(self, dialect: str, reads: str, text: str) -> Record | None:
         """All settings of a line."""
@@ -47,6 +52,7 @@ class Settings:
             return None
         fields: Fields = {}
         spans: list[tuple[int, int]] = []
+        unknown = self.grouped if INNER.match(text) else frozenset()
         # The next call reads what is behind: scanned by each, a long line would be quadratic.
         pairs = chain(PHRASE.finditer(text, 0, LONGEST), PAIR.finditer(text, 0, LONGEST))
         for _, pair in zip(range(MOST_PAIRS), pairs, strict=False):
@@ -55,7 +61,7 @@ class Settings:
             spec = self.keys.get(name)
             if spec is None and self.groups.issuperset(groups):
                 spec = self.keys.get(last)
-            if spec is None or spec.column is None:
+            if spec is None or spec.column is None or name in unknown:
                 continue
             spans.append(pair.span())
             # `bf16: True` names the type itself.

@@ -66,3 +66,13 @@ def _joined(fields: Fields, others: Fields) -> Fields:
         if isinstance(one, dict) and isinstance(other, dict):
             joined[name] = {**other, **one}
     return joined
+
+
+def of_all_epochs(record: Record, first: int | None) -> tuple[Record, int | None]:
+    """A step counted within its epoch as one of the whole run, and the first epoch of the run."""
+    epoch, step, length = (record.fields.get(n) for n in ("epoch", "iteration", "train_iters"))
+    if not isinstance(epoch, int) or not isinstance(step, int) or not isinstance(length, int):
+        return record, first
+    first = epoch if first is None else first
+    step += max(0, epoch - first) * length
+    return replace(record, fields=record.fields | {"iteration": step}), first

@@ -20,16 +20,14 @@ RANKED = True
 PLACES = ("page", "region")
 SHOWN = (
     ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("device_batch", "Batch/device"),
-    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("settings", "Settings"), ("memory_gb", "GB"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
     ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
     ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
     ("samples_per_s", "Samples/s"), ("tokens_per_s_per_device", "Tokens/s/device"),
-    ("mfu", "MFU"), ("hfu", "HFU"),
-    ("tflops", "TFLOPs"), ("days", "Days"),
-    ("device_hours", "Device-hours"), *COSTS, ("pareto", "Pareto"),
+    ("mfu", "MFU"), ("days", "Days"), *COSTS, ("gbs", "GBS"), ("device_batch", "Batch/device"),
+    ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
+    ("settings", "Settings"), ("device_hours", "Device-hours"), ("memory_gb", "GB"),
+    ("hfu", "HFU"), ("tflops", "TFLOPs"), ("pareto", "Pareto"),
     ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 COLUMNS = (

@@ -84,7 +84,9 @@ def _environment() -> jinja2.Environment:
         "labels": _labels,
         "level_words": level_words,
         "statuses": _statuses,
+        "of_one_span": _of_one_span,
         "cut": _cut,
+        "cut_sides": lambda change: " → ".join(map(_cut, change.split(" → ", 1))),
         "plain": lambda value: f"{value:.10g}",
         "price": lambda value: f"{value:.2f}" if round(value, 2) == value else f"{value:.10g}",
     }
@@ -134,6 +136,17 @@ def _other_peaks(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, fl
         if device and peak and row["tflops"] and row["mfu"] > _OTHER_PEAK * row["tflops"] / peak:
             found.setdefault((device.name, peak), []).append(row["tflops"] / peak)
     return [(*of, min(shares), max(shares)) for of, shares in found.items()]
+
+
+def _of_one_span(curves: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The curves of the same sizes, model and system together, unless one needs a remark."""
+    found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for at, one in enumerate(curves):
+        base = one["base"]
+        remarked = at if one["above_all"] or len(one["days"]) > 1 else None
+        key = (one["kind"], one["unit"], one["last_size"], one["base_size"], remarked)
+        found.setdefault((*key, base["size"], base["model"], base["system"]), []).append(one)
+    return list(found.values())
 
 
 def _statuses(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -100,6 +100,14 @@ function compared(place, runs) {
 /** @type {Record<string, number>} */
 const BYTES = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 
+/** A fact's number; of memory in bytes, as logs print it in several units.
+ * @param {Fact | undefined} fact
+ */
+function sized(fact) {
+  const value = fact?.[3];
+  return typeof value === "number" ? value * (BYTES[String(fact?.[2]).split(" ")[1]] || 1) : null;
+}
+
 /** The curves with memory in GB where logs print it in several units: one axis cannot have two.
  * @param {Source[]} sources
  * @returns {Source[]}
@@ -237,8 +245,8 @@ function sideTable(runs, wanted, text) {
           class: at && text(row.cells[at]) !== text(row.cells[0]) ? "unlike" : null,
         });
         // A ratio of results says something, one of versions or of sizes does not.
-        const value = row.derived ? row.cells[at]?.[3] : null;
-        const base = row.cells[0]?.[3];
+        const value = row.derived ? sized(row.cells[at]) : null;
+        const base = sized(row.cells[0]);
         cell.append(factText(row.cells[at]) || make("span", { class: "muted" }, "not stated"));
         if (
           at &&

@@ -125,9 +125,10 @@ class Search {
    * @param {HTMLElement | null} entry
    */
   raise(entry) {
-    entry?.classList.remove("untested");
+    if (entry?.parentElement !== this.list) return; // of what was typed before
+    entry.classList.remove("untested");
     const first = this.list.querySelector("li.untested");
-    if (!entry || !first || !(first.compareDocumentPosition(entry) & Node.DOCUMENT_POSITION_FOLLOWING)) return;
+    if (!first || !(first.compareDocumentPosition(entry) & Node.DOCUMENT_POSITION_FOLLOWING)) return;
     first.before(entry);
     this.choose(this.chosen);
   }
