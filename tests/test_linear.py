@@ -65,6 +65,7 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "small tables": lambda n: "Model,TP,TFLOPs\n7B,4,100\n\n" * (n // 3),
     "one paragraph": lambda n: "# T\n" + "we use TP 4 and PP 2, batch size 8\n" * n,
     "tables in tables": lambda n: "<table><tr><td>\n" * n + "</td></tr></table>\n" * n,
+    "columns without headings": lambda n: "```\n" + "a 1 | b: 2 | c: 3\n" * n + "```\n",
     "lists of one cell": lambda n: "* - a\n" * n,
     "tables that end once": lambda n: "\\begin{tabular}{l}\n" * n + "\\end{tabular}\n",
 }  # fmt: skip

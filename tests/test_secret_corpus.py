@@ -13,13 +13,21 @@ from bench.schema.opening import open_read
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
-from tests import secret_fresh, secret_list, secret_others, secret_today, secret_unseen
+from tests import (
+    secret_fresh,
+    secret_list,
+    secret_others,
+    secret_providers,
+    secret_today,
+    secret_unseen,
+)
 from tests.program import quick
 from tests.secret_corpus import Example, examples
 
 EVERY = list(examples())
 TODAY = list(secret_list.examples(texts=secret_today.TEXTS))
 UNSEEN = list(secret_list.examples(texts=secret_unseen.TEXTS))
+FURTHER = list(secret_list.examples(texts=(*secret_fresh.TEXTS, *secret_providers.TEXTS)))
 DATA = Path(__file__).parent.parent / "data"
 STEP = (
     " iteration {:8d}/     500 | consumed samples: 512 | elapsed time per iteration (ms): 150.0 |"
@@ -92,9 +100,17 @@ def test_no_secret_of_listings_tables_and_errors_survives(seed: int) -> None:
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
+@pytest.mark.parametrize("seed", [5, 77, 2026])
+def test_no_secret_of_further_providers_survives(seed: int) -> None:
+    listed = list(secret_list.examples(seed, secret_providers.TEXTS))
+    found = on_pages_and_in_logs(listed)
+    assert len(listed) + len(secret_providers.LEFT) == 167
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
 def test_no_word_is_redacted_in_part() -> None:
     """Half of a token may be enough, and hides that there was one."""
-    for text, secrets in [*UNSEEN, *secret_list.examples(texts=secret_fresh.TEXTS)]:
+    for text, secrets in [*UNSEEN, *FURTHER]:
         clean = redact_lines(text)
         for secret in secrets:
             parts = {secret[at : at + 12] for at in range(len(secret) - 11)}

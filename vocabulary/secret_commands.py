@@ -16,16 +16,20 @@ TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\.
     | jina_[A-Za-z0-9]{30,} | secret_(?=[A-Za-z]*\d)[A-Za-z0-9]{40,}
     | ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} | NRAK-[A-Z0-9]{27}
     | figd_[\w-]{36,} | ya29\.[\w-]{20,} | ATATT3[\w=-]{100,}
-    | AGE-SECRET-KEY-1[A-Z0-9]{50,} | secret_[\w-]{2,40}_[0-9a-f]{32}\.\w{32}
+    | AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]{1,20})-1[A-Z0-9]{38,}
+    | secret_[\w-]{2,40}_[0-9a-f]{32}\.\w{32}
     | v[1-4]\.(?:public|local)\.[\w-]{20,} | 1//[\w-]{20,}
     | (?:sk|live|lsv2_[ps][tk]|KGAT|bkua|sq[apu]|CCIPAT_\w{20,24})_[0-9a-f]{32,64}\w{0,12}
+    | sk_(?=[A-Za-z_-]{0,30}\d)[\w-]{40,} | fc-[0-9a-f]{32} | (?<=slack://)[A-Za-z\d/]{24,}
     | [MNO][A-Za-z\d]{23,25}\.[\w-]{6}\.[\w-]{27,40} )
     | (?<=/bot)\d{8,11}:[\w-]{30,40}"""
 COMMANDS = (
-    r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-u|-U|--(?:proxy-)?user)[\s=]|sshpass\s+-p"
+    r"(?P<is>\b(?:curl\b[^|;\n]{0,200}?\s(?:-[A-Za-z]{0,5}u|-U|--(?:proxy-)?user)[\s=]|sshpass\s+-p"
     r"|(?:docker|podman|az)\s+login\b[^|;\n]{0,200}?\s(?:-p|--password)[\s=]"
     r"|redis-cli\b[^|;\n]{0,200}?\s-a\s|ssh-keygen\b[^|;\n]{0,200}?\s-N\s"
     r"|(?:un)?zip\b[^|;\n]{0,200}?\s-P\s|mc\s+alias\s+set\s+\S{1,200}\s+\S{1,200}\s+\S{1,200}\s"
+    r"|mc\s+admin\s+user\s+add\s+\S{1,200}\s+\S{1,200}\s|sem\s+connect\s+\S{1,200}\s"
+    r"|nmcli\b[^|;\n]{0,200}?[.-]psk\s|(?:wg|s3fs|openvpn)\b[^|;\n]{0,200}?<\((?:echo|printf)\s"
     r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%|lftp\b[^|;\n]{0,200}?\s-u\s?[\w.@-]{1,60},"
     r"|(?:https?|xh|etcdctl)\b[^|;\n]{0,200}?\s(?:-a|--auth|--user)[\s=][\w.@-]{1,60}:"
     r"|(?:mongo\w{0,8}|ncftp\w{0,3}|cqlsh)\b[^|;\n]{0,200}?\s-p\s|(?:sqlcmd|bcp)\b[^|;\n]{0,200}?\s-P\s"
@@ -33,7 +37,7 @@ COMMANDS = (
     r"|ipmitool\b[^|;\n]{0,200}?\s-P\s|snmp\w{2,10}\b[^|;\n]{0,200}?\s-[cAX]\s"
     r"|enable\s+(?:secret|password)\s+(?:\d\s+)?|sqlplus\b[^|;\n]{0,200}?\s[\w.-]{1,60}/(?=\S+@)"
     r"|coscmd\b[^|;\n]{0,200}?\s-s\s|(?:kinit|sudo|cryptsetup|su)\b[^|;\n<]{0,200}?<<<"
-    r"|(?:mysql|mysqldump|mysqladmin|mariadb|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,9})"
+    r"|(?:mysql|mysqldump|mysqladmin|mariadb|taos|7za?)\b[^|;\n]{0,200}?[\s'\"]-p(?=[^\s\"']))\s{0,9})"
     rf"(?P<value>{UNREAD}(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+)"
 )
 # Password, in other languages than English.

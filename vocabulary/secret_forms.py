@@ -85,7 +85,7 @@ FORMS = (
     form_of(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
         " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms- .public. .local. 1//"
-        " figd_ ya29. atatt3 age-secret-key sk_ live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
+        " figd_ ya29. atatt3 age- sk_ fc- slack:// live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
         TOKENS,
         REDACTED,
     ),
@@ -113,15 +113,15 @@ FORMS = (
         listed=True,
     ),
     form_of(
-        "login --password-stdin sudo passwd kinit cryptsetup",
+        "login --password-stdin --passwd-on-stdin sudo passwd kinit cryptsetup",
         rf"(?P<is>\becho\s+(?:-n\s+)?[\"']?)(?P<value>{UNREAD}[^\s\"'|]{{6,}})"
         r"(?=[\"']?\s{0,9}\|[^|]{0,90}?"
-        r"(?:login|--password-stdin|sudo\s+-S|chpasswd|passwd\s+--stdin|kinit|cryptsetup))",
+        r"(?:login|--passw(?:or)?d-(?:on-)?stdin|sudo\s+-S|chpasswd|passwd\s+--stdin|kinit|cryptsetup))",
     ),
     form_of(
         "curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias lftp http xh"
         " etcdctl mongo ncftp cqlsh sqlcmd bcp ldap influx codecov coscmd ipmitool snmp"
-        " enable sqlplus <<<",
+        " enable sqlplus <<< admin connect nmcli <( taos",
         COMMANDS,
         listed=True,
     ),

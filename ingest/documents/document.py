@@ -199,7 +199,7 @@ class _Reader:
             self.formula_first = not self.sections[-1].computed_by(read.formula)
         self.document.quotes.append(Quote(line, self.in_scope.facts()))
         self.document.state(line, facts, read.formula, self.sections[-1].heading)
-        self.paragraph.lines = [*self.paragraph.lines, line]
+        self.paragraph.lines.append(line)
         if not line.code and len(self.since_heading) < _SECTION:
             self.since_heading.append(line)
 

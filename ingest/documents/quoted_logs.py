@@ -77,7 +77,7 @@ def _steps(lines: Sequence[Quote]) -> int:
             continue
         steps, printed = found[record.dialect], set(record.fields) - _OF_EVERY_LINE
         # A step may be printed on several lines, each with other fields.
-        if between or (steps and step < max(steps)) or printed & steps.get(step, set()):
+        if between or (steps and step < next(reversed(steps))) or printed & steps.get(step, set()):
             return 0
         steps.setdefault(step, set()).update(printed)
     return max(map(len, found.values()), default=0)

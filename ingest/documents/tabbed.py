@@ -6,8 +6,8 @@ Between the cells are tabs; within a block of code also several blanks, or strok
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
 
 from ...vocabulary.headings import columns_of, is_benchmark
 from .grid import Table, TableRow
@@ -16,6 +16,7 @@ _FEWEST = 3  # cells of a row
 _LEAST = 2  # cells of a row, and rows, of names and values
 _BETWEEN = re.compile(r"\s*[|│┃]\s*|\t+| {2,}")
 _RULE = re.compile(r"[\s|│┃+=_─━┼:-]+")
+_BRACKETED = re.compile(r"[(\[][^()\[\]]{0,80}[)\]]")
 _LONGEST = 400  # characters of a line of a table
 _SEEN = 100  # lines that decide whether a block is of these, however long it is
 
@@ -46,21 +47,29 @@ def printed_table(lines: Sequence[str], at: int) -> Table | None:
     headings = _printed(line)
     if len(headings) < _LEAST or not all(headings):
         return None
-    rows: list[TableRow] = []
-    for place in range(at + 1, len(lines)):
-        below = lines[place]
-        if _RULE.fullmatch(below) and below.strip() and not rows:
-            continue
-        cells = _printed(below) if len(below) <= _LONGEST else ()
-        if len(cells) != len(headings) or not any(map(str.isdigit, below)):
-            break
-        rows.append(TableRow(place + 1, cells))
-    if len(rows) < _LEAST or any(map(str.isdigit, re.sub(r"[(\[][^()\[\]]{0,80}[)\]]", "", line))):
+    if any(map(str.isdigit, _BRACKETED.sub("", line))):
         return None
-    known = [column for column in columns_of(headings) if column]
+    below = _rows_below(lines, at, len(headings))
+    first = tuple(islice(below, _LEAST))  # the others when they are sure to be read only once
+    known = [column for column in columns_of(headings) if column] if len(first) == _LEAST else []
     if len(known) < _LEAST or not any(column.role == "result" for column in known):
         return None
-    return Table(TableRow(at + 1, headings), None, ("none",) * len(headings), tuple(rows))
+    rows = (*first, *below)
+    return Table(TableRow(at + 1, headings), None, ("none",) * len(headings), rows)
+
+
+def _rows_below(lines: Sequence[str], at: int, width: int) -> Iterator[TableRow]:
+    """The lines of as many cells below a heading, with numbers in them."""
+    begun = False
+    for place in range(at + 1, len(lines)):
+        below = lines[place]
+        if not begun and _RULE.fullmatch(below) and below.strip():
+            continue
+        cells = _printed(below) if len(below) <= _LONGEST else ()
+        if len(cells) != width or not any(map(str.isdigit, below)):
+            return
+        begun = True
+        yield TableRow(place + 1, cells)
 
 
 def _printed(line: str) -> tuple[str, ...]:
