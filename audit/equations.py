@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import groupby, pairwise, repeat
+from operator import itemgetter
 from typing import Any
 
-from .compiled import Doubted, Test, Unknown, compiled
-from .expression import FUNCTIONS, Expression, expression
+from .expression import FUNCTIONS, Doubted, Expression, Test, Unknown, compiled, expression
 from .finding import Finding, Place
 from .fixes import suggest_fixes, suggestion
 from .formula_fixes import number
@@ -52,8 +52,9 @@ class Pair:
 
     `rows` filters single rows; `when` and `holds` name quantities as `first.world`. Both rows come
     from one table, or one document (`scope`). Compares neighbours in the order of `by`; without
-    it, any two rows in either order, where some differ in `differs`. `cells` names the doubted
-    cells of first and second row. All pairs of a document make one finding; unless `once`, one
+    it, each row with the one of the `lowest` value among those above it in `rising` and of the
+    same `alike`: if any of these violates the relation, it does. `cells` names the doubted cells
+    of first and second row. All pairs of a document make one finding; unless `once`, one
     finding for each first row.
     """
 
@@ -64,7 +65,9 @@ class Pair:
     cells: Mapping[str, Sequence[str]]
     template: str
     by: str = ""
-    differs: str = ""
+    rising: str = ""
+    alike: str = ""
+    lowest: Expression | None = None  # None for rows that are no second one
     scope: str = "table"
     once: bool = True
 
@@ -165,6 +168,7 @@ def _pair(entry: dict[str, Any]) -> Pair:
         when=expression(entry.pop("when", "True")),
         holds=expression(entry.pop("holds")),
         free=tuple(entry.pop("free")),
+        lowest=expression(entry.pop("lowest")) if "lowest" in entry else None,
         **entry,
     )
 
@@ -281,17 +285,15 @@ def _compare(
         }
         eligible = [one.row for one in known.values()]
         for group in groups(eligible, *pair.free):
-            if pair.differs and len({known[row.run_id][pair.differs] for row in group}) == 1:
-                continue  # thousands of equal rows have millions of pairs
-            for first, second in _ordered(pair, group):
-                both = _PairNames(known[first.run_id], known[second.run_id])
+            for first, second in _ordered(pair, [known[row.run_id] for row in group]):
+                both = _PairNames(first, second)
                 if pair.when.value(both) and not pair.holds.value(both):
                     found.append(both)
     if pair.once and found:
         cells = [cell for both in found for cell in _of_pair(pair, both)]
         yield rule.finding(pair.template, dict.fromkeys(cells), items=found)
     elif found:
-        for both in {one["first"].run_id: one for one in reversed(found)}.values():
+        for both in found:
             yield rule.finding(pair.template, _of_pair(pair, both), known=both)
 
 
@@ -300,10 +302,31 @@ def _of_pair(pair: Pair, both: _PairNames) -> Iterator[Place]:
         yield from _cells(cells, both[side].names)
 
 
-def _ordered(pair: Pair, group: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+def _ordered(pair: Pair, group: Sequence[_Names]) -> Iterator[tuple[_Names, _Names]]:
     if pair.by:
-        return pairwise(sorted(group, key=lambda row: getattr(row, pair.by)))
-    return permutations(group, 2)
+        yield from pairwise(sorted(group, key=lambda names: getattr(names.row, pair.by)))
+        return
+    alike: dict[Any, list[_Names]] = {}
+    for names in group:
+        alike.setdefault(names[pair.alike] if pair.alike else None, []).append(names)
+    above = {id(one): other for some in alike.values() for one, other in _lowest_above(pair, some)}
+    yield from ((names, above[id(names)]) for names in group if id(names) in above)
+
+
+def _lowest_above(pair: Pair, group: Sequence[_Names]) -> Iterator[tuple[_Names, _Names]]:
+    """Of each row the one to compare it with; thousands of rows have millions of pairs."""
+    assert pair.lowest is not None
+    ranked = [(value, names) for names in group if (value := names[pair.rising]) is not None]
+    ranked.sort(key=itemgetter(0), reverse=True)
+    best: tuple[float, _Names] | None = None
+    for _, equal in groupby(ranked, itemgetter(0)):
+        here = [names for _, names in equal]
+        if best is not None:
+            yield from zip(here, repeat(best[1]))
+        for names in here:
+            value = pair.lowest.value(names)
+            if value is not None and (best is None or value < best[0]):
+                best = (value, names)
 
 
 def _cells(wanted: Sequence[str], names: _Names) -> tuple[Place, ...]:

@@ -54,10 +54,10 @@ def demands(table: Table, row: Row) -> list[Demand]:
     """The corrections that every equation needs for a row, except time against TFLOPs."""
     found = []
     for one in fitted(table):
-        if not one.relation.identity and set_apart(row, one.others()):
+        if not one.relation.identity and set_apart(row, one.texts):
             continue
         value = one.relation.value(row)
-        if value is not None and any(other is row for other in one.rows):
+        if value is not None and one.has(row):
             scale = one.point / one.relation.point(row)
             rough = 1 - one.span.low / one.span.high
             found.append(Demand(one.relation.powers, one.span / value, scale, rough))

@@ -153,7 +153,6 @@ class Table:
     headings: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
     order: dict[str, int] = field(default_factory=dict)
-    groups: dict[Any, list[Row]] = field(default_factory=dict)  # by model; see work.py
     detected: Detected | None = None
     counted: dict[Any, Any] = field(default_factory=dict)  # cache of the rules, by their own keys
 

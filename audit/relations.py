@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, product
 from statistics import median
+from typing import Any
 
 from ..vocabulary.declared import declared
 from ..vocabulary.fields import fields
 from .input import Row, Table
 from .interval import Interval, largest_agreement
-from .same_configuration import device_name, model
+from .same_configuration import Texts, device_name, model, texts_of
 
 MEANS = 0.02  # columns are often means over steps, and a mean of rates is not the rate of a mean
 COUNTS = ("world", *(one.name for one in fields().values() if one.is_whole))
@@ -170,18 +171,38 @@ class FittedRelation:
     agreeing: frozenset[int]  # indices into rows
     span: Interval
 
-    @property
+    @cached_property  # each row that disagrees asks for all of these
     def point(self) -> float:
         """The median over the agreeing rows, as printed."""
-        return median(self.relation.point(row) for row in self.others())
+        return median(self.relation.point(row) for row in self.others)
+
+    @cached_property
+    def texts(self) -> list[Texts]:
+        """The cells of the agreeing rows under unknown headings."""
+        return texts_of(self.others)
 
     @property
     def example(self) -> Row:
         return self.rows[min(self.agreeing)]
 
+    @cached_property
     def others(self) -> list[Row]:
         """The rows that agree."""
         return [self.rows[place] for place in sorted(self.agreeing)]
+
+    @cached_property
+    def counts(self) -> dict[str, set[Any]]:
+        """What the agreeing rows state of the counts that a rate may be divided by."""
+        names = ("world", "gbs", "seq_len")
+        return {name: {getattr(row, name) for row in self.others} for name in names}
+
+    def has(self, row: Row) -> bool:
+        """Whether it was fitted on this row."""
+        return id(row) in self._identities
+
+    @cached_property
+    def _identities(self) -> frozenset[int]:
+        return frozenset(map(id, self.rows))
 
     def violations(self) -> Iterator[tuple[Row, Interval]]:
         """The rows with a different product under every meaning of their rates."""
@@ -194,10 +215,9 @@ class FittedRelation:
 
     def _scales(self, row: Row) -> Iterator[float]:
         """Factors if a rate were per device, sequence or batch, unlike the other rows."""
-        for name in ("world", "gbs", "seq_len"):
-            mine = getattr(row, name)
-            theirs = {getattr(other, name) for other in self.others()}
-            if mine and len(theirs) == 1 and (one := theirs.pop()) and one != mine:
+        for name, theirs in self.counts.items():
+            mine, [one, *more] = getattr(row, name), theirs
+            if mine and not more and one and one != mine:
                 yield from (mine / one, one / mine)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Sequence, Set
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from operator import attrgetter
+from typing import NamedTuple
 
 from ..vocabulary.fields import configuration as declared
 from ..vocabulary.hardware import device_of
@@ -59,19 +60,32 @@ def _fields(without: tuple[str, ...]) -> attrgetter[tuple[Hashable, ...]]:
     return attrgetter(*(name for name in CONFIGURATION if name not in without))
 
 
-def set_apart(row: Row, others: Sequence[Row]) -> bool:
+class Texts(NamedTuple):
+    """The cells of rows under one unknown heading."""
+
+    distinct: Set[str]
+    wordy: bool  # each of them
+
+
+def texts_of(rows: Sequence[Row]) -> list[Texts]:
+    """Of each unknown heading, for `set_apart` of many rows from the same others."""
+    columns = zip_longest(*(row.other_cells for row in rows))
+    found = ({text for text in column if text is not None} for column in columns)
+    return [Texts(texts, all(map(_WORDY.search, texts))) for texts in found]
+
+
+def set_apart(row: Row, others: Sequence[Texts]) -> bool:
     """Whether a note, or a cell under an unknown heading, may mark a different context.
 
     Numbers that vary freely among the other rows, and dates, do not count.
     """
-    for place, text in enumerate(row.other_cells):
-        theirs = {other.other_cells[place] for other in others if len(other.other_cells) > place}
-        if not theirs or text in theirs or _DATE.fullmatch(text):
+    for text, theirs in zip(row.other_cells, others, strict=False):
+        if text in theirs.distinct or _DATE.fullmatch(text):
             continue
         if not _HAS_TEXT.search(text):
-            if not all(map(_WORDY.search, theirs)):
+            if not theirs.wordy:
                 continue
-        elif not _WORDY.search(text) and len(theirs) >= _FREELY:
+        elif not _WORDY.search(text) and len(theirs.distinct) >= _FREELY:
             continue
         return True
     return False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
+from typing import NamedTuple
 
 from ..vocabulary.experts import has_experts
 from .detect import testable, time_of
 from .input import Row, Table
 from .interval import Interval, largest_agreement
-from .same_configuration import model, named, set_apart
+from .same_configuration import Texts, model, named, set_apart, texts_of
 
 
 def work_of(row: Row) -> Interval:
@@ -31,36 +32,51 @@ def usable(row: Row) -> bool:
 
 def agrees(table: Table, row: Row) -> bool:
     """Whether two thirds of its model's rows in the table (at least three) have the same work."""
-    rows = _majority(table, row)
-    return rows is not None and any(one is row for one in rows)
+    found = _majority(table, row)
+    return found is not None and id(row) in found.members
 
 
 def share_of(table: Table, row: Row) -> Interval | None:
     """The work of a sequence that two thirds of its model's rows agree on."""
-    rows = _majority(table, row)
-    works = [work_of(row) for row in rows or ()]
-    if not works:
-        return None
-    return Interval(max(one.low for one in works), min(one.high for one in works))
+    found = _majority(table, row)
+    return found.share if found else None
 
 
-def _majority(table: Table, row: Row) -> list[Row] | None:
-    """The agreeing rows of its model, if two thirds agree and the row belongs to them."""
+class Agreement(NamedTuple):
+    """The rows of a model that agree: their identities, other cells and common work."""
+
+    rows: Sequence[Row]
+    members: Set[int]
+    texts: Sequence[Texts]
+    share: Interval
+
+
+def _majority(table: Table, row: Row) -> Agreement | None:
+    """The agreeing rows of its model, if two thirds agree and nothing sets the row apart."""
     if not usable(row):
         return None
-    groups = table.groups
-    if not groups:
+    found: dict[Hashable, Agreement | None] | None = table.counted.get("majorities")
+    if found is None:
+        groups: dict[Hashable, list[Row]] = {}
         for other in filter(usable, table.rows):
             groups.setdefault(_key(other), []).append(other)
-    rows: Sequence[Row] = groups.get(_key(row), [])
-    places = table.counted.get(("work", _key(row)))
-    if places is None:
-        places = largest_agreement([work_of(other) for other in rows]) if len(rows) >= 3 else []
-        table.counted["work", _key(row)] = places
-    main = [rows[place] for place in places]
-    if len(rows) < 3 or 3 * len(main) < 2 * len(rows) or set_apart(row, main):
+        found = {key: agreement(rows) for key, rows in groups.items()}
+        table.counted["majorities"] = found
+    main = found.get(_key(row))
+    return None if main is None or set_apart(row, main.texts) else main
+
+
+def agreement(rows: Sequence[Row]) -> Agreement | None:
+    """The rows of the same work, if they are two thirds of three or more."""
+    if len(rows) < 3:
         return None
-    return main
+    works = [work_of(row) for row in rows]
+    places = largest_agreement(works)
+    if 3 * len(places) < 2 * len(rows):
+        return None
+    main = [rows[place] for place in places]
+    share = Interval(max(works[at].low for at in places), min(works[at].high for at in places))
+    return Agreement(main, frozenset(map(id, main)), texts_of(main), share)
 
 
 def _key(row: Row) -> Hashable:

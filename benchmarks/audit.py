@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from itertools import product
 from pathlib import Path
+
+from making import HEADER, SETUPS, row
+from measured import BENCH, load, spent
 
 from bench.audit.run import audit
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 
-ROOT = Path(__file__).resolve().parent.parent
 ROWS, A_TABLE, TABLES = 100_000, 200, 10
-AUDIT = [sys.executable, "-m", "bench", "audit", "--fail-on", "never", "-q", "--format", "json"]
+AUDIT = [*BENCH, "audit", "--fail-on", "never", "-q"]
 LEAST = [
     sys.executable,
     "-c",
@@ -38,26 +37,20 @@ for path in pathlib.Path(sys.argv[1]).glob("*.md"):
         numbers = [float(cell) for cell in cells if cell.replace(".", "", 1).isdigit()]
 """,
 ]
+MODEL = ("6.7B", 4096, 32, 6.7e9)  # label, hidden size, layers, parameters
 LIMIT_DOCUMENTS_S, LIMIT_ROWS_S = 2.0, 30.0
-HEADER = (
-    "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |\n"
-    "| ----: | ---: | -: | -: | -: | --: | --: | --: | -----: | -----: | ----: |\n"
-)
-# Configurations of a sweep: TP, PP, DP, MBS, GBS; unique within a table.
-SETUPS = list(product((1, 2, 4, 8), (1, 2, 4), (8, 16, 32), (1, 2, 4), (1024, 2048, 4096)))
 
 
 def main(rows: int) -> None:
     """Print both measurements as a table."""
-    documents = statistics.median(process() for _ in range(5))
+    documents = statistics.median(spent([*AUDIT, "data/tables"]).wall for _ in range(5))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         number = write(folder, rows)
-        least, _ = spent(LEAST, folder)
-        whole, wall = spent(AUDIT, folder)
+        least = spent([*LEAST, str(folder)]).processor
+        whole, wall, *_ = spent([*AUDIT, "--format", "json", str(folder)])
         read, audited, findings = made(folder)
-    load = f"load average {os.getloadavg()[0]:.1f}"
-    print(f"{os.cpu_count()} cores, {load}\n")
+    print(f"{os.cpu_count()} cores, {load()}\n")
     print("| what | s | ratio | at most |\n| :-- | --: | --: | --: |")
     print(f"| `bench audit data/tables`, whole process, median of 5 | {documents:.2f} | | "
           f"{LIMIT_DOCUMENTS_S:.0f} |")  # fmt: skip
@@ -67,23 +60,6 @@ def main(rows: int) -> None:
     print(f"| the same by the clock | {wall:.1f} | | {LIMIT_ROWS_S * number / ROWS:.0f} |")
     print(f"| of it reading, in one process, CPU | {read:.1f} | | |")
     print(f"| of it the rules, CPU | {audited:.1f} | | |")
-
-
-def process() -> float:
-    """Seconds of the audit of the published documents as a process."""
-    began = time.perf_counter()
-    words = [sys.executable, "-m", "bench", "audit", "data/tables", "--fail-on", "never", "-q"]
-    subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - began
-
-
-def spent(words: list[str], folder: Path) -> tuple[float, float]:
-    """CPU seconds of a process with its children, and wall seconds."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([*words, str(folder)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return used, time.perf_counter() - began
 
 
 def made(folder: Path) -> tuple[float, float, int]:
@@ -104,26 +80,14 @@ def write(folder: Path, rows: int) -> int:
         text = [f"# Sweep {written}\n\nSequence length 2048, NHIDDEN=4096 / NLAYERS=32\n"]
         for number in range(TABLES):
             setups = rng.sample(SETUPS, A_TABLE)
-            text += [f"\n## Table {number}\n\n", HEADER, *(row(rng, *setup) for setup in setups)]
+            text += [
+                f"\n## Table {number}\n\n",
+                HEADER,
+                *(row(rng, MODEL, *one, noise=0.01) for one in setups),
+            ]
             written += A_TABLE
         (folder / f"sweep-{written}.md").write_text("".join(text))
     return written
-
-
-def row(rng: random.Random, tp: int, pp: int, dp: int, mbs: int, gbs: int) -> str:
-    """One row with 8 GPUs per node and full recompute; one in 50 has wrong TFLOPs."""
-    world, s, h, layers = tp * pp * dp, 2048, 4096, 32
-    vocab = -(-50257 // (128 * tp)) * 128 * tp
-    flops = 96 * gbs * s * layers * h * h * (1 + s / (6 * h) + vocab / (16 * layers * h))
-    slots = gbs / (mbs * dp)  # pipeline bubbles; the rest is noise of a percent
-    rate = (110 + 7 * mbs - 4 * tp) * slots / (slots + pp - 1) * rng.uniform(0.99, 1.01)
-    seconds = round(flops / (rate * 1e12 * world), 2)
-    shown = flops / (seconds * 1e12 * world) * (1.1 if rng.random() < 0.02 else 1)
-    memory = 10 + 6.7e9 * 18 / (tp * pp) / 1e9 + 3 * mbs
-    return (
-        f"| {world // 8 or 1} | 6.7B | {dp} | {tp} | {pp} | {mbs} | {gbs} | {memory:.0f}GB | "
-        f"{seconds} | {shown:.2f} | |\n"
-    )
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from predict import settings_of
 
+from bench.foresight.likeness import PACE_SCALES
 from bench.foresight.posterior import fit
 from bench.foresight.proposals import order
-from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting
 from bench.foresight.terms import PACE
 

@@ -17,16 +17,13 @@ import itertools
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from printed import MEMORY, NOISE, OWN_STEP, SETUP, STEP
-from startup import load, machine
+from making import MEMORY, NOISE, OWN_STEP, SETUP, STEP
+from measured import BENCH, ROOT, Spent, load, machine, spent
 
 COLUMNS = {
     "segment": "INTEGER", "iteration": "BIGINT", "interval_length": "BIGINT", "line": "BIGINT",
@@ -59,7 +56,6 @@ print(count)
 """
 ARGUMENTS = ("adam_beta", "bias_gelu_fusion", "distributed_backend", "hidden_size", "save_interval")
 Process = tuple[str, list[str]]
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def steps(count: int, seed: int = 1) -> Iterator[dict[str, float]]:
@@ -242,40 +238,27 @@ CASES: dict[str, Callable[[Path, float], list[Process]]] = {
 FILES = {"many": 2000, "arguments": 500, "real": 500}  # read per second
 
 
-class Taken(NamedTuple):
-    """Resources used by one process."""
-
-    seconds: float
-    processor: float  # seconds on all cores, with children
-    mib: int  # peak memory
-
-
-def run(words: list[str]) -> Taken:
-    """Run a process and measure it."""
-    names = {"python": [sys.executable], "bench": [sys.executable, "-m", "bench", "-q"]}
+def run(words: list[str]) -> Spent:
+    """Run a process and measure it; NEW is a warehouse that does not exist."""
+    names = {"python": [sys.executable], "bench": [*BENCH, "-q"]}
     command = [*names.get(words[0], [words[0]]), *words[1:]]
-    # Output goes to a file: grep stops at the first match if its output is /dev/null.
-    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as output:
-        command = [word if word != "NEW" else f"{name}/new.duckdb" for word in command]
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-        _, status, usage = os.wait4(process.pid, 0)
-        took = time.perf_counter() - began
-    if status:
-        raise SystemExit(f"not measured: {' '.join(words[:2])} ended with {status}")
-    return Taken(took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss >> 10)
+    with tempfile.TemporaryDirectory() as name:
+        return spent([word if word != "NEW" else f"{name}/new.duckdb" for word in command])
 
 
 def measure(case: str, scale: float, rounds: int) -> list[str]:
     """The rows of a case: median seconds, their ratio to the first process, peak MiB."""
     with tempfile.TemporaryDirectory() as name:
         processes = CASES[case](Path(name), scale)
-        taken: dict[str, list[Taken]] = {title: [] for title, _ in processes}
+        taken: dict[str, list[Spent]] = {title: [] for title, _ in processes}
         for _ in range(rounds):
             for title, command in processes:
                 taken[title].append(run(command))
     medians = {
-        title: [statistics.median(one[place] for one in found) for place in (0, 1)]
+        title: (
+            statistics.median(one.wall for one in found),
+            statistics.median(one.processor for one in found),
+        )
         for title, found in taken.items()
     }
     base = medians[processes[0][0]]

@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import making
+
 from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_write
 from bench.schema.stored import rebuild
@@ -21,12 +23,6 @@ AT_ONCE = 10_000  # logs copied by one statement: 10^7 steps
 ROWS = 100_000  # of the warehouse that is multiplied
 IDS = ("load_id", "run_id", "table_id", "source_id", "sha256", "part_id", "chain_id", "audit_id")
 VALUES = ("value", "low", "high")
-STEP = (
-    " iteration {at:8d}/    1000 | consumed samples: {samples:12d} | elapsed time per iteration "
-    "(ms): {time:.1f} | learning rate: 1.000E-04 | global batch size:   256 | lm loss: {loss:.6E} "
-    "| loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 "
-    "| number of nan iterations:   0 |\n"
-)
 
 
 def multiply(kept: Path, folder: Path, rows: int) -> None:
@@ -35,10 +31,7 @@ def multiply(kept: Path, folder: Path, rows: int) -> None:
     for name in ("bench.duckdb", "sweep-000.md", "new.md", "new.log"):
         shutil.copyfile(kept / name, folder / name)
     log = folder / "seed.log"
-    log.write_text("".join(
-        STEP.format(at=at, samples=at * 256, time=9000 + at % 7 * 11, loss=8 - at / 400)
-        for at in range(1, STEPS + 1)
-    ))  # fmt: skip
+    log.write_text(making.log(STEPS))
     ingest([log], folder / "bench.duckdb")
     logs = rows // 10
     with open_write(folder / "bench.duckdb") as warehouse:

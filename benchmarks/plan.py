@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from predict import ROOT, nearest, rows_of
+from measured import ROOT
+from predict import nearest, rows_of
 
 from bench.foresight.predictor import trained
 from bench.foresight.setting import Setting, setting

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from measured import ROOT
 
 from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
@@ -28,17 +29,15 @@ from bench.decide.query import Query
 from bench.foresight.folds import Beyond, Fold, folds, reach
 from bench.foresight.intervals import Widths
 from bench.foresight.lacking import lacking
-from bench.foresight.likeness import places
+from bench.foresight.likeness import PACE_SCALES, places
 from bench.foresight.posterior import fit
-from bench.foresight.scales import PACE_SCALES
+from bench.foresight.recompute import unstated
 from bench.foresight.setting import Setting, setting
 from bench.foresight.terms import PACE
-from bench.foresight.unstated import unstated
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.schema.warehouse import Row
 
-ROOT = Path(__file__).resolve().parent.parent
 PARTS = 20
 TUNED = (
     "000_",

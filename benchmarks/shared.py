@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from multiprocessing import Process
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from measured import BENCH, ROOT, Spent, load, spent
+
 PORT, SLOW = 15927, 15928
 LATENCY_S = 0.001
 PAGE = ["report", "--model", "1.3B", "--format", "md"]
@@ -43,7 +42,7 @@ def main(rounds: int, inputs: list[str]) -> None:
         finally:
             proxy.terminate()
             control("down", base / "server")
-    print(f"medians of {rounds} rounds, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"medians of {rounds} rounds, {load()} on {os.cpu_count()} cores")
     print(table(times))
 
 
@@ -70,24 +69,17 @@ def one_round(base: Path, inputs: list[str], times: Times) -> None:
     for word, args in (("ingest", ["ingest", "-q", *inputs]),
                        ("known files", ["ingest", "-q", *inputs]), ("page", PAGE)):  # fmt: skip
         for title, db in forms.items():
-            out, wall, cpu = run(base, title, db, args)
-            times.setdefault((word, title), []).append((wall, cpu))
+            took = run(base, title, db, args)
+            times.setdefault((word, title), []).append((took.wall, took.processor))
             if word == "page":
-                pages.add(out)
+                pages.add(took.output)
     assert len(pages) == 1, "pages differ"
 
 
-def run(base: Path, title: str, db: str, args: list[str]) -> tuple[bytes, float, float]:
-    """The output of a process, its wall and processor seconds."""
-    environment = {**os.environ, "BENCH_DB": db, "XDG_CACHE_HOME": str(base / f"{title}.cache")}
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "bench", *args], cwd=base, env=environment,
-                          capture_output=True, check=False)  # fmt: skip
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"bench {' '.join(args)} on {title}: {done.stderr.decode()}")
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done.stdout, wall, cpu
+def run(base: Path, title: str, db: str, args: list[str]) -> Spent:
+    """A command with the warehouse `db` and a cache of its own."""
+    cache = str(base / f"{title}.cache")
+    return spent([*BENCH, *args], base, {"BENCH_DB": db, "XDG_CACHE_HOME": cache})
 
 
 def delay() -> None:

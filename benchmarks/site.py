@@ -14,30 +14,21 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import resource
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import making
 import size
-from startup import load, machine
+from measured import BENCH, load, machine, spent
 
 LOGS, ROWS = 500, 1_500  # number among the 2,000 runs
 STEPS = 1_000_000
 CASES = ("build", "pages", "many", "steps")
-LINE = (
-    " iteration {at:8d}/ {steps} | consumed samples: {samples:12d} | elapsed time per iteration "
-    "(ms): {ms:.1f} | learning rate: 1.000E-04 | global batch size:   256 | lm loss: {loss:.6E} | "
-    "loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | "
-    "number of nan iterations:   0 |\n"
-)
 # Changes are on the screen after a frame.
 FRAME = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
 SORTED = f"""async (name) => {{
@@ -92,7 +83,7 @@ def build(kept: Path, rounds: int) -> Iterator[Row]:
         here = Path(copied) / "results"
         shutil.copytree(folder, here)
         (here / "new.log").write_text(log(200, LOGS))
-        bench(here, "-q", "ingest", ".")
+        spent([*BENCH, "-q", "ingest", "."], here)
         yield "again with one more log", made(here), "3 s"
     files = [one for one in (folder / "public").rglob("*") if one.is_file()]
     size = sum(file.stat().st_size for file in files)
@@ -125,7 +116,7 @@ def steps(kept: Path, rounds: int) -> Iterator[Row]:
     if not folder.exists():
         folder.mkdir(parents=True)
         (folder / "long.log").write_text(log(STEPS, 1))
-        bench(folder, "-q", "ingest", ".")
+        spent([*BENCH, "-q", "ingest", "."], folder)
     yield "a run of 10^6 steps built", made(folder), ""
     page = next(folder.glob("public/runs/*.html"))
     with chromium() as opened:
@@ -223,7 +214,9 @@ def mixed(kept: Path) -> Path:
     """Write a warehouse of 2,000 runs with 500 logs and a model with 1,000 rows of tables."""
     folder = kept / "2000"
     if (folder / "bench.duckdb").exists():
-        bench(folder, "-q", "ingest", ".")  # again, if an older version of the program has read it
+        spent(
+            [*BENCH, "-q", "ingest", "."], folder
+        )  # again, if an older version of the program has read it
         return folder
     folder.mkdir(parents=True)
     for number in range(LOGS):
@@ -234,10 +227,10 @@ def mixed(kept: Path) -> Path:
         model = size.MODELS[0 if number < 5 else 1]
         text = "# Sweep\n\nSequence length 2048, A100 80GB\n\n"
         text += f"NHIDDEN={model[1]} / NLAYERS={model[2]}\n\n"
-        setups = rng.sample(size.SETUPS, rows)
-        lines = "".join(size.row(rng, model[:4], *setup) for setup in setups)
-        (folder / f"sweep-{number:03d}.md").write_text(text + size.HEADER + lines)
-    bench(folder, "-q", "ingest", ".")
+        setups = rng.sample(making.SETUPS, rows)
+        lines = "".join(making.row(rng, model[:4], *setup) for setup in setups)
+        (folder / f"sweep-{number:03d}.md").write_text(text + making.HEADER + lines)
+    spent([*BENCH, "-q", "ingest", "."], folder)
     return folder
 
 
@@ -245,26 +238,16 @@ def log(count: int, seed: int) -> str:
     """A log of Megatron-LM with one slow step."""
     rng = random.Random(seed)
     slow = rng.randrange(1, count)
-    return "".join(
-        LINE.format(at=at, steps=count, samples=at * 256, loss=2 + 8 / (1 + at / 100),
-                    ms=5000 * (8 if at == slow else rng.uniform(0.98, 1.02)))
-        for at in range(1, count + 1)
+    return making.log(
+        count, count, lambda at: 5000 * (8 if at == slow else rng.uniform(0.98, 1.02)),
+        lambda at: 2 + 8 / (1 + at / 100),
     )  # fmt: skip
 
 
 def made(folder: Path) -> str:
     """Wall and processor seconds of `bench site` as a process."""
-    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    bench(folder, "-q", "site", "-o", "public")
-    took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return f"{took:.1f} s ({busy:.1f} s of processors)"
-
-
-def bench(folder: Path, *words: str) -> None:
-    """Run the program; a failure ends the benchmark."""
-    command = [sys.executable, "-m", "bench", *words]
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    took = spent([*BENCH, "-q", "site", "-o", "public"], folder)
+    return f"{took.wall:.1f} s ({took.processor:.1f} s of processors)"
 
 
 def seconds(found: Iterator[float]) -> str:

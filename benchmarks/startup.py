@@ -9,18 +9,14 @@ and its ratio to `python -c "import duckdb, jinja2, typer"`. The warehouse is th
 
 from __future__ import annotations
 
-import os
-import platform
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from measured import BENCH, ROOT, load, machine, spent
+
 ROUNDS = 9
 BASE = "import duckdb, jinja2, typer"
 DOCUMENT = "data/tables/004_tr3m-1B3.md"
@@ -43,63 +39,30 @@ def main(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "data", folder / "data")
-        spent(folder, ["-m", "bench", "-q", "ingest", "data"])
+        spent([*BENCH, "-q", "ingest", "data"], folder)
         for command in COMMANDS:
-            spent(folder, ["-m", "bench", *command.split()])  # fills caches
+            took(folder, command)  # fills caches
         for _ in range(rounds):
-            base.append(spent(folder, ["-c", BASE]))
+            base.append(spent([sys.executable, "-c", BASE], folder).processor)
             for command in COMMANDS:
-                words = ["-m", "bench", *command.split()]
-                first.setdefault(command, []).append(spent(folder, words, fresh=True))
-                again.setdefault(command, []).append(spent(folder, words))
+                first.setdefault(command, []).append(took(folder, command, fresh="1"))
+                again.setdefault(command, []).append(took(folder, command))
     print(f"least of {rounds} rounds, {load()}\n")
     print("| process | first, ms | ratio | again, ms | ratio | to reach |")
     print("| :-- | --: | --: | --: | --: | --: |")
     print(f'| `python -c "{BASE}"` | {min(base) * 1e3:.0f} | 1.00 | | | |')
     for command, limit in COMMANDS.items():
-        cells = (f"{took * 1e3:.0f} | {took / min(base):.2f}"
-                 for took in (min(first[command]), min(again[command])))  # fmt: skip
+        cells = (f"{least * 1e3:.0f} | {least / min(base):.2f}"
+                 for least in (min(first[command]), min(again[command])))  # fmt: skip
         print(f"| `bench {command}` | {' | '.join(cells)} | {limit} |")
     print(f"\n{machine()}")
 
 
-def spent(folder: Path, words: list[str], *, fresh: bool = False) -> float:
-    """Processor seconds of a process with its children, without output."""
-    environment = {key: value for key, value in os.environ.items() if key != "BENCH_DB"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # like an installed program, with bytecode
-    environment["BENCH_FRESH"] = "1" if fresh else ""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, *words], cwd=folder, env=environment, check=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def machine() -> str:
-    """The description of this machine."""
-    cpu = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        )
-        if Path("/proc/cpuinfo").exists()
-        else iter(()),
-        platform.processor() or "?",
-    )
-    versions = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "jinja2", "typer"))
-    return f"{os.cpu_count()} cores, {cpu}; Python {platform.python_version()}, {versions}"
-
-
-def load() -> str:
-    """The load of the machine."""
-    return f"load average {os.getloadavg()[0]:.1f}"
+def took(folder: Path, command: str, fresh: str = "") -> float:
+    """Processor seconds of a command of bench; `fresh`: without an answer that was kept."""
+    environment = {"BENCH_DB": "bench.duckdb", "BENCH_FRESH": fresh}
+    return spent([*BENCH, *command.split()], folder, environment).processor
 
 
 if __name__ == "__main__":
-    try:
-        main(int(sys.argv[1]) if sys.argv[1:] else ROUNDS)
-    except subprocess.CalledProcessError as error:
-        print(f"not measured: {error}")
+    main(int(sys.argv[1]) if sys.argv[1:] else ROUNDS)

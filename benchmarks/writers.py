@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from startup import machine
+from measured import machine
 
 WRITERS = (1, 10, 30, 100, 300, 1000)
 ROUNDS = 7

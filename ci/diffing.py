@@ -9,10 +9,9 @@ from pathlib import Path
 
 from ..project.checkout import check_out, commit_of, from_top, names_at
 from ..project.git import top_of_checkout
-from ..project.read import read
+from ..project.read import open_settled, read
 from ..project.repository import FILE, find_home
 from ..project.settings import read_file, read_settings
-from ..project.settled import open_settled
 from ..reports import rowdiff, rowtable
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
 from ..schema.warehouse import Row

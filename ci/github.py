@@ -16,9 +16,8 @@ from ..terminal.tables import emit
 from ..vocabulary.printable import Commands, json_text, workflow_command
 from ..vocabulary.regular import parse_json, read_regular
 from . import comment as text_of
-from .api import ApiError
 from .review import Annotation, annotations_of, review, update_comment
-from .sticky import GitHub
+from .sticky import ApiError, GitHub
 
 _LARGEST_EVENT = 64 << 20  # bytes; GitHub sends at most 25 MB
 

@@ -13,9 +13,8 @@ from ..project.settings import JobSettings, read_settings
 from ..terminal.messages import info, warn
 from ..terminal.tables import emit
 from ..vocabulary.printable import json_text
-from .api import ApiError
 from .review import Annotation, annotations_of, review, update_comment
-from .sticky import GitLab
+from .sticky import ApiError, GitLab
 
 TOKEN = "BENCH_GITLAB_TOKEN"  # the job's own token may not write notes
 # https://docs.gitlab.com/ci/testing/code_quality/: info, minor, major, critical, blocker

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..ingest.files.folders import files_below
-from ..project.read import read
+from ..project.read import open_settled, read
 from ..project.repository import find_home, inside
 from ..project.settings import find_db, read_settings
-from ..project.settled import open_settled
 from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of
 

@@ -35,10 +35,9 @@ def check(
     """Check that the warehouse is whole; exits with 1 when something is wrong."""
     from ..project.settings import find_db
     from ..schema.check import check as look
-    from ..schema.check import check_place
+    from ..schema.check import check_place, stored_secrets
     from ..schema.opening import open_read
     from ..schema.place import is_shared
-    from ..schema.stored_secrets import stored_secrets
 
     db = find_db(source.db)
     with open_read(db, source.lock_timeout) as warehouse:

@@ -1,4 +1,4 @@
-"""Student's t and the noncentral t: tails and quantiles; of many signed ranks the normal p.
+"""Tails and quantiles of tests, the differences that they find, and exact tests of counts.
 
 Of these few functions alone; scipy, which has them too, takes longer to import than a whole answer
 to compute. tests/test_distributions.py compares the two.
@@ -7,7 +7,8 @@ to compute. tests/test_distributions.py compares the two.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from statistics import NormalDist
@@ -146,3 +147,139 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 def _off_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
+
+
+_TRIALS = 4000
+_SEED = 20200101
+_MOST = 40  # jobs a side that are simulated; of more, as many as that scaled by their root
+_STEPS = 24
+
+
+@cache
+def t_shift(dof: int, level: float, power: float) -> float:
+    """The difference, in standard errors, that a two-sided t test detects with this power.
+
+    By the noncentral t distribution (Cohen, Statistical Power Analysis, chapter 2).
+    """
+    edge = t_quantile(1 - level / 2, dof)
+    return _least_detected(
+        lambda delta: noncentral_t_tail(dof, delta, edge), power, 2 * edge + 10.0
+    )
+
+
+@cache
+def rank_shift(n: int, m: int, level: float, power: float) -> float | None:
+    """The difference, in deviations of a job, that a two-sided rank test of n against m normal jobs
+    detects with this power; None where the test cannot reach the level. Simulated, fixed seed."""
+    import numpy
+
+    # The shift that is found goes with 1 / sqrt(n), so many jobs are simulated by fewer.
+    scale = math.sqrt(max(n, m) / _MOST) if max(n, m) > _MOST else 1.0
+    n, m = max(round(n / scale**2), 1), max(round(m / scale**2), 1)
+    edge = _critical(n, m, level)
+    if edge is None:
+        return None
+    rng = numpy.random.default_rng(_SEED)
+    a, b = rng.standard_normal((_TRIALS, n, 1)), rng.standard_normal((_TRIALS, 1, m))
+    # U is the number of pairs in which the first is less: one shift of all pairs tries a
+    # difference without drawing anew, so the power grows steadily and bisection applies.
+    apart = a - b
+
+    def detected(shift: float) -> float:
+        return float(((apart + shift < 0).sum(axis=(1, 2)) <= edge).mean())
+
+    return _least_detected(detected, power, 1.0) / scale
+
+
+def _least_detected(detected: Callable[[float], float], power: float, high: float) -> float:
+    """The least shift that is detected with this power, by bisection from [0, high] on."""
+    low = 0.0
+    while detected(high) < power:
+        high *= 2
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if detected(middle) >= power else (middle, high)
+    return high
+
+
+def _critical(n: int, m: int, level: float) -> int | None:
+    """The largest U of which twice the probability of U or less is within the level."""
+    ways = _ways(n, m)
+    total, least, edge = math.comb(n + m, n), 0, None
+    for u, count in enumerate(ways):
+        least += count
+        if 2 * least > level * total:
+            break
+        edge = u
+    return edge
+
+
+def _ways(n: int, m: int) -> list[int]:
+    """How many ways to deal n + m ranks give each U, from 0 to n m: the coefficients of the
+    Gaussian binomial (Mann and Whitney 1947)."""
+    found = [1] + [0] * (n * m)
+    for k in range(1, n + 1):
+        top, bottom = m + k, k
+        for at in range(n * m, top - 1, -1):
+            found[at] -= found[at - top]
+        for at in range(bottom, n * m + 1):
+            found[at] += found[at - bottom]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Jobs that compare: how many there are, how many of them are marked, and how many of all and
+    of the marked have the property tested."""
+
+    jobs: int
+    marked: int
+    having: int
+    both: int
+
+
+def at_least(strata: Sequence[Stratum]) -> float:
+    """The chance that as many marked jobs have it, or more, where marks fall on jobs at random.
+
+    Fisher's exact test, one-sided (The Design of Experiments, 1935); over several strata the exact
+    conditional test: the sum of their hypergeometric counts (Agresti, Categorical Data Analysis,
+    3rd ed., 7.3.5).
+    """
+    seen = sum(stratum.both for stratum in strata)
+    return min(math.fsum(_sum_of(strata)[seen:]), 1.0)
+
+
+def least_possible(strata: Sequence[Stratum]) -> float:
+    """The smallest chance that these numbers of jobs could give at all."""
+    most = sum(min(stratum.marked, stratum.having) for stratum in strata)
+    return _sum_of(strata)[most]
+
+
+def expected(strata: Sequence[Stratum]) -> float:
+    """How many marked jobs would have it by chance alone."""
+    return math.fsum(
+        stratum.marked * stratum.having / stratum.jobs for stratum in strata if stratum.jobs
+    )
+
+
+def _sum_of(strata: Sequence[Stratum]) -> list[float]:
+    """The chance of each total of marked jobs that have it, from 0 on."""
+    found = [1.0]
+    for stratum in strata:
+        own = _hypergeometric(stratum)
+        both = [0.0] * (len(found) + len(own) - 1)
+        for n, chance in enumerate(found):
+            for m, other in enumerate(own):
+                both[n + m] += chance * other
+        found = both
+    return found
+
+
+def _hypergeometric(stratum: Stratum) -> list[float]:
+    every = math.comb(stratum.jobs, stratum.having)
+    return [
+        math.comb(stratum.marked, k)
+        * math.comb(stratum.jobs - stratum.marked, stratum.having - k)
+        / every
+        for k in range(min(stratum.marked, stratum.having) + 1)
+    ]

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..ingest.logs.environment import naming
-from ..project.history import added
+from ..project.git import added
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hosts import hosts
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, median, stdev
 
 from ..vocabulary.format import significant
-from .distributions import signed_rank_p, t_quantile, t_tail
-from .power import rank_shift, t_shift
+from .distributions import rank_shift, signed_rank_p, t_quantile, t_shift, t_tail
 from .provenance import Derivation, Number, input_number
 from .spreads import Spread
 

@@ -10,8 +10,8 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
+from .distributions import Stratum, at_least, expected, least_possible
 from .eligible import candidates
-from .exact import Stratum, at_least, expected, least_possible
 from .failures import FAILED
 from .jobs import identity, jobs
 from .query import Query

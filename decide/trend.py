@@ -12,7 +12,6 @@ from typing import Any
 from ..schema.catalogue import metrics
 from ..schema.errors import NOTHING_RECOGNISED, BenchError, did_you_mean
 from ..schema.warehouse import Row, Warehouse
-from .change_points import Change, changes, levels, newest_p
 from .eligible import Candidates, candidates
 from .gate import nothing
 from .history import history
@@ -20,7 +19,7 @@ from .jobs import unstated
 from .query import Query
 from .ran import Ran, ran
 from .rows import CONFIGURATION, Decision
-from .series import Series, grouped, placed_by, series
+from .series import Change, Series, changes, grouped, levels, newest_p, placed_by, series
 from .statistics import LEVEL, false_discovery
 
 LOWER_IS_BETTER = frozenset(("step_time_s", "memory_gb"))

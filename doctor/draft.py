@@ -14,8 +14,7 @@ from ..ingest.logs.drafted import checked, field_of, hint_of
 from ..ingest.logs.drafted import pattern_of as pattern_of_words
 from ..ingest.logs.number_names import Number, numbers_of
 from ..schema.errors import BenchError
-from .separated import numbers_below, pattern_of, separator_of
-from .shapes import Shape
+from .shapes import Shape, numbers_below, pattern_of, separator_of
 
 SAMPLES = 2
 

@@ -28,8 +28,17 @@ from ..schema.warehouse import Row
 from .answer_columns import COMMANDS, OWN, UNITS
 from .columns import count, of_column, of_number, of_places
 from .context import ExplainContext
-from .number import PrintedNumber
-from .shown import SMALL, Limits, ends_of, is_near, is_number, limits_of, prints, shows
+from .number import (
+    SMALL,
+    Limits,
+    PrintedNumber,
+    ends_of,
+    is_near,
+    is_number,
+    limits_of,
+    prints,
+    shows,
+)
 from .tree import How, Match, Node
 
 

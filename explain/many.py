@@ -11,11 +11,10 @@ from typing import Any
 
 from ..schema.catalogue import metrics, values
 from ..schema.sql import named_statements
-from ..schema.statistics import judged_intervals
 from ..schema.warehouse import Row, Warehouse
 from .columns import ways_sql
 from .run import Interval, Lines, RunContext, cells_by_name, facts_by_scope
-from .statistic import SHOWN
+from .statistic import SHOWN, judged_intervals
 
 # Of a window the first and last two, the ends of the range, and the middle values.
 _INTERVALS = """,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..schema.statistics import judged_intervals
+from ..schema.sql import sql_file
 from ..schema.warehouse import Row
 from ..vocabulary.format import counted
 from .run import Interval, RunContext
@@ -103,3 +103,19 @@ def printed(run: RunContext, metric: str, row: dict[str, Any]) -> Node:
     notes += [f"marked: {', '.join(row['flags'])}"] if row["flags"] else []
     return Node(metric, row["value"], row["unit"], row["low"], row["high"], place=place,
                 note="; ".join(notes))  # fmt: skip
+
+
+_JUDGED = """), judged AS (
+    SELECT g.* EXCLUDE (grade), j.now AS grade, j.least FROM graded g JOIN grades j
+        ON j.run_id = g.run_id AND j.before = g.grade AND j.gbs IS NOT DISTINCT FROM g.gbs
+)"""
+
+
+def judged_intervals() -> str:
+    """The WITH clause up to `judged`: the intervals of $load_ids with their grade.
+
+    Grade 1 is used, 2 contains an evaluation or a save, 3 is warm-up, 4 has another batch; a run's
+    statistics use its lowest grade, its `least`.
+    """
+    text = sql_file("run_stats")
+    return text[text.index("WITH requested") : text.index("), long AS")] + _JUDGED

@@ -20,8 +20,7 @@ from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import chance
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
-from .alternatives import LIKELY, change, elsewhere, with_room
-from .assumptions import START, assumptions
+from .assumptions import LIKELY, START, assumptions, change, elsewhere, with_room
 from .failures import Failures, failures, only_failed, split_of
 from .lacking import lacking
 from .predictor import Predictor, trained

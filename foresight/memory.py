@@ -15,9 +15,8 @@ from ..audit.memory import GB
 from ..vocabulary.hardware import devices, most_memory_gib, usual_memory_gib
 from .folds import Reach
 from .intervals import END, UNSCORED, Widths
-from .likeness import Array
+from .likeness import MEMORY_SCALES, Array
 from .posterior import Part, Posterior, fit, unfitted
-from .scales import MEMORY_SCALES
 from .setting import Setting, room
 from .terms import MEMORY, states
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .likeness import Array, Scales, Shared, likeness
+from .likeness import Array, Overlap, Scales, Shared, likeness, overlap, site
 from .numbers import priors
-from .overlap import Overlap, overlap, site
 from .setting import Setting
 from .terms import Law
 

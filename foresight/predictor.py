@@ -13,19 +13,16 @@ from ..decide.jobs import by_configuration
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
-from .days import apart
 from .folds import Beyond, reach
-from .intervals import END, Widths
+from .intervals import END, Widths, apart
 from .lacking import lacking
-from .likeness import likeness
+from .likeness import PACE_SCALES, likeness
 from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit
 from .proposals import beating, order, rival, worth_repeating
-from .recompute import place
-from .scales import PACE_SCALES
+from .recompute import Unstated, place, unstated
 from .setting import Setting, setting, system_of
 from .terms import PACE, recomputed
-from .unstated import Unstated, unstated
 
 MOST = 800  # training runs: the time of a fit grows with their cube
 FARTHEST = 8  # times more devices than any run of the system: beyond, waits are unknown

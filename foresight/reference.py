@@ -18,18 +18,18 @@ are fitted. This page is made from the declarations of the model:
 
 # Without values, which would be a second place to keep right.
 _STATISTICS = {
-    "scales.py": "how much alike runs share, tuned on some documents of benchmarks/predict.py",
-    "likeness.py": "deviation of a system without a peak",
-    "overlap.py": "how fast the similarity of sources falls with sizes and settings",
+    "likeness.py": "how much alike runs share, tuned on some documents of benchmarks/predict.py; "
+    "deviation of a system without a peak; how fast the similarity of sources falls with sizes and "
+    "settings",
     "posterior.py": "rounds of a fit and their step, usual roughness, tails of the noise",
     "folds.py": "folds, and how far beyond the measured errors are known",
     "intervals.py": "level, weight of other sources, least factors, errors of unknown sources",
     "memory.py": "runs that a fit needs, deviation of the need of a run out of memory",
-    "recompute.py": "memory of an unknown device",
-    "unstated.py": "runs that may contradict what a source does not state, rounding",
+    "recompute.py": "memory of an unknown device; runs that may contradict what a source does not "
+    "state, rounding",
     "proposals.py": "doubt about the deviations of few runs, worth of information next to gain",
     "planning.py": "what a run has to tell of another to be named",
-    "alternatives.py": "chances of running out of memory that make another split worth naming",
+    "assumptions.py": "chances of running out of memory that make another split worth naming",
     "lacking.py": "how far TFLOP/s and time of a run may differ",
     "answers.py": "limits beyond which an answer is refused or left out",
     "predictor.py": "the same, in devices and runs",

@@ -10,8 +10,7 @@ from ..audit.memory import GB, gib_of
 from ..decide.rows import batch_of
 from ..schema.warehouse import Row
 from ..vocabulary.hardware import device_of, memory_in, watts_in
-from .links import Links, links_of
-from .numbers import number
+from .numbers import Links, links_of, number
 
 ASPECT = number("aspect")  # hidden size over layers of usual models, if no source states the shape
 _NARROW = {"fp8": 2, "fp4": 4}  # number formats, and their speed-up over those of 16 bits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,10 +14,21 @@ from pathlib import Path
 from ..ingest.files.pipeline import ingest
 from ..schema.errors import BenchError
 from ..vocabulary.secrets import redact, redact_text
-from . import environment, process_probe, record
+from . import environment, process_probe
 from .cases import Case, Expansion
 from .environment import UNBUFFERED, run_variables
-from .folder import RUNNING, RunFolder, State, as_script, run_folder
+from .folder import (
+    RUNNING,
+    RunFolder,
+    State,
+    as_script,
+    command_line,
+    end_line,
+    measurement_line,
+    run_folder,
+    setting_lines,
+    start_line,
+)
 from .outcome import (
     CANCELLED,
     OK,
@@ -29,9 +41,8 @@ from .outcome import (
 )
 from .plan import Plan
 from .process_probe import PRELOAD, SEEN, allocators, preloaded, shell_probe
-from .processes import TOKEN
+from .processes import TOKEN, Watched
 from .program import Program
-from .watch import Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +109,14 @@ class Recorder:
             env={name: redact(name, value) for name, value in env.items()},
             command=redact_text(shlex.join(words)),
         )  # fmt: skip
-        start = record.start_line(
+        start = start_line(
             state.plan, planned.case, self.plan.trainer, planned.repeat, self.plan.repeats,
             attempt=attempt, command=state.command, framework=self.program.trainer.framework,
             **self._machine(),
         )  # fmt: skip
-        head = f"{start}\n{record.command_line(words, env)}\n"
-        head += record.setting_lines(planned.case.values)
-        head += record.setting_lines(planned.case.job, "job")
+        head = f"{start}\n{command_line(words, env)}\n"
+        head += setting_lines(planned.case.values)
+        head += setting_lines(planned.case.job, "job")
         _append(planned.folder.log, head)
         planned.folder.save(state)
         return state
@@ -117,7 +128,7 @@ class Recorder:
             return
         # Cancelled even if it completed: nobody has verified it, so it is not a repeat.
         why = redact_text(f"launcher died before the run ended; {last_line(log)}")
-        _append(log, f"{record.end_line(CANCELLED, why)}\n")
+        _append(log, f"{end_line(CANCELLED, why)}\n")
         planned.folder.save(replace(state, status=CANCELLED, evidence=why))
 
     def _script(
@@ -158,8 +169,8 @@ class Recorder:
             "job_id": state.job_id,
             "state": job,
         }
-        end = record.end_line(outcome.status, outcome.evidence)
-        _append(log, f"{record.measurement_line(facts)}\n{end}\n")
+        end = end_line(outcome.status, outcome.evidence)
+        _append(log, f"{measurement_line(facts)}\n{end}\n")
         state = replace(
             state,
             status=outcome.status,
@@ -218,3 +229,33 @@ def _append(log: Path, text: str) -> None:
     except OSError as error:
         why = error.strerror or str(error)
         raise BenchError("cannot write the log of a run", why=why, where=str(log)) from error
+
+
+EVERY_S = 15.0
+_SHARE = 50  # at most 1/50 of the time is spent on ingest: runs need the cores
+
+
+@dataclass(slots=True)
+class LiveIngest:
+    """Ingests the logs of active runs; errors are reported only once a run has ended."""
+
+    recorder: Recorder
+    _due: float = field(default_factory=lambda: time.monotonic() + EVERY_S)
+    _sizes: dict[str, int] = field(default_factory=dict)
+
+    def update(self, active: Sequence[PlannedRun]) -> None:
+        """Ingest complete new lines of the logs, if the interval is over."""
+        began = time.monotonic()
+        if began < self._due:
+            return
+        sizes = {planned.folder.path.name: planned.folder.size() for planned in active}
+        grown = [planned for planned in active if self._grew(planned.folder.path.name, sizes)]
+        if grown:
+            with suppress(BenchError):
+                self.recorder.store(grown, live=True)
+        self._sizes = sizes
+        now = time.monotonic()
+        self._due = now + max(EVERY_S, _SHARE * (now - began))
+
+    def _grew(self, name: str, sizes: dict[str, int]) -> bool:
+        return sizes[name] != self._sizes.get(name)

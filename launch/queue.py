@@ -1,7 +1,9 @@
-"""The runs of a plan under a scheduler: submitted as jobs, polled, judged as they end."""
+"""The runs of a plan under a scheduler: those of equal resources are submitted as one job, polled,
+and judged as they end."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,16 +11,16 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from . import scheduler_client
-from .folder import RUNNING, RunFolder, State, write_private
-from .jobs import group_by_resources, job_of
-from .launcher import JobState, Scheduler
-from .live_ingest import LiveIngest
+from .cases import Case
+from .folder import COMMAND, RUNNING, RunFolder, State, write_private
+from .launcher import Job, JobState, Scheduler
 from .outcome import CANCELLED, OK, hung_exit, last_line
-from .planned_runs import PlannedRun, Recorder
-from .process_probe import SEEN, largest, read_observations
+from .plan import Plan
+from .planned_runs import LiveIngest, PlannedRun, Recorder
+from .process_probe import SEEN, THREADS, largest, read_observations
+from .processes import Watched
 from .scheduler_client import ANSWER, find_submission, submitting
 from .sweep import Listener, Stop, stop_on_signals
-from .watch import Watched
 
 POLL_S = 2.0
 _TICK_S = 0.1
@@ -237,3 +239,37 @@ class Queue:
             left = [one for one in left if (state := found[one]) and state.status is None]
             time.sleep(_ASK_S * bool(left))
         return left, why
+
+
+SCRIPT = "job.sh"
+
+
+def group_by_resources(planned_runs: Sequence[PlannedRun], most: int) -> list[list[PlannedRun]]:
+    """Groups of at most `most` runs with the same resources, in order: each becomes a job."""
+    groups: dict[str, list[PlannedRun]] = {}
+    for planned in planned_runs:
+        case = planned.case
+        key = repr((case.nodes, case.ranks, _threads(case), sorted(case.job.items())))
+        groups.setdefault(key, []).append(planned)
+    return [
+        group[start : start + most]
+        for group in groups.values()
+        for start in range(0, len(group), most)
+    ]
+
+
+def job_of(plan: Plan, group: Sequence[PlannedRun], number: int, folder: Path) -> Job:
+    """The job of such a group, with its script in `folder`; writes nothing."""
+    case, limits = group[0].case, plan.limits
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", str(plan.name))
+    return Job(
+        f"{name}-{number}", folder / SCRIPT, [planned.folder.path / COMMAND for planned in group],
+        [planned.folder.log for planned in group], case.nodes, case.ranks, _threads(case),
+        limits.time_s, limits.memory_gb, case.job,
+    )  # fmt: skip
+
+
+def _threads(case: Case) -> int | None:
+    """Threads of each process; None if not stated: the cores of a node are unknown here."""
+    threads = case.env.get(THREADS) or case.settings.get("threads")
+    return int(str(threads).split(",")[0]) if threads else None

@@ -14,12 +14,10 @@ from types import FrameType
 from ..schema.errors import Locked
 from .environment import full_environment
 from .folder import RUNNING, State
-from .live_ingest import LiveIngest
 from .outcome import kernel_kills
-from .planned_runs import PlannedRun, Recorder
+from .planned_runs import LiveIngest, PlannedRun, Recorder
 from .process_probe import ProcessProbe
-from .processes import Processes
-from .watch import Watch, Watched
+from .processes import Processes, Watch, Watched
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Listener = Callable[[PlannedRun, State], None]

@@ -138,7 +138,7 @@ class Bench:
         return shown_html(counts, repr(self))
 
     def _open(self) -> Warehouse:
-        from ..project.settled import open_settled
+        from ..project.read import open_settled
 
         if self._path is None:
             raise BenchError("this warehouse in memory is closed", hint="bench.read(...) again")

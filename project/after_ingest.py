@@ -22,8 +22,7 @@ from .facts import facts_of, path_facts
 if TYPE_CHECKING:
     from ..audit.store import Audited
     from ..schema.annotation import Annotation
-    from ..schema.annotations import Ranked
-    from ..schema.overrides import Overrides
+    from ..schema.annotations import Overrides, Ranked
     from ..schema.sidecar_links import Link
     from ..schema.superseded import Superseded
     from ..schema.warehouse import Warehouse
@@ -196,8 +195,7 @@ def _stored(writing: Opener, audit: _Audit) -> Checked:
 
 
 def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
-    from ..schema.annotations import is_stored, rank_annotations
-    from ..schema.overrides import missing_overrides
+    from ..schema.annotations import is_stored, missing_overrides, rank_annotations
     from ..schema.sidecars import are_stored, find_links
     from ..schema.superseded import find_superseded, superseded_is_stored
 
@@ -218,8 +216,7 @@ def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
 
 
 def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -> None:
-    from ..schema.annotations import rank_annotations, store_annotations
-    from ..schema.overrides import store_overrides
+    from ..schema.annotations import rank_annotations, store_annotations, store_overrides
     from ..schema.sidecars import store_links
     from ..schema.superseded import store_superseded
 
@@ -232,7 +229,7 @@ def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -
 
 def _has_open_audits(warehouse: Warehouse, sources: _Sources, derived: _Derived) -> bool:
     from ..audit.store import open_audits
-    from ..schema.overrides import document_overrides
+    from ..schema.annotations import document_overrides
 
     facts = (*derived.facts, *document_overrides(warehouse))
     return bool(open_audits(warehouse, facts, again=sources.again))
@@ -253,8 +250,8 @@ def _audit(
     warehouse: Warehouse, sources: _Sources, facts: Sequence[Annotation], *, audited: bool
 ) -> _Audit:
     from ..audit.store import audit_documents
+    from ..schema.annotations import document_overrides
     from ..schema.materialized import views_are_stored
-    from ..schema.overrides import document_overrides
 
     found = None
     if audited:

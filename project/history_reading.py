@@ -19,7 +19,6 @@ from ..vocabulary.secrets import redact_text
 from .blob_rows import Chunk, Key, RowsOf, Submit, prefetched, submitting
 from .commits import Commit, Touched
 from .facts import NAME as FACTS
-from .renames import renamed
 from .revisions import LONGEST, Listing, Repository, blobs
 
 _CHUNK_BLOBS, _CHUNK_BYTES = 64, 4 << 20  # parsed by a process at a time
@@ -253,3 +252,42 @@ class HistoryReading:
 
 
 _FIELDS = ("run_id", "line", "section", "settings", "printed", "numbers")
+
+
+_LEAST = 0.5  # share of a removed document's rows in the added one
+_FEWEST = 3  # common rows: fewer may be a coincidence
+
+
+def renamed(
+    touched: Sequence[Touched],
+    before: Callable[[str], Sequence[StatedRow] | None],
+    after: Callable[[str, str], Sequence[StatedRow]],
+) -> Sequence[Touched]:
+    """The files touched by a commit, with removals and additions of the same rows as renames.
+
+    `before` returns the rows of a path before the commit, None without any; `after` those of a
+    path and blob.
+    """
+    gone = {one.path: rows for one in touched if not one.blob and (rows := before(one.path))}
+    came = [one for one in touched if one.blob and not one.before and before(one.path) is None]
+    pairs: dict[str, str] = {}
+    for one in came if gone else ():
+        says = {_text(row) for row in after(one.path, one.blob or "")}
+        shares = {
+            path: sum(_text(row) in says for row in rows) / len(rows)
+            for path, rows in gone.items()
+            if path not in pairs.values() and sum(_text(row) in says for row in rows) >= _FEWEST
+        }
+        best = max(shares, key=lambda path: shares[path], default=None)
+        if best is not None and shares[best] >= _LEAST:
+            pairs[one.path] = best
+    return [
+        replace(one, before=pairs.get(one.path, one.before))
+        for one in touched
+        if one.blob or one.path not in pairs.values()
+    ]
+
+
+def _text(row: StatedRow) -> str:
+    """Measurements and common sizes of a row, for comparison without the rest of its text."""
+    return repr(sorted(row.printed.items()))

@@ -24,6 +24,7 @@ from .layout import (
     SOURCE,
     TABLES,
     VERSION,
+    InvalidRecord,
     attributes_of,
     columns,
     content,
@@ -32,7 +33,6 @@ from .layout import (
     marker_of,
     marker_text,
 )
-from .parts import InvalidRecord
 from .reading import LARGEST, identity
 from .scrub import Scrubber
 

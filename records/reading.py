@@ -10,12 +10,21 @@ from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
 from ..vocabulary.regular import parse_json, read_regular
-from .layout import CORRECTIONS, FILE, KEY, LISTS, MARK, NAME, SUFFIX, TABLES, VERSION, marker_of
-from .parts import (
+from .layout import (
+    CORRECTIONS,
+    FILE,
+    KEY,
+    LISTS,
+    MARK,
+    NAME,
+    SUFFIX,
+    TABLES,
+    VERSION,
     InvalidRecord,
     add_correction,
     columns_of,
     list_of,
+    marker_of,
     object_of,
     source_of,
     supersedes,

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from ..decide.lookup import find_run, source_named
 from ..schema.commits import repeated
-from ..schema.copies import compact
+from ..schema.copies import compact, purge
 from ..schema.errors import BenchError
 from ..schema.materialized import views_are_stored
 from ..schema.opening import open_write, require_warehouse
-from ..schema.purge import purge
 from ..schema.store import hide
 from ..schema.stored import store_views
 from ..schema.superseded import find_superseded, store_superseded

@@ -176,7 +176,7 @@ def _selected_notes() -> dict[str, str]:
 @cache
 def _column_notes() -> dict[tuple[str, str], str]:
     from ..vocabulary.fields import fields
-    from .ddl import tables
+    from .sql import tables
 
     notes = {
         (table, column.name): column.meaning

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
-from .errors import Locked
+from .errors import BenchError, Locked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # With lost connections; and overtaken by others, of whom each time one succeeds: of 1,000 writers
 # that begin at once some are overtaken 700 times (`benchmarks/writers.py`).
 _ATTEMPTS, _OVERTAKEN = 200, 5000
+# A `Path` has reduced the two slashes of a URL to one.
+_SECRET = re.compile(r"\b(?:passfile|\w*(?:password|secret))\s*=|:/+[^/@]*:[^/@]*@", re.I)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 Slices = Callable[[], Iterator["pa.Table"]]
@@ -138,3 +141,13 @@ def repeated(function: Callable[_P, _T]) -> Callable[_P, _T]:
         raise AssertionError("unreachable")
 
     return insistent
+
+
+def refuse_secret(name: str) -> None:
+    """Raises BenchError for a password, which process lists, messages and catalogs would show."""
+    if _SECRET.search(name):
+        raise BenchError(
+            "the name of the warehouse contains a password",
+            why="passwords on command lines are seen by others",
+            hint="leave it out: PostgreSQL takes it from ~/.pgpass or PGPASSWORD",
+        )

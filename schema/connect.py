@@ -293,3 +293,28 @@ def _refuse(path: Path) -> None:
         raise Incompatible(
             f"{path} is empty", why=why, hint=f"rm {path}, or choose another --db PATH"
         )
+
+
+@contextmanager
+def all_or_nothing(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """One transaction of a connection; rolled back after any exception, which is raised on."""
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute("COMMIT")
+    except BaseException:  # Ctrl-C too, which DuckDB raises as a RuntimeError
+        with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
+            con.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """The name of a temporary file next to another, to be renamed once complete; removed at the
+    end, with its write-ahead log."""
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
+    try:
+        yield draft
+    finally:
+        for left in (draft, Path(f"{draft}.wal")):
+            left.unlink(missing_ok=True)

@@ -1,10 +1,10 @@
-"""Copies of a warehouse file: backup, restore, and compaction after deletions."""
+"""Copies of a warehouse file: backup, restore, and compaction; deletion of sources for good."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +13,7 @@ import duckdb
 
 from .check import check
 from .commits import repeated
-from .connect import STORAGE_VERSION, connect_file, disconnect, explained, require_plain
-from .ddl import tables
+from .connect import STORAGE_VERSION, connect_file, disconnect, draft_of, explained, require_plain
 from .definitions import outdated
 from .errors import BenchError, Incompatible
 from .materialized import views_are_stored
@@ -22,6 +21,7 @@ from .migrate import STORED_VIEWS
 from .opening import open_read, open_write, require_folder, require_warehouse
 from .place import is_shared, place_of
 from .replica import remove, slices
+from .sql import tables
 from .stored import store_views
 from .warehouse import Warehouse, transaction
 from .write_logs import logs_of
@@ -40,7 +40,7 @@ def backup(db: Path, to: Path, lock_timeout: float) -> int:
             f"{to} already exists", hint="choose another name; backups are not replaced"
         )
     require_folder(to)
-    with _draft_of(to) as draft:
+    with _writable_draft_of(to) as draft:
         with open_read(db, lock_timeout) as source:  # its lock excludes writers
             assert source.path is not None
             _copy(source.path, draft)
@@ -90,7 +90,7 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
     if db.exists() and copy.samefile(db):
         raise BenchError(f"{copy} is the warehouse itself", hint="name a backup")
     require_folder(db)
-    with _draft_of(db) as draft:
+    with _writable_draft_of(db) as draft:
         _copy(copy, draft)
         _sound(draft, str(copy))
         kept = _set_aside(db, lock_timeout) if db.exists() else None
@@ -142,7 +142,7 @@ def compact(warehouse: Warehouse) -> None:
     """
     path = warehouse.path
     assert path is not None, "a warehouse in memory has no file"
-    with _draft_of(path) as draft, explained(path):
+    with _writable_draft_of(path) as draft, explained(path):
         con = warehouse.con
         con.execute(f"DROP SCHEMA IF EXISTS {STORED_VIEWS} CASCADE")
         quoted = str(draft).replace("'", "''")
@@ -177,16 +177,13 @@ def compact_at(db: Path, lock_timeout: float) -> None:
 
 
 @contextmanager
-def _draft_of(path: Path) -> Iterator[Path]:
-    """A temporary file next to another, renamed once complete; removed at the end."""
-    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
+def _writable_draft_of(path: Path) -> Iterator[Path]:
+    """A temporary file next to another; raises BenchError where it cannot be written."""
     try:
-        yield draft
+        with draft_of(path) as draft:
+            yield draft
     except OSError as error:
         raise BenchError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    finally:
-        for left in (draft, Path(f"{draft}.wal")):
-            left.unlink(missing_ok=True)
 
 
 def _copy(path: Path, draft: Path) -> None:
@@ -252,3 +249,54 @@ def _set_aside(db: Path, lock_timeout: float) -> Path:
 def _flush(path: Path) -> None:
     with path.open("rb+") as file:
         os.fsync(file.fileno())
+
+
+# Loads shown only at these uris, and the parts of logs that belong only to them.
+_GONE = """CREATE TEMP TABLE gone_loads AS
+    SELECT DISTINCT load_id FROM raw.loads WHERE list_contains(?::VARCHAR[], uri)
+    EXCEPT SELECT load_id FROM raw.loads WHERE NOT list_contains(?::VARCHAR[], uri)"""
+_PARTS = """CREATE TEMP TABLE gone_rows AS
+    SELECT load_id FROM gone_loads UNION
+    SELECT part_id FROM raw.parts WHERE chain_id NOT IN
+        (SELECT chain_id FROM raw.parts WHERE load_id NOT IN (FROM gone_loads))"""
+_SOURCES = """CREATE TEMP TABLE gone_sources AS
+    SELECT source_id FROM raw.sources WHERE load_id IN (FROM gone_loads) EXCEPT
+    SELECT source_id FROM raw.sources WHERE load_id NOT IN (FROM gone_loads)"""
+_RUNS = """CREATE TEMP TABLE gone_runs AS
+    SELECT run_id FROM raw.runs WHERE load_id IN (FROM gone_rows) EXCEPT
+    SELECT run_id FROM raw.runs WHERE load_id NOT IN (FROM gone_rows)"""
+
+
+def purge(warehouse: Warehouse, uris: Sequence[str]) -> int:
+    """Delete every row from sources, of all their versions; returns the number.
+
+    Rows that other uris show too are kept. The bytes stay in free blocks of the file until it is
+    compacted.
+    """
+    con, deleted = warehouse.con, 0
+    listed = list(uris)
+    with transaction(warehouse, whole=True):
+        con.execute(_GONE, [listed, listed])
+        for query in (_PARTS, _SOURCES, _RUNS):
+            con.execute(query)
+        for table, columns in tables().items():
+            conditions = []
+            if "uri" in columns:
+                conditions.append("list_contains($uris, uri)")
+            elif "load_id" in columns:
+                conditions.append("load_id IN (FROM gone_rows)")
+            if "source_id" in columns and "load_id" not in columns:
+                conditions.append("source_id IN (FROM gone_sources)")
+            if "run_id" in columns and "load_id" not in columns:
+                conditions.append("run_id IN (FROM gone_runs)")
+            if table == "hidden":
+                conditions.append("(scope = 'uri' AND list_contains($uris, id))")
+                conditions.append("(scope = 'run' AND id IN (FROM gone_runs))")
+            if conditions:
+                where = " OR ".join(conditions)
+                given = {"uris": listed} if "$uris" in where else {}
+                [(rows,)] = con.execute(f"DELETE FROM raw.{table} WHERE {where}", given).fetchall()
+                deleted += rows
+        for table in ("gone_loads", "gone_rows", "gone_sources", "gone_runs"):
+            con.execute(f"DROP TABLE {table}")
+    return deleted

@@ -8,7 +8,6 @@ takes about 50 ms; verified files are remembered in the user's cache.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -18,11 +17,11 @@ from pathlib import Path
 
 import duckdb
 
-from ..vocabulary.kept import keep, kept_file, read
+from ..vocabulary.kept import cached, keep, kept_file, read
 from .connect import connect_memory, disconnect, explained
-from .ddl import tables
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
+from .sql import tables
 from .template import fill, version
 from .write_logs import logs_of
 
@@ -179,18 +178,16 @@ def _no_warehouse(path: Path, why: str) -> Incompatible:
 @cache
 def _ours() -> Mapping[str, str]:
     """The definitions of this version, in the form of `defined`."""
-    with suppress(OSError, RuntimeError, ValueError):
-        kept: Mapping[str, str] = json.loads(read(kept_file("definitions", _made_by(), ".json")))
-        return kept
+    return cached("definitions", [], _made, _made_by())
+
+
+def _made() -> dict[str, str]:
     con = connect_memory()
     try:
         fill(con)
-        made = defined(con)
+        return defined(con)
     finally:
         disconnect(con)
-    with suppress(OSError, RuntimeError):
-        keep(kept_file("definitions", _made_by(), ".json"), json.dumps(made).encode())
-    return made
 
 
 @cache

@@ -22,11 +22,10 @@ from typing import TypedDict
 
 from ..vocabulary.regular import parse_json, read_regular
 from .commits import Change, Commit, Notify, ignore_note
-from .ddl import tables
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
-from .parquet import Written, read, sha256, write
-from .permissions import permissions_of
+from .shared_files import Written, permissions_of, read, sha256, write
+from .sql import tables
 
 _MARK, _FORMAT = "bench-warehouse.json", 1
 _NAME = re.compile(r"[0-9a-f]{32}\.parquet")

@@ -18,14 +18,13 @@ import duckdb
 import pyarrow as pa
 
 from .catalogs import Catalog, State, quoted, translated_errors
-from .commits import Change, Commit, Notify, ignore_note
-from .ddl import tables
+from .commits import Change, Commit, Notify, ignore_note, refuse_secret
 from .errors import BenchError
 from .extensions import instance
 from .lake_files import S3, is_marked, mark, notify_unmarked, remove, remove_orphans
 from .migrate import apply_tables, lacks_tables
-from .passwords import refuse_secret
-from .permissions import permissions_of, share
+from .shared_files import permissions_of, share
+from .sql import tables
 
 _SLICE = 1 << 20  # rows
 _FASTER = ("conflict", "database is locked", "could not serialize", "duplicate key")

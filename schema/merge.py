@@ -17,10 +17,10 @@ import duckdb
 
 from .commits import repeated
 from .connect import attach, explain
-from .ddl import tables
 from .errors import Incompatible
 from .migrate import now_utc
 from .opening import open_read, open_write
+from .sql import tables
 from .warehouse import Warehouse, transaction
 
 _IDS = frozenset(("load_id", "run_id", "table_id", "source_id", "part_id", "chain_id"))

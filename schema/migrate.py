@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 import duckdb
 
+from .connect import all_or_nothing
 from .errors import Incompatible
 from .generated import METRICS, declarations, expand
 from .sql import digest, sql_files
@@ -38,15 +38,9 @@ def bring_up_to_date(
     """
     if is_up_to_date(con, path) and not anew:
         return
-    con.execute("BEGIN")
-    try:
+    with all_or_nothing(con):
         _apply_tables(con)
         _rebuild_views(con)
-        con.execute("COMMIT")
-    except BaseException:
-        with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
-            con.execute("ROLLBACK")
-        raise
 
 
 def is_up_to_date(con: duckdb.DuckDBPyConnection, path: Path | None = None) -> bool:
@@ -101,14 +95,8 @@ def lacks_tables(con: duckdb.DuckDBPyConnection, path: Path) -> bool:
 
 def apply_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Apply the missing tables alone, in one transaction: a shared place has no views."""
-    con.execute("BEGIN")
-    try:
+    with all_or_nothing(con):
         _apply_tables(con)
-        con.execute("COMMIT")
-    except BaseException:
-        with suppress(duckdb.Error):
-            con.execute("ROLLBACK")
-        raise
 
 
 def doubt_stored_views(con: duckdb.DuckDBPyConnection) -> None:

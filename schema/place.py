@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .commits import Place
+from .commits import Place, refuse_secret
 from .errors import BenchError
-from .passwords import refuse_secret
 
 FOLDER, LAKE = "folder:", "ducklake:"
 _CATALOG = re.compile(r"ducklake:(?:(?P<kind>sqlite|postgres):)?(?P<name>.+)", re.S)

@@ -23,11 +23,11 @@ import duckdb
 
 from ..vocabulary.kept import cache_folder
 from .commits import Change, CommitConflict, Place, Retry, repeated
-from .connect import connect_file, disconnect, explained
-from .ddl import tables
+from .connect import all_or_nothing, connect_file, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
 from .migrate import doubt_stored_views
 from .place import place_of, require_place
+from .sql import tables
 from .template import create_file, version
 
 if TYPE_CHECKING:
@@ -189,19 +189,14 @@ def _catch_up(con: duckdb.DuckDBPyConnection, place: Place) -> int:
     for change in place.changes(number):
         if number and (change.whole or change.number <= number):
             raise _Rebuilt
-        con.execute("BEGIN")
         try:
-            doubt_stored_views(con)
-            _take_in(con, change)
-            con.execute("COMMIT")
-        except BaseException as error:
-            with suppress(duckdb.Error):
-                con.execute("ROLLBACK")
-            if isinstance(error, _NOT_FITTING):  # written by others
-                why = str(error).splitlines()[0]
-                what = f"the rows of commit {change.number} do not fit"
-                raise Incompatible(what, why=why) from error
-            raise
+            with all_or_nothing(con):
+                doubt_stored_views(con)
+                _take_in(con, change)
+        except _NOT_FITTING as error:  # written by others
+            why = str(error).splitlines()[0]
+            what = f"the rows of commit {change.number} do not fit"
+            raise Incompatible(what, why=why) from error
         number = change.number
     return number
 

@@ -10,8 +10,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from .arrow import Tables, joined
-from .shapes import shapes
+from .arrow import Tables, joined, shapes
 
 MEMORY_BYTES = 150 << 20
 

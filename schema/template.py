@@ -16,7 +16,15 @@ from pathlib import Path
 import duckdb
 
 from ..vocabulary.kept import cache_folder, read
-from .connect import STORAGE_VERSION, attach, connect_file, disconnect, explained
+from .connect import (
+    STORAGE_VERSION,
+    all_or_nothing,
+    attach,
+    connect_file,
+    disconnect,
+    draft_of,
+    explained,
+)
 from .migrate import bring_up_to_date, definitions, now_utc
 
 _OTHERS_KEPT_S = 30 * 86400.0  # templates of other versions
@@ -60,8 +68,7 @@ def create_file(path: Path) -> str:
     Returns its device and inode, or "" if another process was first and nothing was done. Raises
     BenchError.
     """
-    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.new")
-    try:
+    with draft_of(path) as draft:
         with explained(path):
             make_file(draft)
         # FileExistsError: another process was first. Else a file system without hard links: then
@@ -71,23 +78,15 @@ def create_file(path: Path) -> str:
             os.link(draft, path)
             return f"{made.st_dev}:{made.st_ino}"
         return ""
-    finally:
-        draft.unlink(missing_ok=True)
-        Path(f"{draft}.wal").unlink(missing_ok=True)
 
 
 def _copied(con: duckdb.DuckDBPyConnection, template: Path) -> bool:
     try:
         attach(con, template, "template", read_only=True)
         try:
-            con.execute("BEGIN")
-            con.execute("COPY FROM DATABASE template TO wh")
-            stamp_applied(con)
-            con.execute("COMMIT")
-        except BaseException:  # Ctrl-C too, which DuckDB raises as a RuntimeError
-            with suppress(duckdb.Error):
-                con.execute("ROLLBACK")
-            raise
+            with all_or_nothing(con):
+                con.execute("COPY FROM DATABASE template TO wh")
+                stamp_applied(con)
         finally:
             con.execute("DETACH template")
     except duckdb.Error:  # truncated by a crash of the machine, mostly: recreated next time
@@ -124,14 +123,10 @@ def version() -> str:
 
 def _make(folder: Path, name: str) -> Path:
     """Create a template: complete or absent."""
-    draft = folder / f".{name}.{os.urandom(6).hex()}.new"
-    try:
+    with draft_of(folder / name) as draft:
         _write(draft)
         draft.chmod(0o600)  # whatever the umask: what others may write is not read
         return draft.replace(folder / f"{name}-{_digest(draft)}.duckdb")
-    finally:
-        draft.unlink(missing_ok=True)
-        Path(f"{draft}.wal").unlink(missing_ok=True)
 
 
 def _write(path: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 
-from .connect import confine, disconnect, explained
+from .connect import all_or_nothing, confine, disconnect, explained
 from .definitions import made_here
 from .errors import BenchError
 from .migrate import doubt_stored_views
@@ -176,15 +176,9 @@ def transaction(
     with explained(warehouse.path):
         warehouse.release(spared)
         warehouse.small = warehouse.stored = None
-        con.execute("BEGIN")
-        try:
+        with all_or_nothing(con):
             if not aside:
                 doubt_stored_views(con)
             yield
             if warehouse.replica:
                 warehouse.replica.publish(con, whole=whole)
-            con.execute("COMMIT")
-        except BaseException:
-            with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
-                con.execute("ROLLBACK")
-            raise

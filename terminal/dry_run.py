@@ -50,8 +50,8 @@ def show(prepared: Prepared) -> int:
     run cannot start.
     """
     from ..launch.environment import run_variables
+    from ..launch.folder import as_shell
     from ..launch.launcher import scheduler_hint
-    from ..launch.record import as_shell
 
     lines = []
     for planned in prepared.todo:
@@ -96,7 +96,7 @@ def _show_refused(prepared: Prepared) -> int:
 
 def _scripts(prepared: Prepared) -> Iterator[str]:
     """The job scripts of a scheduler; `new-N` is a placeholder for the folder of a launch."""
-    from ..launch.jobs import group_by_resources, job_of
+    from ..launch.queue import group_by_resources, job_of
     from ..launch.scheduler_client import array_limit
     from ..vocabulary.secrets import redact_lines
 

@@ -30,14 +30,11 @@ _INVALID = re.compile(
 )
 
 _OF_PYDANTIC = [
-    (re.compile(pattern), plain)
-    for pattern, plain in (
-        (r"Input should be greater than or equal to ", "it must be at least "),
-        (r"Input should be less than or equal to ", "it must be at most "),
-        (r"Input should be greater than ", "it must be above "),
-        (r"Input should be a valid integer.{0,80}", "it must be a whole number"),
-        (r"Input should be a valid number.{0,80}", "it must be a number"),
-    )
+    (re.compile(r"Input should be greater than or equal to "), "it must be at least "),
+    (re.compile(r"Input should be less than or equal to "), "it must be at most "),
+    (re.compile(r"Input should be greater than "), "it must be above "),
+    (re.compile(r"Input should be a valid integer.{0,80}"), "it must be a whole number"),
+    (re.compile(r"Input should be a valid number.{0,80}"), "it must be a number"),
 ]
 
 # typer bundles click since 0.26 and imported it before: this base class exists in both.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOCK_TIMEOUT = 5.0
 _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.-]*\s*=)")  # `gbs=1,024,tp=4` has two pairs
-Overrides = Mapping[str, str | None]  # as in `schema.overrides`, which takes longer to import
+Overrides = Mapping[str, str | None]  # as in `schema.annotations`, which takes longer to import
 
 
 def parse_overrides(texts: Sequence[str]) -> dict[str, str | None]:
@@ -103,8 +103,8 @@ class Source:
 
     def _past(self, paths: tuple[Path, ...]) -> Warehouse:
         from ..project.past import moment, read_as_of
+        from ..project.read import open_settled, open_settled_commit
         from ..project.settings import find_db, read_settings
-        from ..project.settled import open_settled, open_settled_commit
         from ..schema.moment import require_known, show_as_known_at
 
         if paths:
@@ -143,7 +143,7 @@ class Source:
         return made
 
     def _file(self, db: Path) -> Warehouse:
-        from ..project.settled import open_settled
+        from ..project.read import open_settled
         from ..schema.materialized import views_are_stored
 
         if self.corrected:
@@ -153,7 +153,7 @@ class Source:
                 more = f", and {len(warehouse.remade) - 1} more" if warehouse.remade[1:] else ""
                 warn(f"{db} was changed by others, and is made anew: {warehouse.remade[0]}{more}")
             return warehouse
-        from ..schema.uncorrected import without_annotations
+        from ..schema.moment import without_annotations
 
         return without_annotations(db, self.lock_timeout)
 

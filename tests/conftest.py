@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from bench.ci import api
+from bench.ci import sticky
 from bench.schema.own_process import calculate_alone
 from tests.cpu_times import CpuTimes
 from tests.deciding import Stored, five_jobs
@@ -145,6 +145,6 @@ def shared(root: Path) -> Path:
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """GitHub and GitLab, for as long as a test runs."""
-    monkeypatch.setattr(api, "WAIT_S", 0.0)
+    monkeypatch.setattr(sticky, "WAIT_S", 0.0)
     with serve() as state:
         yield state

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,8 +66,11 @@ def furnished(machine: Path) -> Path:
     """A cache for a machine, with the template of a warehouse, which takes seconds to make."""
     template = _kept()
     (machine / "bench").mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        os.link(template, machine / "bench" / template.name)
+    kept = machine / "bench" / template.name
+    if not kept.exists():  # a copy: the folders of tests may lie on another disk than the cache
+        draft = kept.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(template, draft)
+        os.replace(draft, kept)
     return machine
 
 

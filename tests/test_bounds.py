@@ -13,7 +13,7 @@ import pytest
 from bench.audit.closing import comments
 from bench.ingest.cast import double
 from bench.ingest.files.inputs import inputs
-from bench.ingest.sidecars.tree import leaves
+from bench.ingest.sidecars.statement import leaves
 from bench.project.path_patterns import PathPattern
 from bench.schema.sidecar_links import _pattern
 from bench.vocabulary.toml import TOMLDecodeError, loads

@@ -24,9 +24,9 @@ import pytest
 from bench.ingest import version
 from bench.ingest.files import cluster as clusters
 from bench.ingest.files import prefetch
+from bench.ingest.files.batches import NAME, pack, staging, unpacked
 from bench.ingest.files.cluster import opened
 from bench.ingest.files.pipeline import ingest
-from bench.ingest.files.staging import NAME, pack, staging, unpacked
 from bench.ingest.files.summary import Summary
 from bench.schema.errors import BenchError
 from bench.schema.place import scratch_of

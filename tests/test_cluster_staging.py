@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from bench.ingest.files.staging import NAME, staging
+from bench.ingest.files.batches import NAME, staging
 
 
 def test_a_link_of_its_name_leads_nowhere(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.files.containers import is_of_docker, unwrapped
+from bench.ingest.files.containers import unwrapped
 from bench.ingest.files.pipeline import ingest, ingest_into
+from bench.ingest.kinds import is_of_docker
 from bench.schema.opening import in_memory, open_read
 from tests.making import iteration, log
 

@@ -10,7 +10,8 @@ from bench.decide.answers import lasting, ranked
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
 from bench.ingest.files.pipeline import ingest_into
-from bench.ingest.sidecars.files import SAMPLES, may_be_sidecar, read_sidecar
+from bench.ingest.kinds import may_be_sidecar
+from bench.ingest.sidecars.files import SAMPLES, read_sidecar
 from bench.project.settings import read_file
 from bench.schema.errors import BenchError
 from bench.schema.opening import in_memory

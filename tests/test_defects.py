@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.files.parsed import Defect, contained
-from bench.project.history import added
+from bench.project.git import added
 from tests.cells import read
 from tests.histories import Repository
 from tests.making import log, table

@@ -20,8 +20,8 @@ from bench.ingest.logs.dialect import (
 from bench.ingest.logs.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, declared_arguments
 from bench.ingest.logs.record import NO_COLUMNS
 from bench.ingest.logs.segments import Segments
+from bench.schema.arrow import shapes
 from bench.schema.errors import BenchError
-from bench.schema.shapes import shapes
 
 # What a number grammar gives, as SQL knows it.
 SQL = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,26 @@ def test_one_batch_in_steps_of_other_times_proves_them(tmp_path: Path) -> None:
     found, [message] = stored(tmp_path, "\n".join(lines))
     assert [(step, time) for step, time, _ in found] == list(enumerate(SECONDS))
     assert "tokens/s x step time is the same in every step" in message
+
+
+# A public page on the prefetching of a nanochat.
+ROUNDED = """\
+[Step  1164] Speed: 1911.1K tok/s | MFU: 46.76% | Time: 0.27s
+[Step  1165] Speed: 1514.8K tok/s | MFU: 37.06% | Time: 0.35s
+[Step  1166] Speed: 1847.4K tok/s | MFU: 45.20% | Time: 0.28s
+[Step  1167] Speed: 1895.5K tok/s | MFU: 46.38% | Time: 0.28s
+[Step  1168] Speed: 1513.3K tok/s | MFU: 37.03% | Time: 0.35s
+"""
+
+
+def test_times_of_two_digits_prove_as_much_as_they_say(tmp_path: Path) -> None:
+    found, [message] = stored(tmp_path, ROUNDED)
+    assert [(step, time) for step, time, _ in found] == [
+        (1164, 0.27), (1165, 0.35), (1166, 0.28), (1167, 0.28), (1168, 0.35),
+    ]  # fmt: skip
+    assert "tokens/s x step time is the same in every step" in message
+    assert stored(tmp_path, ROUNDED.replace("1847.4K", "1690.4K")) == ([], [])
+    assert stored(tmp_path, re.sub(r"(0\.\d)\ds", r"\1s", ROUNDED)) == ([], [])
 
 
 def test_without_an_equation_steps_and_losses_are_read_by_their_names(tmp_path: Path) -> None:

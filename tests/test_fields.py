@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.schema.shapes import shapes
+from bench.schema.arrow import shapes
 from bench.vocabulary.fields import Field, compared, fields, named, shown, stated_class, stored
 
 

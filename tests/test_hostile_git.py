@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bench.project.checkout import check_out, commit_of
+from bench.project.git import added, committed
 from bench.project.git import git as asked
-from bench.project.history import added, committed
 from bench.schema.errors import BenchError
 from tests.checkouts import GIT, ROWS, git
 from tests.making import table

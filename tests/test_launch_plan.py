@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch.cases import expand
-from bench.launch.constraints import Constraint, unmet
+from bench.launch.cases import Constraint, expand, unmet
 from bench.launch.plan import json_schema
 from bench.launch.planned_runs import planned_runs
 from bench.launch.reading import read_plan

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.launch import live_ingest
+from bench.launch import planned_runs
 from bench.launch.folder import State
 from bench.terminal.live import clock
 from tests.launching import ACTING, pairs, plan, preloadable, rows, states
@@ -198,7 +198,7 @@ def test_secrets_stay_in_the_script_that_needs_them(folder: Path) -> None:
 def test_a_run_that_goes_on_is_in_the_warehouse_and_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_ingest, "EVERY_S", 1.0)
+    monkeypatch.setattr(planned_runs, "EVERY_S", 1.0)
     file = plan(folder, "hang", "well", limits="time_s = 10")  # a busy machine looks late
     seen: list[str] = []
     over = threading.Event()

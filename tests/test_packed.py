@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from bench.ingest.files import packed
-from bench.ingest.files.names import family, is_log_name, is_packed_log
+from bench.ingest.files.folders import family, is_log_name, is_packed_log
 from bench.ingest.files.pipeline import ingest
+from bench.ingest.files.streams import unpacked
 from bench.schema.opening import open_read
 from bench.watch.follow import Follower
 from tests.making import count, log
@@ -215,7 +215,7 @@ def gzip_named(name: bytes, content: bytes) -> bytes:
 
 
 def unzipped(data: bytes, *, whole: bool = True) -> bytes:
-    return packed.unpacked(io.BytesIO(data), "gzip", len(data), whole=whole).read()
+    return unpacked(io.BytesIO(data), "gzip", len(data), whole=whole).read()
 
 
 def test_a_long_name_in_a_header_is_passed_over_soon() -> None:

@@ -30,7 +30,7 @@ BOUNDED = {
     "ingest/documents/csv_directive.py": DOCUMENT,
     "ingest/logs/masks.py": OURS,
     "ingest/documents/joined.py": DOCUMENT,
-    "ingest/files/names.py": FILE_NAME,
+    "ingest/files/folders.py": FILE_NAME,
     "ingest/logs/number_names.py: _NAME": "200 characters before a number",
     "ingest/documents/paired.py": DOCUMENT,
     "ingest/documents/prose.py": DOCUMENT,

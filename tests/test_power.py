@@ -10,7 +10,7 @@ from itertools import combinations
 import pytest
 from scipy.stats import binomtest, t
 
-from bench.decide.power import rank_shift, t_shift
+from bench.decide.distributions import rank_shift, t_shift
 from bench.decide.spreads import Spread, modes
 from bench.decide.statistics import critical_difference, effect, exact_rank_p
 

@@ -15,9 +15,9 @@ from bench.decide.query import Query
 from bench.explain.prediction import explain_prediction
 from bench.foresight.answers import predicted
 from bench.foresight.folds import Beyond, Reach, folds, reach
+from bench.foresight.likeness import PACE_SCALES
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
-from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import setting, system_of
 from bench.foresight.sizes import all_splits, base_of, impossible, with_sizes
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads

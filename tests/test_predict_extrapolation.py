@@ -12,11 +12,10 @@ import pytest
 
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
-from bench.foresight.days import apart
 from bench.foresight.folds import SIZES, WORDS, Beyond, Outside, Reach, folds, reach
-from bench.foresight.intervals import UNSCORED, Widths
+from bench.foresight.intervals import UNSCORED, Widths, apart
+from bench.foresight.likeness import PACE_SCALES
 from bench.foresight.posterior import Posterior, fit
-from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, setting
 from bench.foresight.terms import MEMORY, PACE
 from tests.deciding import published, table

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from bench.ingest.files.pipeline import ingest
-from bench.schema import ddl, migrate, shapes
+from bench.schema import arrow, migrate, sql
 from bench.schema.errors import BenchError, Incompatible
 from bench.schema.opening import in_memory, open_read, open_write
 from bench.schema.reference import public_columns
@@ -314,14 +314,14 @@ def test_the_columns_are_those_of_the_tables() -> None:
         made = {str(table): columns for table, columns in warehouse.rows(query)}
     read = {
         table: [(column.name, column.type, column.required) for column in columns.values()]
-        for table, columns in ddl.tables().items()
+        for table, columns in sql.tables().items()
     }
     assert read == made
 
 
 def test_columns_of_arrow_are_of_the_types_of_the_tables() -> None:
     with in_memory() as warehouse:
-        for name, shape in shapes.shapes().items():
+        for name, shape in arrow.shapes().items():
             warehouse.con.register("given", shape.schema.empty_table())
             query = """SELECT column_name, column_type FROM (DESCRIBE {})
                        WHERE column_name <> 'load_id' ORDER BY column_name"""

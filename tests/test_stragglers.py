@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scipy.stats import fisher_exact
 
-from bench.decide.exact import Stratum, at_least, expected, least_possible
+from bench.decide.distributions import Stratum, at_least, expected, least_possible
 from tests.logs import header, iteration
 from tests.program import quick, told
 

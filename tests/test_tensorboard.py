@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.files.tensorboard import NoReader, read_events, writers
+from bench.ingest.files.tensorboard import read_events, writers
+from bench.ingest.kinds import NoReader
 from tests.making import iteration
 from tests.program import quick, selected
 

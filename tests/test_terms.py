@@ -10,12 +10,10 @@ import pytest
 
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
-from bench.foresight.likeness import likeness
-from bench.foresight.links import Links
-from bench.foresight.numbers import numbers, priors
+from bench.foresight.likeness import PACE_SCALES, likeness
+from bench.foresight.numbers import Links, numbers, priors
 from bench.foresight.recompute import inferred, settled
 from bench.foresight.reference import page
-from bench.foresight.scales import PACE_SCALES
 from bench.foresight.setting import Setting, setting
 from bench.foresight.terms import MEMORY, PACE, bubble, recomputed
 from tests.deciding import published

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.decide.change_points import changes, newest_p
-from bench.decide.series import _version_key
+from bench.decide.series import _version_key, changes, newest_p
 from tests.logs import header
 from tests.program import Outcome, quick, told
 

@@ -56,10 +56,10 @@ def read(ready: Connection, files: Path, db: Path) -> None:
     """What `bench ingest` does, in small batches: there are many commits to be killed in."""
     from bench.ingest.files import pipeline
     from bench.project.after_ingest import after_ingest_into
-    from bench.schema import shapes
+    from bench.schema.arrow import shapes
 
     pipeline._BATCH_ROWS = 300
-    shapes.shapes()
+    shapes()
     ready.send("ready")
     summary = pipeline.ingest([files], db, lock_timeout=30)
     after_ingest_into(db, 30, summary.uris)

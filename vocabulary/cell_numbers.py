@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 
 from .cell import Cell, as_words, in_tokens, of_text
+from .durations import duration
 from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
@@ -52,6 +53,9 @@ _PAIR = re.compile(rf"^\s*\(({NUMBER})\s*(%?)\)$")
 _TWO = re.compile(rf"^\s*(?::|/|and|&)\s*({NUMBER})$")
 # `2x8`: nodes times devices
 _TIMES = re.compile(r"^\s*[x×*]\s*(\d{1,6})$")
+# `0.954s / 0.956s`: of two runs of one row
+_AGAIN = re.compile(rf"^\s*/\s*({NUMBER})\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$")
+_ALIKE = 1.25  # between the numbers of such runs
 _RANGE = re.compile(
     rf"^\s*(?:-|–|—|\.\.|to)\s*[~≈]?({NUMBER})[kKMBT]?\s?(?:(?:{ANY_UNIT})(?![A-Za-z/]))?$", re.I
 )
@@ -76,6 +80,8 @@ _STATISTIC = re.compile(
 _OF_EACH = re.compile(rf"\s*(?:(?:/|per|a)\s*(?:{DEVICE})|each)\s*", re.I)  # 0.5 per GPU
 _UNIT_BEHIND = re.compile(rf"\d\s*(?:{ANY_UNIT})(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 406.16 (ms)
+# of that many devices, unless it is what they have: `8 x 80GB`
+_EACH = re.compile(r"\d{1,4}\s?[*x×]\s?(?=\d)(?!(?:16|24|32|40|48|64|80|96|141|192)\s?Gi?B)")
 # 49.7 hours ($5482)
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
@@ -110,6 +116,11 @@ def measure(raw: str, column: Column) -> Cell:
     if named and column_of(named[1]) == column:
         cell = measure(named[2], column)
         return replace(cell, raw=raw, pieces=(["gap", raw[: named.start(2)]], *cell.pieces))
+    if column.name == "train_time" and (long := duration(raw)):
+        return long
+    if column.type == "memory" and (each := _EACH.match(raw)):  # `3*9406MB`
+        cell = measure(raw[each.end() :], column)
+        return replace(cell, raw=raw, pieces=(["gap", each[0]], *cell.pieces))
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     amount = _AMOUNT.search(raw) if column.type == "price" else None
@@ -202,6 +213,9 @@ def _of_two(cell: Cell, rest: str, column: Column) -> Cell | None:
     if two:
         pieces = (*cell.pieces, ["gap", rest[: two.start(1)]], number_piece(two[1]))
         return replace(without_value, kind="pair", pieces=pieces)
+    again = _AGAIN.match(rest) if column.role == "result" and column.type in _RATES else None
+    if again and cell.value and 1 / _ALIKE < float(again[1].replace(",", "")) / cell.value < _ALIKE:
+        span = again
     if span and not cell.marks:
         start = rest[: rest.index(span[1], 1)]
         pieces = (*cell.pieces, ["gap", start], number_piece(span[1]))

@@ -19,9 +19,12 @@ _MISSING = re.compile(
     re.I,
 )
 _IN_WORDS = ("text", "notes")  # types of column
+_COUNTED = ("result", "topology", "batch")  # roles of columns
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
-_BOLD_FIRST = re.compile(r"\*\*(?P<bold>[^*\s][^*]{0,30})\*\*(?P<rest>[^*]{1,80})")
+_BOLD_FIRST = re.compile(
+    r"\*\*(?P<bold>[^*\s][^*]{0,30})\*\*(?P<rest>[^*]{1,80}|\s{0,3}\*\([^()*\d]{1,40}\)\*)"
+)
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
 _LARGEST = 1e30  # of any number printed; the FLOPs of a training have 26 digits
 
@@ -51,13 +54,13 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
 
 
 def _begun(raw: str, column: Column) -> Cell | None:
-    """A number in bold with plain words behind it: `**35.9 GB** of 40`."""
-    found = _BOLD_FIRST.fullmatch(raw) if column.role == "result" else None
+    """A number in bold with words behind it: `**35.9 GB** of 40`, `**4** *(default)*`."""
+    found = _BOLD_FIRST.fullmatch(raw) if column.role in _COUNTED else None
     if found is None:
         return None
-    whole = _parse(found["bold"] + found["rest"], column)
+    whole = _parse(found["bold"] + found["rest"].replace("*", ""), column)
     number = _parse(found["bold"], column)
-    if whole.kind != "number" or whole.invalid:
+    if whole.kind not in ("number", "settings") or whole.invalid:
         return None
     sign: Piece = ["gap", "**"]
     return replace(whole, raw=raw, pieces=(sign, *number.pieces, sign, ["word", found["rest"]]))
@@ -65,7 +68,9 @@ def _begun(raw: str, column: Column) -> Cell | None:
 
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
     """The opening and closing of an emphasis or a link around a whole cell, and its content."""
-    if found := _WRAP.match(text):
+    found = _WRAP.match(text)
+    # `**8** / **16**` is wrapped twice, not as a whole.
+    if found and (found[1][0] == "_" or found[1] not in found[2].strip(found[1])):
         return found[1], found[2], found[1]
     found = LINK.match(text) if column.type != "notes" else None
     return (found[1], found[2], found[3]) if found else None

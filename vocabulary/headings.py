@@ -106,6 +106,7 @@ _TELLING = (
     ("mem", re.compile(r"peak|max|used|usage|alloc|consum|active", re.I)),
     ("mem", re.compile(r"vram|hbm|gpu|device|cuda|npu", re.I)),
     ("device", re.compile(r"GPU|NPU|TPU|accelerator|device|chip|芯片|设备", re.I)),
+    ("device", re.compile(r"hardware|硬件", re.I)),
 )
 
 
@@ -120,6 +121,8 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
             column = _each_of(found[at - 1])
         if column and column.alone and column.alone not in named:
             column = _standing_for(column)
+        if column is None and "seq_len" in named and headings[at].strip("*` ") == "B":
+            column = columns()["gbs"]  # `seq | B | tok/s`
         again = column and any(other and other.name == column.name for other in kept)
         kept.append(None if again else column)
     return tuple(kept)

@@ -18,6 +18,11 @@ _COUNTED = re.compile(
     r"(?<![\w.])(\d{1,6})(?:\s*x?\s*|-)((?:GPU|NPU|TPU|HPU|node|chip|device|card)s?)(?!\w|\s*(?:per|/))",
     re.I,
 )
+# `2 Nodes (4 GPUs/node)`
+_OF_NODE = re.compile(
+    r"(?<![\w.])(\d{1,3})(?:\s*x?\s*|-)(?:GPU|NPU|TPU|HPU|chip|device|card)s?\s?(?:/|per)\s?node(?!\w)",
+    re.I,
+)
 _SHORT = {"z": "zero_stage"}  # in DeepSpeed's autotuner output
 # `tp2sd4_stage2`, PaddleNLP's names of strategies
 # `TP8PP4DP1`, `tp8xpp4`
@@ -146,6 +151,8 @@ def settings_in(text: str) -> Iterator[tuple[str, str, str]]:
     """
     for counted in _COUNTED.finditer(text):
         yield counted[0], f"{counted[2].removesuffix('s')}s", counted[1]
+    for each in _OF_NODE.finditer(text):
+        yield each[0], "GPUs/node", each[1]
     for batch in _BATCH.finditer(text):
         yield batch[0], batch[1], batch[2]
     for match in _sized(text):

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ingest.files.folders import files_below, uri_of
-from ..ingest.files.names import family, is_log_name, is_packed_log
+from ..ingest.files.folders import family, files_below, is_log_name, is_packed_log, uri_of
 from ..ingest.files.pipeline import ingest
 from ..ingest.files.rotated import Folders
 from ..ingest.files.summary import Summary

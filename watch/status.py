@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.budget import SECONDS_A_DAY
-from ..ingest.files.names import has_successor
+from ..ingest.files.folders import has_successor
 from ..ingest.logs.termination import INTERVALS, LEAST_S
 from ..schema.warehouse import Warehouse
 

@@ -12,10 +12,10 @@ from ..fixes import suggestion as suggestion_of
 from ..formula_fixes import FormulaFix, formula_fixes, needed_time, number, suggestion
 from ..formulas import assumptions
 from ..input import AuditInput, Detected, Document, Reading, Row, Table
-from ..interval import Interval, largest_agreement
+from ..interval import Interval
 from ..rule import declared
-from ..same_configuration import model, named, set_apart
-from ..work import agrees, work_of
+from ..same_configuration import Texts, model, named, set_apart, texts_of
+from ..work import Agreement, agreement, agrees, work_of
 
 RULE = declared(__name__)
 
@@ -133,29 +133,23 @@ def check_work(data: AuditInput) -> Iterator[Finding]:
 
 
 def _judge_work(table: Table, rows: Sequence[Row]) -> Iterator[Finding]:
-    if len(rows) < 3:
+    if (found := agreement(rows)) is None:
         return
-    work = [work_of(row) for row in rows]
-    main = largest_agreement(work)
-    if 3 * len(main) < 2 * len(rows):
-        return
-    share = Interval(max(work[p].low for p in main), min(work[p].high for p in main))
-    sizes = {(rows[place].tp, rows[place].pp) for place in main}
+    sizes = {(row.tp, row.pp) for row in found.rows}
     depends = len(sizes) < 3  # three agree exactly: neither TP nor PP changes the work
-    for place, row in enumerate(rows):
-        if place in main:
+    for row in rows:
+        if id(row) in found.members:
             continue
-        wide = share.widened(_PADDING if depends and (row.tp, row.pp) not in sizes else _MEANS)
-        if not work[place].meets(wide):
-            yield _work_finding(table, row, [rows[place] for place in main], work[place], share)
+        wide = depends and (row.tp, row.pp) not in sizes
+        mine = work_of(row)
+        if not mine.meets(found.share.widened(_PADDING if wide else _MEANS)):
+            yield _work_finding(table, row, found, mine)
 
 
-def _work_finding(
-    table: Table, row: Row, others: Sequence[Row], mine: Interval, share: Interval
-) -> Finding:
+def _work_finding(table: Table, row: Row, others: Agreement, mine: Interval) -> Finding:
     assert row.tflops is not None and row.time is not None
-    off = mine.middle / share.middle
-    apart = set_apart(row, others)
+    off = mine.middle / others.share.middle
+    apart = set_apart(row, others.texts)
     fixes = [] if apart else suggest_fixes(table, row)
     names = ("step_time", "tflops", *(fix.name for fix in fixes))
     return RULE.finding(
@@ -163,8 +157,8 @@ def _work_finding(
         tuple(row.at(name) for name in dict.fromkeys(names)),
         mine=mine,
         percent=100 * (off - 1),
-        share=share,
-        others=others,
+        share=others.share,
+        others=others.rows,
         fix=suggestion_of(fixes),
     )
 
@@ -202,7 +196,7 @@ def _judge(document: Document, table: Table, detected: Detected) -> Iterator[Fin
         assumed = assumptions(off[0], detected.reading)
         many = len(plain) > max(1, tested // 10)
         weak = detected.reading.formula in _ROUGH or assumed > 1 or (assumed and many)
-        others = [row for row, fine in judged if fine]
+        others = texts_of([row for row, fine in judged if fine])
         for row in off:
             if not weak or row.unshifted or not agrees(table, row):
                 yield _finding(document, table, row, detected.reading, others)
@@ -248,7 +242,7 @@ def _explained(document: Document, table: Table, row: Row, reading: Reading) -> 
 
 
 def _finding(
-    document: Document, table: Table, row: Row, reading: Reading, others: Sequence[Row]
+    document: Document, table: Table, row: Row, reading: Reading, others: Sequence[Texts]
 ) -> Finding:
     found = _explained(document, table, row, reading)
     by_formula = bool(found) and found[0].kind == "formula"  # they are of one kind

@@ -39,7 +39,7 @@ def check(data: AuditInput) -> Iterator[Finding]:
 def _meaning(table: Table, fitted_relation: FittedRelation) -> Iterator[Finding]:
     """Rates that fit time and batch only as per-device values, or only as the job's."""
     relation = fitted_relation.relation
-    worlds = {row.world for row in fitted_relation.others()}
+    worlds = {row.world for row in fitted_relation.others}
     at_one = relation.identity and fitted_relation.span.meets(1.0)
     if relation.plain or not at_one or worlds <= {1, None}:
         return
@@ -58,7 +58,7 @@ def _meaning(table: Table, fitted_relation: FittedRelation) -> Iterator[Finding]
 
 def _finding(table: Table, found: Sequence[tuple[Row, FittedRelation, Interval]]) -> Finding:
     row = found[0][0]
-    apart = all(not one.relation.identity and set_apart(row, one.others()) for _, one, _ in found)
+    apart = all(not one.relation.identity and set_apart(row, one.texts) for _, one, _ in found)
     quotients = [
         f"{one.relation} is {value.middle:.4g}, in the other rows {one.span.middle:.4g} "
         f"(such as line {one.example.line})"

@@ -14,7 +14,7 @@ _LONGEST = 60  # characters of a heading that is a list of names
 # `Parallelism (TP/PP)`, `Training [TP,CP]`; those of generation are of other processes
 _LEAD = re.compile(
     r"\s*(?:(?:(?:pre-?)?train(?:ing)?|parallel(?:ism)?|config(?:uration)?|strategy|topology|layout|mesh"
-    r"|degrees?|sizes?|shape|settings?|set-?up)\s*){0,3}[:=]?\s*",
+    r"|degrees?|sizes?|shape|settings?|set-?up|分布式|并行|策略|方式|配置|训练)\s*){0,3}[:=]?\s*",
     re.I,
 )
 _BRACKETED = re.compile(r"[(\[{](?P<inner>[^()\[\]{}]{3,60})[)\]}]\s*")

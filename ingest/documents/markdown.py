@@ -37,6 +37,7 @@ _LAID_OUT = re.compile(
 _FRONT = 60  # lines of front matter
 _SETTING = re.compile(r"[\w-]+\s*:(?:\s|$)")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +152,15 @@ def _table_at(
     header = TableRow(at + 1, split_row(_unquote(lines[at])))
     alignment = tuple(_alignment(cell) for cell in split_row(_unquote(lines[at + 1])))
     rows: list[TableRow] = []
-    blank = 0
+    blank, barred = 0, _unquote(lines[at]).lstrip().startswith("|")
     for place in range(at + 2, len(lines)):
         text = _unquote(lines[place])
         if not text.strip() and blank < 2:
             blank += 1
             continue
         if "|" not in text or place + 1 in code or place + 1 in headings:
+            break
+        if barred and _ITEM.match(text):  # `- max |loss diff| 0.0015`
             break
         row = TableRow(place + 1, split_row(text))
         starts = _starts_table(lines, place, row, after_blank=blank > 0)

@@ -184,7 +184,8 @@ def _names_of_runs(
         kinds = [frozenset(setting) for setting in settings.values()]
         named = tuple(sorted(frozenset().union(*kinds)))
         # A heading without a run may have fewer settings: `Gaudi | Gaudi2 (BS=1)`.
-        if len(named) > 1 and kinds and frozenset.intersection(*kinds):
+        several = len(named) > 1 or named == ("GPUs",)
+        if several and kinds and frozenset.intersection(*kinds):
             names = {n: tuple(found.get(kind, "") for kind in named)
                      for n, found in settings.items()}  # fmt: skip
             parts = [

@@ -115,10 +115,21 @@ def lead_facts(text: str, line: int) -> list[Fact]:
     facts = phrases_in(text, line, "line")
     fields = {fact.field for fact in facts}
     more = [*_assigned(text, line), *_batch_of_one(text, line), *unambiguous(counted(text, line))]
-    return [*facts, *(fact for fact in unambiguous(more) if fact.field not in fields)]
+    facts += [fact for fact in unambiguous(more) if fact.field not in fields]
+    splits = _SPLITS.findall(text)
+    if len(splits) > len(set(splits)) and len(set(_MODELS.findall(text))) > 1:
+        # Of two models with a split each none is of both: `7B with PP8 and 235B with PP4 EP8`.
+        return [fact for fact in facts if fact.field not in _BY_SPLIT]
+    return facts
 
 
+_SPLITS = re.compile(r"(?<![A-Za-z0-9])([TPCDE]P) ?=? ?\d{1,4}(?!\w)")
+_MODELS = re.compile(
+    r"(?<![\w.])[A-Za-z][\w.]{1,20}-(?:[A-Za-z]{1,10}-)?(\d{1,4}(?:\.\d)?[BM])(?!\w)"
+)
+_BY_SPLIT = frozenset(("tp", "pp", "cp", "ep", "dp"))
 # One of several settings in a cell.
+_OF_MODELS = frozenset(("layers", "hidden", "heads", "kv_heads", "ffn_hidden", "vocab"))
 _SETTING = re.compile(r"[\s`*]*[A-Za-z][\w.-]{0,40}\s?=\s?[\w.]{1,20}[\s`*]*")
 
 
@@ -135,15 +146,37 @@ def set_up(table: Table) -> list[Fact]:
     for row in (*(() if headed else (table.header,)), *table.rows):
         name, value = (*row.cells, "", "")[:_PAIR_OF_CELLS]
         column = column_of(name)
-        if column is None and all(map(_SETTING.fullmatch, re.split("[,;]", value))):
+        open_to = column is None or column.role == "batch"
+        if open_to and all(map(_SETTING.fullmatch, re.split("[,;]", value))):
             facts += _assigned(value, row.line)  # `shape | hidden=768, layers=12`
+            continue
         if column is None or column.role not in _SET or not value:
+            continue
+        if described := list(_described(column, name, value, row.line)):
+            facts += described
             continue
         cell = parse_cell(value, column)
         text = f"{cell.value:.0f}" if cell.kind == "number" and cell.value else _word(column, value)
         if text and not cell.invalid:
             facts.append(Fact(column.name, text, f"{name}: {value}", row.line, "line"))
     return [replace(fact, group=table.header.line) for fact in unambiguous(facts)]
+
+
+def _described(column: Column, name: str, value: str, line: int) -> Iterator[Fact]:
+    """What a cell says of a model or a device in brackets: `H800 × 32 (4 nodes × 8 GPUs)`."""
+    raw = f"{name}: {value}"
+    before, bracket, _ = value.partition("(")
+    if not bracket:
+        return
+    if column.name == "device":
+        named = [fact for fact in devices_named(value, line) if fact.field == "device"]
+        yield from (replace(fact, raw=raw) for fact in named)
+        yield from (replace(fact, raw=raw) for fact in unambiguous(counted(value, line)))
+    elif column.name == "size" and find_size(before):
+        yield Fact("size", before.strip(), raw, line, "line")
+        shape = (*phrases_in(value, line, "line"), *_assigned(value, line))
+        inside = {fact.field: fact for fact in shape if fact.field in _OF_MODELS}
+        yield from (replace(fact, raw=raw) for fact in inside.values())
 
 
 def _word(column: Column, value: str) -> str | None:

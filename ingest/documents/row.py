@@ -22,7 +22,7 @@ from .counts import counted
 from .fact import Fact
 from .frameworks import model_apart, trainer_alone
 from .rivals import is_of_authors
-from .row_words import label_in, numbers_in_words
+from .row_words import is_shape, label_in, numbers_in_words
 from .techniques import recompute_named
 
 _WHOLE = {one.name: one.table for one in (*stated_by("row"), *stated_by("text")) if one.is_whole}
@@ -86,8 +86,10 @@ class PublishedRow:
         """A whole number from its cell, else from the text; None if damaged or missing."""
         cell = self.by_name.get(name)
         if cell is None:
-            size = numbers_in_words(self._with_label()).get(name)
-            if size is None and name == "gbs" and not _BATCHES & self.by_name.keys():
+            named = numbers_in_words(self._with_label())
+            size = named.get(name)
+            # `BS=4, GA=2` is a micro-batch.
+            if name == "gbs" and not (size or "mbs" in named or _BATCHES & self.by_name.keys()):
                 size = self._batch_of_all()
             return self.context.numbers.get(name) if size is None else size
         if cell.kind not in ("number", "settings") or cell.value is None or cell.invalid:
@@ -193,7 +195,9 @@ class PublishedRow:
         cell = self.by_name.get("size")
         if cell is None:
             return label_in(self.words) or self.word("size")
-        return model_apart(cell.text)[0] if cell.text else cell.text
+        if cell.value is None and is_shape(cell.text or ""):
+            return None
+        return model_apart(cell.text.replace("**", ""))[0] if cell.text else cell.text
 
     def framework(self) -> str | None:
         """From its column, else from the label of the model, else from the text."""
@@ -201,7 +205,7 @@ class PublishedRow:
         own = model_apart(label.text or "")[1] if label else None
         alone = {name for part in self.words.split("; ") if (name := trainer_alone(part))}
         own = own or (alone.pop() if len(alone) == 1 else None)
-        named = own or self.word("framework")
+        named = own or (self.word("framework") or "").strip("*_` ") or None
         return None if named is None or is_of_authors(named) else named
 
     def params_b(self) -> float | None:

@@ -40,9 +40,14 @@ _EITHER = re.compile(r"\bfull\b|\ball weights\b|全参|全量", re.I)
 
 # A row of ratios of the rows above: `**Speedup** | 3.08x | 3.08x faster`.
 _COMPARES = re.compile(
-    r"\W*(?:(?:total|overall|net|relative) )?(?:speed-?ups?|improvements?|gains?|deltas?|Δ"
-    r"|diff(?:erence)?s?|changes?|ratios?|reductions?|savings?|overhead|加速比|总?计?提升|变化|差[异值])\W*",
+    r"\W*(?:(?:total|overall|net|relative) )?(?:speed-?ups?|slow-?downs?|improvements?|gains?"
+    r"|deltas?|Δ|diff(?:erence)?s?|changes?|ratios?|reductions?|savings?|overhead"
+    r"|加速比|总?计?提升|变化|差[异值])\W*",
     re.I,
+)
+# Below `vs VR200` a cell names what the row is compared with.
+_OF_OTHERS = re.compile(
+    r"^\W{0,4}(?:vs\.?|versus|relative to|compared (?:to|with))\s|\badvantage\b", re.I
 )
 _RATIO = re.compile(r"\W*\d[\d.,]*\s?(?:[x×%]|倍)(?:\s?[a-z]+)?\W*|[\W_]*|n/?a", re.I)
 _DIFFERENCE = re.compile(
@@ -150,6 +155,8 @@ def words_of(
     """
     words = []
     for at, (cell, column) in enumerate(zip(cells, columns, strict=False)):
+        if at < len(headings) and _OF_OTHERS.search(headings[at]):
+            continue
         if column is None:
             words.append(headings[at] if switched(cell.raw) and at < len(headings) else cell.raw)
         elif column.role == "result":

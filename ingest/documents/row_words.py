@@ -27,6 +27,7 @@ _SIZE_BEHIND_A_NAME = re.compile(
 )
 _LINKED = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 
+_SHAPE = re.compile(r"\W{0,4}\d{1,3}[ -]?(?:layers?|L|blocks?)\b", re.I)
 _SPLITS = ("dp", "tp", "pp", "cp", "ep", "vpp")
 
 
@@ -43,6 +44,11 @@ def splits_of_some(rows: Sequence[Mapping[str, int]]) -> dict[str, frozenset[int
     """The sizes of splits that rows name, where others name none: the text tells of these rows."""
     found = {name: frozenset(row[name] for row in rows if name in row) for name in _SPLITS}
     return {name: sizes for name, sizes in found.items() if sizes}
+
+
+def is_shape(text: str) -> bool:
+    """Whether a text begins with the shape of a model, so that it names none: `8 layers, D=384`."""
+    return bool(_SHAPE.match(text))
 
 
 def label_in(words: str) -> str | None:

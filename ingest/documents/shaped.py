@@ -21,6 +21,7 @@ from .spanned import one_run_a_row
 from .steady import with_step_times
 from .training_tables import is_training
 from .unfolded import UNNAMED
+from .united import with_units_apart
 
 _LONGEST = 200  # characters of a cell that names a configuration
 
@@ -57,7 +58,7 @@ def _words_of(table: Table) -> Iterator[str]:
 def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
-    original = with_step_times(with_sides_below(original))
+    original = with_units_apart(with_step_times(with_sides_below(original)))
     named = quantity_in([original.header.cells[0], lead, *above[-1:]])
     quantity = named or quantity_above(lead, around.section) or UNNAMED
     turned = legends.applied(oriented(with_axis_named(legends.applied(original))))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ...vocabulary.cell import in_tokens
+from ...vocabulary.cell import Cell, in_tokens
 from ...vocabulary.cells import parse_cell
-from ...vocabulary.headings import Column, columns_of
+from ...vocabulary.headings import Column, column_of, columns_of
 from ...vocabulary.headings import columns as known_columns
 from .grid import Table
 from .sections import FoundTable
@@ -15,6 +15,18 @@ _COUNTED = {"node": "nodes", "device": "devices"}
 _MACHINES = re.compile(r"instance|node|machine|system|host|server|platform", re.I)
 # 4090, 910 and 7900 are devices.
 _WHOLE = re.compile(r"(?!(?:[1-7]0[5-9]0|16[5-9]0|[5-7]900|[4568]000|910)$)[1-9]\d{0,5}")
+# Numbers with a unit that nothing but a result of training has: `1.17s/it`, `20.4K tok/s/GPU`.
+_TOLD = re.compile(
+    r"[~≈]?\s?\d[\d,]*(?:\.\d+)?\s?[kKM]?\s?(?P<unit>m?s/(?:it|iter|step)|(?:it|iter)/s"
+    r"|tok(?:en)?s?/s(?:ec)?/(?:GPU|device|chip|NPU)|TFLOPS?/(?:s/)?GPU)"
+)
+# Columns of other moments, phases and runs.
+_NO_MEAN = re.compile(
+    r"\b(?:val\w*|eval\w*|infer\w*|decod\w*|gen\w*|prefill|rollout|first|warm-?up|min\w*|max\w*|p\d\d|std\w*"
+    r"|targets?|expected|vs|before|old|previous|baseline|reference)\b|推理|预热",
+    re.I,
+)
+_TOKENS = 2**17  # a batch of fewer may be of sequences
 _NO_COUNT = re.compile(r"[-–—]*|\d+(?::\d+)+|TB[AD]", re.I)  # `1:1:4:2`: one share for each model
 
 
@@ -29,10 +41,32 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
     ]
     named = {column.name for column in columns if column}
     for at, column in enumerate(columns):
+        told = column is None and _told_by_units(found_table.table, at)
+        if told and told.name not in named:
+            columns[at] = told
+            named.add(told.name)
+    for at, column in enumerate(columns):
         if column and column.name == "device" and _counts(found_table.table, at):
             counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
             columns[at] = known_columns()[counted] if counted not in named else None
     return columns
+
+
+def _told_by_units(table: Table, at: int) -> Column | None:
+    """The result that all cells of a column have by their unit, whatever its heading says."""
+    if _NO_MEAN.search(table.header.cells[at]):
+        return None
+    cells = [row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells)]
+    filled = [cell for cell in cells if re.search(r"\d", cell)]
+    units = {match["unit"] if (match := _TOLD.fullmatch(cell)) else "" for cell in filled}
+    unit = units.pop() if len(units) == 1 else ""
+    return column_of(unit) if unit and len(filled) > 1 else None
+
+
+def _is_of_tokens(cell: Cell) -> bool:
+    """Whether a cell under a batch counts tokens by its unit, or as no step has such sequences."""
+    many = (cell.value or 0) >= _TOKENS and (cell.value or 0) % 1024 == 0
+    return in_tokens(cell) or (cell.kind == "number" and many)
 
 
 def _counts(table: Table, at: int) -> bool:
@@ -50,6 +84,6 @@ def _of_another_kind(table: Table, at: int, column: Column) -> bool:
         return False
     cells = [parse_cell(row.cells[at], column) for row in table.rows if at < len(row.cells)]
     filled = [cell for cell in cells if cell.kind != "missing"]
-    if column.role == "batch" and filled and all(in_tokens(cell) for cell in filled):
+    if column.role == "batch" and filled and all(map(_is_of_tokens, filled)):
         return True
     return column.worded and bool(filled) and all(cell.value is None for cell in filled)

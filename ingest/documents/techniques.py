@@ -48,7 +48,7 @@ def recompute_named(words: str, of_column: bool = False) -> str | None:
     )  # one space each: the length of a row has no limit
     parts = _APART.split(words)
     plain = (_CODE.sub("", part).strip(" *_`") for part in parts)
-    kinds = {kind for part in plain if (kind := _kind_of(part, listed))}
+    kinds = {kind for part in plain if (kind := _kind_of(part, listed) or _behind(part, listed))}
     return kinds.pop() if len(kinds) == 1 else None
 
 
@@ -69,6 +69,11 @@ def techniques_of_rows(rows: Sequence[Sequence[str]]) -> frozenset[str]:
     )
     kinds = {_kind_of(part.strip(" *_`"), True) for part in added}
     return frozenset(("recompute",)) if kinds & {"full", "selective"} else frozenset()
+
+
+def _behind(part: str, listed: bool) -> str | None:
+    """What the part of a name behind its colon adds: `run B: grad ckpt OFF`."""
+    return _kind_of(part.partition(": ")[2], listed)
 
 
 def _kind_of(part: str, listed: bool) -> str | None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from ...vocabulary.headings import Column, columns_of, is_benchmark
 from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.parallelism import sizes_in
+from ...vocabulary.sizes import find_size
 
 _TRAINING = HintedPattern(
     r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
@@ -17,13 +18,13 @@ _TRAINING = HintedPattern(
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
     r"|\b(?:final|best|last|val(?:idation)?)[ _](?:loss|bpb|ppl|perplexity)\b|(?<![\w-])epochs?\b"
-    r"|\bSFT\b|\bsupervised\b|\bDDP\b|\bMegatron\b|训练|微调",
+    r"|\bSFT\b|\bsupervised\b|\bDDP\b|\bMegatron\b|训练|微调|学習|학습|훈련",
     re.I,
 )
 _INFERENCE = HintedPattern(
     r"\binferenc\w*|\bserving\b|\bdecod(?:e|ing)\b|\bprefill\b|\bvLLM\b"
     r"|(?<!\d(?:st|nd|rd|th) )(?<!next[- ])\bgenerat(?:e|ion)\b"  # of text, not of hardware
-    r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测",
+    r"|\bTTFT\b|\bTPOT\b|\bevaluation\b|\bweb_?demo\b|推理|评测|推論|추론",
     re.I,
 )
 # Quantities that only a server has; the latency of a step is one of training.
@@ -47,6 +48,23 @@ _KERNELS = HintedPattern(
 )
 _QUALITY = HintedPattern(
     r"\bloss(?:es)?\b|\bperplexity\b|\bppl\b|\bacc(?:uracy)?\b|\bf1\b|\bbleu\b|\bscores?\b|\bbpb\b",
+    re.I,
+)
+# Of what no language model makes: pictures, and the sound of them.
+_OF_PICTURES = re.compile(
+    r"(?<![^\W_])(?:PSNR|SSIM|LPIPS|FID|m?IoU|mAP|AP(?:50|75)|A[RP]@\d+|top-?[15]|DSC|Dice|HD95|RMSE"
+    r"|MAE|FPS)(?![^\W_])"
+)
+# The shape of a product of matrices: `M | K | N | TFLOPS`.
+_SHAPES = frozenset("MNK")
+# The columns of a training that no server prints.
+_LOSS_OF_RUNS = re.compile(
+    r"\A\W{0,4}(?:(?:final|last|best|end|train(?:ing)?|val(?:id(?:ation)?)?|eval|lm|ce|mean|avg)"
+    r"[ _.]{0,2}){0,2}loss(?:\W.{0,30})?\Z",
+    re.I,
+)
+_BARE_TIME = re.compile(
+    r"\W{0,4}(?:time|speed|duration|latency)\W{0,4}(?:m?s|secs?|seconds?|mins?|minutes?|h|hours?)?\W{0,4}",
     re.I,
 )
 _LOSS = re.compile(r"(?<![^\W_])(?:loss|ppl|perplexity|bpb)(?![^\W_])", re.I)
@@ -75,7 +93,8 @@ _IN_PARTS = re.compile(
 )
 # The name of a row: how its model was trained.
 _METHOD = re.compile(
-    r"\W*(?:full[ -]?(?:FT|fine-?tun\w*|param\w*|weights?)|q?-?lora|dora"
+    r"\W*(?:full[ -]?(?:FT|fine-?tun\w*|param\w*|weights?)|(?:rs)?q?-?lora\+?|q?-?dora|bitfit"
+    r"|\(?ia\)?3|(?:prefix|prompt|p)[ -]?tuning|(?:\w{1,10}[ _])?adapters?"
     r"|FSDP2?|HSDP|DDP|ZeRO[ -]?[0-3])(?![a-z])[^|]{0,40}",
     re.I,
 )
@@ -90,6 +109,7 @@ _KINDS = (
 )
 # No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
+_COSTS = frozenset({"mem", "train_time"})  # of a training, next to what came of it
 _OF_MODEL_STEPS = frozenset({"step_time", "samples_per_s"})
 
 
@@ -133,10 +153,13 @@ def is_training(
     in_cells = _has_column_of_sizes(rows)
     sized = in_cells or any(column.role in _SIZED for column in columns)
     near = [lead, *reversed(path)]
-    spoken = _nearest([" ".join(headings), *near]) or ("training" if _names_methods(rows) else None)
+    reinforced = generates or _is_reinforced([*headings, *near])
+    heads = " ".join(headings)
+    # `Prefill savings`: what trains by generating has columns of both.
+    spoken = _nearest([heads, *near] if _TRAINING.search(heads) or not reinforced else near)
+    spoken = spoken or ("training" if _names_methods(rows) else None)
     named = spoken or _nearest([names])
     about = named or subject
-    reinforced = generates or _is_reinforced([*headings, *near])
     served = any(map(_SERVED.search, headings)) and not reinforced
     if served or about == "inference":
         return False
@@ -145,8 +168,11 @@ def is_training(
         for at, heading in enumerate(headings)
     ]
     losses = any(_QUALITY.search(heading) for heading in headings)
-    if about is None and "step_time" in results and any(map(_LOSS.search, headings)):
+    lost = _LOSS if "step_time" in results else _LOSS_OF_RUNS if results & _RATES else None
+    if about is None and lost and any(map(lost.search, headings)):
         named = about = "training"
+    if _is_elsewhere(headings, results):
+        return False
     at = moments.index(True) if any(moments) else -1
     if (at == 0 and not _says_what_changed(rows)) or (
         at > 0 and losses and not sized and _counts_up(rows, at)
@@ -161,6 +187,8 @@ def is_training(
         return False
     if not results and losses:
         return False
+    if results >= _COSTS and (_names_methods(rows) or _names_sizes(columns_of(headings), rows)):
+        return True
     if results == {"mem"} and named == "training" and not any(map(_ESTIMATED.search, near[:2])):
         return any(column.name == "size" for column in columns)
     if named is None and "step_time" in results and _is_of_steps(headings, near):
@@ -168,8 +196,26 @@ def is_training(
     return (
         is_benchmark(headings)
         or (in_cells and bool(results & _RATES))
-        or _is_measured(columns, results, len(headings), named, about)
+        or _is_measured(columns, _told(results, headings), len(headings), named, about)
     )
+
+
+def _is_elsewhere(headings: Sequence[str], results: set[str]) -> bool:
+    """Whether a table is about pictures, about products of matrices, or about parts of a step."""
+    tokens = any(name.startswith("tokens") for name in results)
+    if any(map(_OF_PICTURES.search, headings)) and not tokens:
+        return True
+    if len(_SHAPES & set(headings)) > 1 and not tokens:
+        return True
+    timed = results == {"step_time"} and any(map(_BARE_TIME.fullmatch, headings))
+    return timed and any(map(_PARTS.fullmatch, headings))
+
+
+def _names_sizes(columns: Sequence[Column | None], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most cells of a column name a model by its size: `Phi-2 (2.7B)`."""
+    places = [at for at, column in enumerate(columns) if column and column.role == "model"]
+    named = sum(any(at < len(row) and find_size(row[at]) for at in places) for row in rows)
+    return bool(named) and 2 * named >= len(rows)
 
 
 def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
@@ -194,6 +240,16 @@ def _orders(rows: Sequence[Sequence[str]], at: int) -> bool:
     """Whether a column ranks the rows from the first: of processes, the first rank is 0."""
     cells = [row[at].strip(" *`") for row in rows if at < len(row)]
     return len(cells) > 1 and cells == [str(place) for place in range(1, len(cells) + 1)]
+
+
+def _told(results: set[str], headings: Sequence[str]) -> set[str]:
+    """The results of a table, without a time that its heading does not say to be of a step."""
+    timed = [
+        heading
+        for heading, column in zip(headings, columns_of(headings), strict=True)
+        if column and column.name == "step_time"
+    ]
+    return results - ({"step_time"} if all(map(_BARE_TIME.fullmatch, timed)) else set())
 
 
 def _is_reinforced(texts: Sequence[str]) -> bool:

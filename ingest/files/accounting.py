@@ -11,7 +11,6 @@ from itertools import pairwise
 from ...schema.rows import Rows
 from ...vocabulary.secrets import redact_text
 
-LONGEST = 64 << 20  # bytes of an accounting file
 LONGEST_TEXT = 400
 MOST_PARTS = 4  # lines that a command with line ends spreads a record over
 # The status for each state; sacct truncates to its columns (`OUT_OF_ME+`). None: not ended.
@@ -26,9 +25,6 @@ PBS_SIGNALS = {9: "cancelled", 15: "cancelled"}
 # PJM CODE of a job's statistics.
 PJM = {0: "ok", 1: "cancelled", 2: "cancelled", 11: "timeout", 12: "oom", 20: "fail", 23: "oom"}
 PJM_STATES = {"EXT": "ok", "CCL": "cancelled", "ERR": "fail", "RJT": "fail"}
-HEADS = (
-    b"JobID", b"JobId=", b"Job Id:", b"Job: ", b"JOB_ID", b"JOB ID", b" CANCELLED AT ",
-)  # fmt: skip
 RULED = re.compile(r"^-{2,}(?: +-{2,})+\s*$")
 PAIR = re.compile(r"(?:^|\s)([A-Z][\w/:]*)=(.*?)(?=\s[A-Z][\w/:]*=|$)")
 EXIT = re.compile(r"Exit_status ?= ?(-?\d{1,6})")
@@ -56,11 +52,6 @@ class AccountedJob:
     nodes: int | None = None
     started: datetime | None = None
     ended: datetime | None = None
-
-
-def may_be_jobs(head: bytes) -> bool:
-    """Whether the beginning of a file has one of the headings of accounting files."""
-    return any(word in head for word in HEADS)
 
 
 def read_jobs(text: str) -> tuple[str | None, list[AccountedJob]]:

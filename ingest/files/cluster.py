@@ -20,9 +20,8 @@ from typing import Any
 from ...schema import own_process
 from ...schema.errors import BenchError
 from ...vocabulary.format import counted
-from .batches import Batch, read_batch
+from .batches import Batch, read_batch, staging
 from .prefetch import no_interrupts
-from .staging import staging
 
 SPECS = "local[:N], tcp://HOST:PORT, slurm[:JOBS] or pbs[:JOBS]"
 _SPEC = re.compile(r"(?P<kind>local|slurm|pbs)(?::(?P<count>[1-9]\d{0,4}))?|(?:tcp|tls)://\S+")

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from typing import BinaryIO, cast
 
-_DOCKER = re.compile(
-    rb'\{"log":"(?:[^"\\]|\\.){0,65536}+"(?:,"\w+":(?:"[^"]*"|\{[^}]*\}))*\}\r?$', re.M
-)
 _CHUNK = 1 << 20
 
 
-def is_of_docker(head: bytes) -> bool:
-    """Whether a file is one of Docker's json-file driver: an object a line, `log` first."""
-    return head.startswith(b'{"log":"') and _DOCKER.match(head) is not None
-
-
 def unwrapped(stream: BinaryIO) -> BinaryIO:
-    """The lines of such a file as printed, with Docker's time in front."""
+    """The lines of a file of Docker's json-file driver as printed, with Docker's time in front."""
     return cast(BinaryIO, io.BufferedReader(_Unwrapped(stream), _CHUNK))
 
 

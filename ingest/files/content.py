@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from ...records import reading as records
 from ...schema.ledger import Ledger, Stamp
+from .folders import is_packed_log
 from .inputs import Input
-from .names import is_packed_log
-from .packed import LONGEST_MAGIC, packing, require_bytes, unpacked
+from .streams import LONGEST_MAGIC, packing, require_bytes, unpacked
 
 if TYPE_CHECKING:
     from .streams import Hashing

@@ -12,6 +12,7 @@ import hashlib
 import re
 import shutil
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,9 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from ...schema.errors import BenchError
-from .folders import Unreadable, files_below, uri_of
-from .names import is_candidate
-from .packed import LEAST_BYTES, MOST_TIMES, packing, unpacked
+from .folders import Unreadable, files_below, is_candidate, uri_of
+from .streams import LEAST_BYTES, MOST_TIMES, packing, unpacked
 
 STDIN = "-"
 _PIECE = 1 << 20  # bytes
@@ -155,8 +155,6 @@ def _members(archive: Path, scratch: Path) -> Iterator[tuple[Path, str]]:
     """
     import tarfile  # few files are archives
 
-    from .members import DAMAGE, Member
-
     left = max(archive.stat().st_size * MOST_TIMES, LEAST_BYTES)
     with archive.open("rb") as raw:
         how = packing(raw.read(8))
@@ -267,3 +265,26 @@ def _without_secrets(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}"
+
+
+LONGEST_HEADER = 16 << 10  # bytes of names and attributes: paths are up to 4 KiB long
+# What `tarfile` raises for headers that are broken, as it happens to read them.
+DAMAGE = (
+    tarfile.TarError, EOFError, ValueError, LookupError, ArithmeticError, TypeError,
+    AttributeError, RecursionError,
+)  # fmt: skip
+_EXTENDED = (
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)  # fmt: skip
+
+
+class Member(tarfile.TarInfo):
+    """A member whose header is bounded: Python before 3.11.10 takes the square of its length."""
+
+    def _proc_member(self, archive: Any) -> tarfile.TarInfo:  # Any: `tarfile` has no type for it
+        if self.type in _EXTENDED and self.size > LONGEST_HEADER:
+            raise tarfile.ReadError(f"a header of {self.size} bytes")
+        # A private method, which typeshed does not declare.
+        member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
+        return member

@@ -24,6 +24,7 @@ from ...schema.incremental import Stored
 from ...schema.ledger import Ledger, LedgerEntry
 from ...schema.spill import Spill
 from ...schema.store import Load
+from ..kinds import NoReader, is_event_file
 from ..version import parser_version
 from .content import (
     Changed,
@@ -36,14 +37,13 @@ from .content import (
     stamp_of,
     unhashed,
 )
+from .folders import is_packed_log
 from .inputs import Input
-from .names import is_packed_log
 from .parsed import parse
 from .prefetch import Processes, Turn, read_ahead
 from .rotated import Moves, sibling, size_of
 from .summary import Outcome, Progress, Warning
 from .task import Task
-from .tensorboard import NoReader, is_event_file
 
 if TYPE_CHECKING:
     from .cluster import Cluster

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ...schema import own_process
+from .folders import is_log_name
 from .inputs import Input
-from .names import is_log_name
 from .parsed import Parsed, ParsedTogether, parse_together
 from .task import Task
 

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from ...schema.ledger import Ledger, LedgerEntry
 from .content import fingerprint_of
-from .folders import uri_of
+from .folders import family, is_log_name, is_packed_log, uri_of
 from .inputs import Input
-from .names import family, is_log_name, is_packed_log
 
 _NOTHING = hashlib.sha256().hexdigest()
 

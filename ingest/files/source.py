@@ -11,23 +11,21 @@ from ...records import reading as records
 from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
 from ..coverage import Coverage
+from ..kinds import are_samples, is_event_file, is_of_docker, may_be_jobs, may_be_sidecar
 from ..logs.checkpoint import freeze, thaw
 from ..logs.dialect import dialects
 from ..logs.log import LogReader
-from ..sidecars.files import may_be_sidecar
-from ..sidecars.power import LARGEST_OF_SAMPLES, are_samples
-from .accounting import LONGEST, may_be_jobs
-from .containers import is_of_docker, recoded, unwrapped
 from .content import UTF_16
-from .packed import ended_early
+from .streams import ended_early
 from .task import ReadFile, Sink, Task, finished_log, with_source_row
-from .tensorboard import is_event_file
 
 # Readers of rare kinds are imported late: most files of a folder are known, or are logs.
 _LOGS = frozenset((".log", ".out", ".err", ".stdout", ".stderr"))
 _MARKDOWN = frozenset((".md", ".markdown", ".mdx", ".rst", ".tex", ".html", ".htm"))
 _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
+_SAMPLES_LIMIT = 64 << 20  # of power: a day of eight devices, each second
+_JOBS_LIMIT = 64 << 20  # of an accounting file
 _DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
 _SEPARATOR_ROW = re.compile(
     # Possessive: a long line of blanks or dashes is scanned once.
@@ -63,14 +61,14 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
     if b"\x00" in head[:8192] and not _looks_like_text(head):
         return ReadFile(None, Rows())
     read = _read_text(task, head, sink)
-    if read.kind is None and content.size <= LONGEST and may_be_jobs(head):
+    if read.kind is None and content.size <= _JOBS_LIMIT and may_be_jobs(head):
         return _jobs(task)
     return read
 
 
 def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
     suffix, size = task.content.path.suffix.lower(), task.content.size
-    limit = LARGEST_OF_SAMPLES if are_samples(head) else _COMPANION_LIMIT
+    limit = _SAMPLES_LIMIT if are_samples(head) else _COMPANION_LIMIT
     if suffix not in _LOGS and size <= limit and may_be_sidecar(task.uri, head):
         sidecar = _sidecar(task)
         if sidecar.kind:
@@ -100,6 +98,8 @@ def _in_utf_16(task: Task) -> ReadFile:
         return ReadFile(None, Rows())
     if suffix in _SEPARATED:
         return _separated(task, _SEPARATED[suffix])
+    from .containers import recoded
+
     log = _read_log(task, None, recoded) if suffix in _LOGS else None
     if log is not None and log.kind:
         return log
@@ -158,6 +158,8 @@ def _read_log(
 
     content = task.content
     if recode is None and is_of_docker(content.first_bytes()):
+        from .containers import unwrapped
+
         recode = unwrapped
     if task.may_grow and sink and recode is None and not content.packing():
         return _growing(task, sink)

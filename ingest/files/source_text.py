@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...schema.warehouse import Warehouse
 from ...vocabulary.regular import larger_than, read_first, read_regular
-from .packed import LONGEST_MAGIC, packing, unpacked
+from .streams import LONGEST_MAGIC, packing, unpacked
 
 LARGEST = 1 << 30  # bytes of a source whose lines are shown
 

@@ -15,16 +15,13 @@ from ...schema.rows import Rows, content_id
 from ...vocabulary.declared import declared
 from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage
+from ..kinds import NoReader
 from ..logs.header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
 
 FORMAT = "TensorBoard"
 _WHOLE = frozenset(("gbs", "consumed_samples", "consumed_tokens"))
 _TEXT = "/text_summary"
 _LONGEST_TEXT = 2000
-
-
-class NoReader(OSError):
-    """TensorBoard is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +65,6 @@ def writers() -> tuple[Writer, ...]:
 @functools.cache
 def _known() -> frozenset[str]:
     return frozenset(tag for writer in writers() for tag in writer.tags)
-
-
-def is_event_file(path: str) -> bool:
-    """Whether a file is called as TensorBoard calls its event files."""
-    return ".tfevents." in path.rsplit("/", 1)[-1]
 
 
 def read_events(path: Path, source_id: str) -> tuple[Rows, Coverage]:

@@ -15,6 +15,7 @@ from math import exp, log
 from statistics import median
 
 from ...vocabulary.hardware import highest_peak
+from ...vocabulary.pieces import half_digit_of
 from .equations import (
     COLUMNS,
     LEAST_STEPS,
@@ -31,6 +32,7 @@ from .equations import (
 EXACT = 0.08  # for another scope than the declared one: a stronger claim needs a closer fit
 HALF = 0.64  # nearly a factor of two
 UNIT = 1000.0  # the factor where ms are read as s
+COARSEST = 0.03  # digits of a time: coarser ones are too few to compare
 ALIKE, VARIED = 0.02, 0.05  # products of steps whose times are not alike
 TENSORS = 2.0  # times the highest peak of a device: no machine is faster
 UNKNOWN = 1.5  # against one known scope: a quantity without scope explains less
@@ -102,9 +104,13 @@ def proof(first: FirstSteps) -> str | None:
     for column in COLUMNS[1:]:
         pairs = [(time, rate) for time, rate in zip(times, table.column(column), strict=True)
                  if time and rate]  # fmt: skip
-        if len(pairs) <= LEAST_STEPS or _are_alike([time for time, _ in pairs], VARIED):
+        own = [time for time, _ in pairs]
+        rounding = min(map(half_digit_of, own)) / min(own) if own else 1.0
+        if len(pairs) <= LEAST_STEPS or rounding > COARSEST:
             continue
-        if _are_alike([time * rate for time, rate in pairs], ALIKE):
+        if _are_alike(own, VARIED + 2 * rounding):
+            continue
+        if _are_alike([time * rate for time, rate in pairs], ALIKE + rounding):
             return f"{WORDS[column]} x step time is the same in every step"
     return None
 

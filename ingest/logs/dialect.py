@@ -13,8 +13,8 @@ from importlib.resources.abc import Traversable
 from itertools import accumulate
 from pathlib import Path
 
+from ...schema.arrow import shapes
 from ...schema.errors import BenchError
-from ...schema.shapes import shapes
 from ...vocabulary.kept import cached
 from ..version import check_folder
 from .declaration import SAMPLE_KEYS, Reader, Toml, broken, loads, only, parse, reader, texts

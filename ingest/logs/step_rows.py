@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ...schema.shapes import shapes
+from ...schema.arrow import shapes
 from .record import NO_COLUMNS, Fields
 from .scan import Steps, Timers
 

@@ -10,26 +10,21 @@ from pathlib import PurePath
 
 from ...schema.rows import Rows
 from ..coverage import Coverage
+from ..kinds import OF_ENVIRONMENT, OF_PACKAGES, SCRIPTS, are_samples
 from ..logs.environment import is_recorded, states
-from .power import are_samples, read_samples
+from .power import read_samples
 from .script import read_script
-from .statement import Statements, names
-from .tree import LARGEST, Leaf, leaves
+from .statement import LARGEST, Leaf, Statements, leaves, names
 
 KIND = "companion"  # as warehouses store it
 SCRIPT, DEEPSPEED = "job script", "DeepSpeed configuration"
 WANDB, WANDB_MACHINE = "W&B configuration", "W&B machine"
 SAMPLES = "power samples"
 HYDRA, PACKAGES, ENVIRONMENT = "Hydra configuration", "list of packages", "list of the environment"
-_SCRIPTS = frozenset((".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".pjm", ".job", ".sub", ".qsub"))
 _DIRECTIVE = re.compile(r"^#(?:SBATCH|PJM|PBS)\s", re.M)
 _LAUNCHES = re.compile(
     r"^[^#\n]*\b(?:torchrun|deepspeed|mpirun|mpiexec|srun|accelerate|python3?)\b[^\n]*(?:\.py\b|-m\b)",
     re.M,
-)
-_PACKAGES = re.compile(r"(?:requirements|pip|packages)[\w.-]*\.txt|freeze[\w.-]*\.txt", re.I)
-_ENVIRONMENT = re.compile(
-    r"(?:env|environ|environment|printenv)[\w.-]*(?:\.txt|\.env)?|\.deepspeed_env", re.I
 )
 _PIN = re.compile(
     r"^(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,-]+\])?(?:\s*==\s*|\s+)(?P<version>\d[\w.+!-]*)\s*(?:;.*|#.*)?$"
@@ -48,14 +43,6 @@ class Sidecar:
 
     format: str
     stated: Statements
-
-
-def may_be_sidecar(path: str, head: bytes) -> bool:
-    """Whether a file may be a sidecar, by its name and its first bytes."""
-    name, suffix = PurePath(path).name, PurePath(path).suffix.lower()
-    named = suffix in _SCRIPTS or suffix in (".json", ".yaml", ".yml") or head.startswith(b"#!")
-    listed = _PACKAGES.fullmatch(name) or _ENVIRONMENT.fullmatch(name)
-    return named or bool(listed) or are_samples(head)
 
 
 def read_sidecar(path: str, text: str) -> Sidecar | None:
@@ -97,7 +84,7 @@ def coverage(sidecar: Sidecar) -> Coverage:
 def _is_script(path: str, name: str, suffix: str, text: str) -> bool:
     head = text[:2]
     shell = head == "#!" and re.match(r"#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da)?sh\b", text) is not None
-    named = suffix in _SCRIPTS or (shell and suffix in ("", ".txt", ".in"))
+    named = suffix in SCRIPTS or (shell and suffix in ("", ".txt", ".in"))
     return named and bool(_DIRECTIVE.search(text) or _LAUNCHES.search(text))
 
 
@@ -221,6 +208,6 @@ _READERS: tuple[tuple[Fits, Callable[[str], Sidecar | None]], ...] = (
     (lambda path, name, suffix, text: ".hydra" in PurePath(path).parts[:-1]
         and name in ("config.yaml", "config.yml"), _hydra),
     (lambda path, name, suffix, text: suffix in (".yaml", ".yml"), _wandb),
-    (lambda path, name, suffix, text: bool(_PACKAGES.fullmatch(name)), _packages),
-    (lambda path, name, suffix, text: bool(_ENVIRONMENT.fullmatch(name)), _environment),
+    (lambda path, name, suffix, text: bool(OF_PACKAGES.fullmatch(name)), _packages),
+    (lambda path, name, suffix, text: bool(OF_ENVIRONMENT.fullmatch(name)), _environment),
 )  # fmt: skip

@@ -6,22 +6,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from ..kinds import DMON, POWER, columns_of_power
 from .statement import Statements
 
-# The column of `nvidia-smi --query-gpu=...,power.draw --format=csv`, with and without units.
-_SMI = re.compile(r"power\.draw(?:\.average|\.instant)?(?: \[W\])?")
-_DMON, _POWER = re.compile(r"#\s{0,4}Entity\s"), "POWER"  # dcgmi dmon -e 155
-_JPWR = re.compile(r"(?:pynvml|rocm):.+")  # of a device; other methods measure the same devices
 _FIGURE = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)(?: W)?")
-LARGEST_OF_SAMPLES = 64 << 20  # bytes: a day of eight devices, each second
 _BUSY = 0.5  # of the most: below, a device waits for the job to begin or has ended it
 Sample = tuple[float, str, int]  # W, as printed, line
-
-
-def are_samples(head: bytes) -> bool:
-    """Whether the head of a file is that of power samples."""
-    first = head[:2000].decode("utf-8", "replace").partition("\n")[0]
-    return bool(_DMON.match(first) and _POWER in first.split()) or bool(_columns(first))
 
 
 def read_samples(text: str) -> Statements | None:
@@ -30,7 +20,7 @@ def read_samples(text: str) -> Statements | None:
     As printed; None without samples.
     """
     lines = text.split("\n")
-    read = _of_dmon if _DMON.match(lines[0]) else _of_table
+    read = _of_dmon if DMON.match(lines[0]) else _of_table
     found = sorted(read(lines))
     if not found or not found[-1][0]:
         return None
@@ -42,23 +32,15 @@ def read_samples(text: str) -> Statements | None:
     return stated
 
 
-def _columns(first: str) -> list[int]:
-    """The columns of power in the first line of a table."""
-    heads = [head.strip().strip('"') for head in first.split(",")]
-    smi = [at for at, head in enumerate(heads) if _SMI.fullmatch(head)]
-    timed = heads[:2] == ["", "timestamps"]
-    return smi[:1] or [at for at, head in enumerate(heads) if timed and _JPWR.fullmatch(head)]
-
-
 def _of_table(lines: Sequence[str]) -> Iterator[Sample]:
-    columns = _columns(lines[0])
+    columns = columns_of_power(lines[0])
     for number, line in enumerate(lines[1:], 2):
         cells = line.split(",")
         yield from _samples([cells[at] for at in columns if at < len(cells)], number)
 
 
 def _of_dmon(lines: Sequence[str]) -> Iterator[Sample]:
-    at = lines[0].replace("#", " ").split().index(_POWER) + 1  # an entity is two words: GPU 0
+    at = lines[0].replace("#", " ").split().index(POWER) + 1  # an entity is two words: GPU 0
     for number, line in enumerate(lines[1:], 2):
         words = line.split()
         if words and words[0] == "GPU":
