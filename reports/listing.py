@@ -38,7 +38,8 @@ _SIZES = tuple(
 )
 
 # The largest model first; a label such as 1.3B as the number that it is.
-_LARGEST = """try_cast(regexp_extract("size", '^([0-9.]+)[KMBT]$', 1) AS DOUBLE) * CASE right("size", 1)
+_LARGEST = """try_cast(regexp_extract("size", '^([0-9.]+)[KMBT]$', 1) AS DOUBLE)
+    * CASE right("size", 1)
     WHEN 'K' THEN 1e3 WHEN 'M' THEN 1e6 WHEN 'B' THEN 1e9 ELSE 1e12 END DESC"""
 
 Listing = tuple[list[str], list[tuple[Any, ...]]]
