@@ -201,7 +201,7 @@ def test_a_wrong_place_of_an_output_is_said(folder: Path) -> None:
     assert done.code == 2 and "cannot write a table as .pdf" in done.text
     assert not (folder / "x.pdf").exists()
     done = quick(folder, "compare", "a", "b", "sweep.md")
-    assert done.code == 2 and "try: a word that is no file, run or condition" in done.text
+    assert done.code == 2 and "nor a git revision, as this folder is in no git" in done.text
 
 
 def test_a_copy_is_drawn_hollow_beside_the_run_that_counts(folder: Path) -> None:
