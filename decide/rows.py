@@ -41,6 +41,7 @@ _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
 _OF_A_REPLICA = """SELECT run_id, coalesce(mbs, 1)::HUGEINT * grad_accum FROM {runs}
             WHERE grad_accum IS NOT NULL AND gbs IS NULL AND device_batch IS NULL AND dp IS NULL
               AND tokens_per_step IS NULL ORDER BY run_id"""
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{1,16}(?=>)")  # of an object: another in each run
 _VERSION = re.compile(r"\w+_(version|commit)")
 # Arguments that name a place, a job or the length of a training, and do not affect its speed.
 _ASIDE = re.compile(
@@ -163,7 +164,7 @@ def read_own(warehouse: Warehouse, runs: str) -> OwnSettings:
             found.versions.setdefault(run, {})[name] = str(value)
         elif name not in _IN_COLUMNS and not _ASIDE.fullmatch(name):
             # Lines of several processes run into each other: True.......
-            found.arguments.setdefault(run, {})[name] = str(value).rstrip(".")
+            found.arguments.setdefault(run, {})[name] = _ADDRESS.sub("", str(value)).rstrip(".")
     return found
 
 

@@ -65,7 +65,7 @@ class PageRuns:
 
     def effects(self) -> list[str]:
         """The effects of each flag and of recompute, a sentence each."""
-        found = effects(self.chosen) if self.few or self.reduced.may_differ else []
+        found = effects(self.chosen, ("framework",)) if self.few or self.reduced.may_differ else []
         return self._sentences("_effects.j2", {"decisions": found})
 
     def scaling(self) -> list[str]:

@@ -37,6 +37,11 @@ _SIZES = tuple(
     if name not in (*shown_at("brief"), "size", "system", "framework", "devices")
 )
 
+# The largest model first; a label such as 1.3B as the number that it is.
+_LARGEST = """try_cast(regexp_extract("size", '^([0-9.]+)[KMBT]$', 1) AS DOUBLE)
+    * CASE right("size", 1)
+    WHEN 'K' THEN 1e3 WHEN 'M' THEN 1e6 WHEN 'B' THEN 1e9 ELSE 1e12 END DESC"""
+
 Listing = tuple[list[str], list[tuple[Any, ...]]]
 
 
@@ -87,7 +92,7 @@ def grouped(
     # For each model the fastest first, rows without measurements last.
     rates = ("tokens_per_s_per_device DESC", "step_time_s", "tflops DESC")
     ranks = [f"{medians[name]} {way}" for name, _, way in (rate.partition(" ") for rate in rates)]
-    order = [f'"{name}"' for name in keys] if by else ['"size"', *ranks, *(f'"{n}"' for n in keys)]
+    order = [f'"{name}"' for name in keys] if by else [_LARGEST, *ranks, *(f'"{n}"' for n in keys)]
     sql = f"SELECT {chosen_parts} FROM ({LISTED}) GROUP BY {by_keys} ORDER BY "
     return names, warehouse.rows(sql + ", ".join(f"{one} NULLS LAST" for one in order))
 

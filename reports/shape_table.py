@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..decide.rows import system_of
 from ..project.short import Names
@@ -12,6 +13,7 @@ from .escape import Markdown, italic, markdown_cell
 from .table_cells import line_list, model_cell, several_models, table_of
 from .words import DEVICE, SHAPE, text_of, with_mark
 
+_MOST = 6  # values of a batch listed
 Lines = dict[tuple[str, str, str], list[int]]
 
 
@@ -34,11 +36,11 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         return text + _by(stated, row, "seq_len")
 
     def batch(row: Row) -> str:
-        text = with_mark(", ".join(map(str, row["gbs"] or [])), row, "gbs") or "not stated"
+        text = with_mark(_several(row["gbs"] or [], str), row, "gbs") or "not stated"
         return text + _by(stated, row, "gbs")
 
     def tokens(row: Row) -> str:
-        return italic(", ".join(map(number, row["tokens_per_step"] or [])))
+        return italic(_several(row["tokens_per_step"] or [], number))
 
     return table_of(
         [
@@ -54,6 +56,13 @@ def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Mark
         rows,
         merged=("Source",),
     )
+
+
+def _several(values: Sequence[Any], text: Callable[[Any], str]) -> str:
+    """The values, or from which to which they are; they are sorted."""
+    if len(values) > _MOST:
+        return f"{text(values[0])} to {text(values[-1])} ({len(values)} values)"
+    return ", ".join(map(text, values))
 
 
 def _by(stated: Lines, row: Row, *fields: str) -> str:

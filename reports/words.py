@@ -63,7 +63,7 @@ def apart_words(one: Row, other: Row) -> str:
 
 def level_words(level: str, title: str) -> str:
     """One value of what is compared, for a sentence: no recompute, LD_PRELOAD=libtcmalloc.so."""
-    if not title:
+    if not title or (title == "framework" and level != "not stated"):
         return level
     if title in _WORDED and level != "not stated":
         return label_of(title, level)

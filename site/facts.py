@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ _GROUPS = {
     "user": "Stated by users",
     "bundle": "Companion files",
 }
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{1,16}(?=>)")
 _FIRST = ("step_time_s", "mfu")  # numbers of a run, before those that lead its explanation
 _ASIDE = ("system", "device_count")  # redundant with device and devices
 _AS_READ = "as the source was read"  # the text of an explanation without a line
@@ -202,9 +204,9 @@ def _origin(node: Node) -> str:
 
 def _stated(content: Content, row: Row, part: Part) -> Fact:
     uri, name = part["file"] or row["uri"], str(part["name"])
-    text = content.text.named(
-        name, part["value"] if part["value"] is not None else "stated as absent"
-    )
+    value = part["value"] if part["value"] is not None else "stated as absent"
+    # An address in memory is another one in each run.
+    text = content.text.named(name, _ADDRESS.sub("", str(value)))
     return Fact(
         content.text.line(f"{part['part']}.{name}", 120),
         content.text.line(name, 120),

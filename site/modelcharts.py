@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..decide.budget import Budget
 from ..decide.rows import Decision
-from ..reports.answer import configuration_words
+from ..reports.answer import configuration_words, settings_apart
 from ..reports.picture import of_one_origin
 from ..reports.words import label_of
 from ..schema.warehouse import Row
@@ -32,6 +32,7 @@ _HOLLOW = {
     "copied": "a copy of another run",
 }
 _MOST = 7  # maximum of series; all others share one more
+_TOLD = 20  # maximum of runs of one label that are told apart
 _TABLE = 200  # maximum of rows in a chart's table
 
 
@@ -111,7 +112,19 @@ class Drawer:
             )
             for row in rows
         }
+        self._tell_apart()
         self.names = names + (["other systems"] if len(order) > _MOST else [])
+
+    def _tell_apart(self) -> None:
+        """Add the settings in which runs of equal labels differ."""
+        alike: dict[str, list[Row]] = {}
+        for row in self.rows:
+            alike.setdefault(self.apart[row["run"]], []).append(row)
+        for label, rows in alike.items():
+            if 1 < len(rows) <= _TOLD:
+                more, _ = settings_apart([row["settings"] for row in rows])
+                for row, words in zip(rows, more, strict=True):
+                    self.apart[row["run"]] = " ".join(filter(None, (label, words)))
 
     def runs(
         self,
@@ -143,6 +156,9 @@ class Drawer:
             if fronts
             else []
         )
+        # Of one size they are dots in rows, without a line.
+        if fronts and len({mark.x for mark in marks}) == 1:
+            title, fronts = y_title[0].upper() + y_title[1:], False
         looks = {mark.look for mark in marks}
         kinds = [words for look, words in _HOLLOW.items() if look in looks]
         note = f"hollow: {' or '.join(kinds)}" if kinds else ""
@@ -159,7 +175,7 @@ class Drawer:
             x_title=x_title,
             y_title=y_title,
             note=note,
-            least_first=fronts,
+            least_first=id == "front",
             log_y=log,
             zero=not log,
             lines=lines,

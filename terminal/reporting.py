@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 
-# Results and reasons for their absence: dropped last on a narrow terminal.
-_KEPT = ("device", "dp/tp/pp", "s/it", "tokens/s/device", "status", "left_out")
+# The model and its results: dropped last on a narrow terminal.
+_KEPT = ("size", "device", "dp/tp/pp", "s/it", "tokens/s/device", "status")
 _HEADS = {"step_time_s": "s/it", "tokens_per_s_per_device": "tokens/s/device"}
 _SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
 
@@ -121,7 +121,8 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
         chosen, shown = columns is not None, [*map(list, rows)]
         if form is Format.TABLE and not chosen and by is None:
             names, shown = _for_people(warehouse, names, rows)
-        text = render(names, shown, form, keep=_KEPT, chosen=chosen, common=not chosen)
+        one_model = "size" not in names or len({row[names.index("size")] for row in shown}) == 1
+        text = render(names, shown, form, keep=_KEPT[one_model:], chosen=chosen, common=not chosen)
         emit(text, output, name="runs.md")
         if source.paths:
             show_overview(warehouse, skipped, source.paths)

@@ -68,3 +68,40 @@ def test_a_ranking_without_rows_says_why_and_what_to_type(folder: Path) -> None:
     )
     told = quick(folder, "days", "y.md").out
     assert told.startswith("None of 2 runs has a rate that days can be computed from: no tokens/s")
+
+
+RIVALS = """# Throughput of a 7B model on 8 H100 GPUs, sequence length 2048
+
+| MBS | GBS | Megatron-LM tokens/s/GPU | DeepSpeed tokens/s/GPU |
+|---|---|---|---|
+| 1 | 64 | 9100 | 8700 |
+| 2 | 64 | 9800 | 9300 |
+| 4 | 64 | 10400 | 9950 |
+"""
+
+
+def test_rivals_of_one_line_are_named_and_compared(folder: Path) -> None:
+    (folder / "r.md").write_text(RIVALS)
+    page = quick(folder, "report", "r.md").out
+    assert "topology not stated, MBS 4, Megatron-LM (r:7)" in page
+    assert (
+        "- Megatron-LM is 1.05x faster than DeepSpeed (3 of 3 pairs, geometric mean 1.05x)" in page
+    )
+    assert "GBS 64, Megatron-LM on H100: 83,200 tokens/s" in quick(folder, "best", "r.md").out
+    assert "MBS 4, GBS 64, Megatron-LM (r:7)." in quick(folder, "days", "r.md").out
+
+
+def test_many_batches_are_a_range_and_what_is_slower_has_its_mean_so(folder: Path) -> None:
+    rows = "".join(
+        f"| {2**at} | {2**at} | {time} |\n" for at, time in enumerate((4, 5, 6, 7, 8, 9, 10))
+    )
+    head = "# 7B on 8 H100, sequence length 2048\n\n| MBS | GBS | Sec/it |\n|---|---|---|\n"
+    (folder / "t.md").write_text(head + rows)
+    assert "| 1 to 64 (7 values) | *2,048 to 131,072 (7 values)* |" in " ".join(
+        quick(folder, "report", "t.md").out.split()
+    )
+    (folder / "slow.md").write_text(
+        RIVALS.replace("87", "70").replace("93", "74").replace("9950", "7900")
+    )
+    said = quick(folder, "compare", "--by", "framework", "--base", "Megatron-LM", "slow.md").out
+    assert "slower than Megatron-LM (3 of 3 pairs, geometric mean 1.3" in said

@@ -114,6 +114,15 @@ def test_a_terminal_gets_a_table_and_a_pipe_markdown(swept: Path) -> None:
     assert "also: " in on_a_terminal(swept, 80, "runs", "--model", "1.3B")
 
 
+def test_the_largest_model_is_listed_first_by_its_size(swept: Path) -> None:
+    rows = json.loads(quick(swept, "runs", "--format", "json").out)
+    sizes = list(dict.fromkeys(row["size"] for row in rows if row["size"]))
+    unit = {"M": 1e6, "B": 1e9}
+    params = [float(size[:-1]) * unit[size[-1]] for size in sizes]
+    assert len(sizes) > 3 and params == sorted(params, reverse=True)
+    assert " size " in on_a_terminal(swept, 120, "runs").splitlines()[2]
+
+
 def test_runs_are_listed_the_fastest_first(swept: Path) -> None:
     rows = json.loads(quick(swept, "runs", "--model", "1.3B", "--format", "json").out)
     rates = [row["tokens_per_s_per_device"] for row in rows if row["tokens_per_s_per_device"]]

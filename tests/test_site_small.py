@@ -201,7 +201,7 @@ def test_a_wrong_place_of_an_output_is_said(folder: Path) -> None:
     assert done.code == 2 and "cannot write a table as .pdf" in done.text
     assert not (folder / "x.pdf").exists()
     done = quick(folder, "compare", "a", "b", "sweep.md")
-    assert done.code == 2 and "try: a word that is no file, run or condition" in done.text
+    assert done.code == 2 and "nor a git revision, as this folder is in no git" in done.text
 
 
 def test_a_copy_is_drawn_hollow_beside_the_run_that_counts(folder: Path) -> None:
@@ -248,3 +248,23 @@ def test_a_new_run_that_is_the_fastest_is_named_since_the_last_build(folder: Pat
         text = overview.read_text("utf-8").partition("Since the last build")[2]
         leads = "fast:5</a>, now the fastest of 7B on H100" in text
         assert leads == (name == "fast")
+
+
+def test_runs_of_one_size_are_dots_named_by_what_they_differ_in(folder: Path) -> None:
+    rows = "".join(
+        f"| {attention} | {kind} | {time} |\n"
+        for attention, kind, time in (
+            ("FA2", "SFT", 4.1), ("FA3", "SFT", 3.6), ("FA2", "RL", 4.4), ("FA3", "RL", 3.9),
+        )
+    )  # fmt: skip
+    head = "| Attn | Type | Step time (s) |\n|---|---|---|\n"
+    above = "# Training a 7B model on 8 H100 GPUs, sequence length 2048, GBS 64\n\n"
+    (folder / "sweep.md").write_text(above + head + rows)
+    assert quick(folder, "site", "sweep.md", "-o", "public").code == 0
+    [page] = (folder / "public" / "models").glob("*.html")
+    text = page.read_text("utf-8")
+    days = text.partition('id="aggregate"')[2].partition("</figure>")[0]
+    labels = re.findall(r'x="-10" [^>]* text-anchor="end">(.*?)</text>', days)
+    assert [re.sub("<[^>]*>|…", "", one) for one in labels] == [
+        "Attn=FA3, Type=SFT", "Attn=FA3, Type=RL", "Attn=FA2, Type=SFT", "Attn=FA2, Type=RL",
+    ]  # fmt: skip
