@@ -26,9 +26,9 @@ from measured import ROOT
 from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
 from bench.decide.query import Query
+from bench.foresight.failures import lacking
 from bench.foresight.folds import Beyond, Fold, folds, reach
 from bench.foresight.intervals import Widths
-from bench.foresight.lacking import lacking
 from bench.foresight.likeness import PACE_SCALES, places
 from bench.foresight.posterior import fit
 from bench.foresight.recompute import unstated

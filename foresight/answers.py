@@ -21,8 +21,7 @@ from ..vocabulary.format import chance
 from ..vocabulary.prices import Prices
 from ..vocabulary.sizes import parse_size
 from .assumptions import LIKELY, START, assumptions, change, elsewhere, with_room
-from .failures import Failures, failures, only_failed, split_of
-from .lacking import lacking
+from .failures import Failures, failures, lacking, only_failed, split_of
 from .predictor import Predictor, trained
 from .refusals import among_measured, refuse_format, refuse_shape, refuse_splits
 from .setting import setting, system_of

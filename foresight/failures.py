@@ -1,4 +1,4 @@
-"""Runs that ran out of memory: measurements of their configurations."""
+"""Runs that give no speed, and why; those that ran out of memory measure their configurations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..decide.rows import with_dp
 from ..schema.warehouse import Row
-from .setting import words_of
+from .setting import setting, words_of
 
 OUT_OF_MEMORY = "oom"  # the status of a run
 _SPLIT = (
@@ -66,3 +66,25 @@ def only_failed(rows: Sequence[Row]) -> Mapping[str, Any] | None:
     failed = [row for row in rows if row["status"] == OUT_OF_MEMORY]
     measured = any(row["pace"] is not None for row in rows if row["status"] != OUT_OF_MEMORY)
     return None if measured or not failed else failed[0]
+
+
+_APART = 2.5  # times that ways of counting FLOPs, attention and recomputation may differ
+
+
+def lacking(row: Row) -> str | None:
+    """What a run does not state, or how it contradicts itself; None if a model can be fitted to it.
+
+    Printed TFLOP/s that its own time is far from mean that one of its batch, devices and times is
+    not what it seems: of a device, not the job.
+    """
+    if not row["device_count"]:
+        return "no number of devices"
+    one = setting(row)
+    if one is None:
+        return "no size of the model"
+    if one.s_per_token is None:
+        return "no tokens/s or TFLOP/s, and no step time at a known batch and sequence length"
+    times = one.s_per_token / (one.s_per_token_by_flops or one.s_per_token)
+    if max(times, 1 / times) > _APART:
+        return f"its TFLOP/s are {times:.2g} times those of its time or tokens/s"
+    return None

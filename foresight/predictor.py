@@ -13,9 +13,9 @@ from ..decide.jobs import by_configuration
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
+from .failures import lacking
 from .folds import Beyond, reach
 from .intervals import END, Widths, apart
-from .lacking import lacking
 from .likeness import PACE_SCALES, likeness
 from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit

@@ -30,7 +30,7 @@ _STATISTICS = {
     "proposals.py": "doubt about the deviations of few runs, worth of information next to gain",
     "planning.py": "what a run has to tell of another to be named",
     "assumptions.py": "chances of running out of memory that make another split worth naming",
-    "lacking.py": "how far TFLOP/s and time of a run may differ",
+    "failures.py": "how far TFLOP/s and time of a run may differ",
     "answers.py": "limits beyond which an answer is refused or left out",
     "predictor.py": "the same, in devices and runs",
     "refusals.py": "shapes that no model has",

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from ...vocabulary.pieces import half_digit_of
 from ..finding import Finding, Place
-from ..input import AuditInput
-from ..logs import Log, Step, logs
+from ..input import AuditInput, Log, Step, logs
 from ..rule import declared
 
 RULE = declared(__name__)

@@ -8,8 +8,7 @@ from statistics import median
 
 from ..finding import Finding, Place
 from ..formulas import ONLY_PLAIN, compute, padded, values_of_run
-from ..input import AuditInput
-from ..logs import Log, logs
+from ..input import AuditInput, Log, logs
 from ..rule import declared
 
 RULE = declared(__name__)
