@@ -11,6 +11,7 @@ from .durations import duration
 from .endings import failure_of, risk_of
 from .headings import Column, column_of
 from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
+from .products import spelled_product
 from .settings import setting_pieces, settings_of
 from .sizes import binary_length
 
@@ -45,6 +46,7 @@ _OF_CAPACITY = re.compile(
 )
 # Usual device memories in GB.
 CAPACITIES = frozenset((16, 24, 32, 40, 48, 64, 80, 94, 96, 120, 128, 141, 144, 180, 192, 256, 288))
+_ROUNDED = 0.01  # between a product and the number that it is said to be
 _SPREAD = re.compile(
     rf"^\s*(?:±|\+/-|\+-)\s*(?P<half>{NUMBER})\s?(?P<unit>(?:{ANY_UNIT})(?![A-Za-z/]))?(?:\s*\([^()]{{1,80}}\))?$"
 )
@@ -72,6 +74,7 @@ _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 # 4160 tokens/s on Atlas 800T A2; 58.9 GB, 0 retries
 _WORDS_BEHIND = re.compile(r"\s*(?:[,;]\s+(?:\d{1,4}\s)?)?[^\W\d_]")
+_AFTER_DASH = re.compile(r"\s*[—–]\s+[^\W\d_]")  # 324 — settled, noisy
 # 236.1K steady (steps 3-10)
 _STATISTIC = re.compile(
     r"\s*(?:steady(?:[ -]state)?|sustained|avg\.?|average|mean|median|warm)\s*(?:\([^()]{1,40}\))?",
@@ -125,6 +128,8 @@ def measure(raw: str, column: Column) -> Cell:
     if column.type == "memory" and (each := _EACH.match(raw)):  # `3*9406MB`
         cell = measure(raw[each.end() :], column)
         return replace(cell, raw=raw, pieces=(["gap", each[0]], *cell.pieces))
+    if column.type in _RATES and (worked := _worked_out(raw, column)):
+        return worked
     if _SYMBOLIC.match(raw) and not failure_of(raw):
         return Cell(raw, "symbolic", text=raw, pieces=(["word", raw],))
     amount = _AMOUNT.search(raw) if column.type == "price" else None
@@ -141,6 +146,15 @@ def measure(raw: str, column: Column) -> Cell:
         spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
         return _fit(spaced, column)
     return _fit(_with_rest(cell, rest, column), column)
+
+
+def _worked_out(raw: str, column: Column) -> Cell | None:
+    """The result of a product that the cell spells out, if the product is right."""
+    spelled = spelled_product(raw)
+    cell = measure(raw[len(spelled[0]) :], column) if spelled else None
+    if not (spelled and cell and cell.value) or abs(spelled[1] / cell.value - 1) > _ROUNDED:
+        return None
+    return replace(cell, raw=raw, pieces=(["gap", spelled[0]], *cell.pieces))
 
 
 def _number(raw: str, match: re.Match[str], column: Column) -> Cell:
@@ -249,6 +263,7 @@ def _is_remark(cell: Cell, rest: str, column: Column) -> bool:
     return bool(
         failure_of(rest)
         or _STATISTIC.fullmatch(rest)
+        or _AFTER_DASH.match(rest)
         or (_PLAIN_WORDS.match(rest) and (column.role != "result" or cell.unit))
         or (cell.unit and _WORDS_BEHIND.match(rest) and not _UNIT_BEHIND.search(rest))
         or (column.type == "memory" and _OF_EACH.fullmatch(rest))
