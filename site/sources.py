@@ -19,7 +19,7 @@ def source_key(content: Content, uri: str, lines: Lines) -> tuple[object, ...]:
     source = content.sources[uri]
     try:
         at_hand = (lines.root / uri).stat().st_size >= 0
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in its name
         at_hand = False
     return (
         source["sha256"],

@@ -122,6 +122,7 @@ def test_free_text(text: str, clean: str) -> None:
         "--tokenizer-type GPT2BPETokenizer --seq-length 1024",
         "[before the start of training step] datetime: 2026-11-20 08:57:55",
         "TOKENIZERS_PARALLELISM=false python task-abcdefghijklmnopqrstuv.py",
+        "config_TP1PP1SH2SP8A10080Gx1x8",
         "scp host:/path user@host",
         ':::MLLOG {"event_type": "INTERVAL_END", "key": "run_stop", "value": 0.92}',
     ],

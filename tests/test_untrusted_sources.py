@@ -87,6 +87,20 @@ def test_no_more_is_shown_of_a_file_than_its_digest_says(
         assert source_text(warehouse, tmp_path, "id_rsa")[0] == []  # no source of it
 
 
+def test_a_guess_at_a_part_of_a_line_is_not_confirmed(
+    named: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "id_rsa").write_text(f"-----BEGIN\n{SECRET}\n")
+    for first in (b"-", b"-----BEGIN\nSECRET"):
+        with open_read(named("id_rsa", first)) as warehouse:
+            assert source_text(warehouse, tmp_path, "id_rsa") == (
+                [],
+                "id_rsa has changed since it was read",
+            )
+    with open_read(named("id\0rsa", b"-")) as warehouse:
+        assert "cannot be read here" in source_text(warehouse, tmp_path, "id\0rsa")[1]
+
+
 @pytest.mark.parametrize("how", ["path", "link"])
 def test_no_comment_is_taken_of_a_file_outside_that_was_not_read(
     named: Callable[..., Path], tmp_path: Path, how: str

@@ -31,6 +31,9 @@ _PARTIAL = re.compile(
 )
 
 
+_SPLIT = re.compile(r"(?:[TPDCES]P\d{1,4}_?){2}")
+
+
 def is_opaque(value: str, seen: str) -> bool:
     """Whether a word looks generated, or like a password: no word, number, path or time.
 
@@ -81,7 +84,12 @@ def whole_words(text: str) -> str:
 
 
 def is_random(word: str) -> bool:
-    """Names of classes are mixed too, and change between kinds of letters less often."""
+    """Names of classes are mixed too, and change between kinds of letters less often.
+
+    Names of configurations, `TP1PP1SH2SP8`, look random and are none.
+    """
+    if _SPLIT.search(word):
+        return False
     kinds = [letter.isdigit() + 2 * letter.isupper() for letter in word]
     turns = sum(one != other for one, other in pairwise(kinds))
     numbers = len(re.findall(r"\d+", word))
