@@ -10,6 +10,7 @@ from typing import BinaryIO
 from ...records import reading as records
 from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
+from ...vocabulary.own_pages import is_own
 from ..coverage import Coverage
 from ..kinds import are_samples, is_event_file, is_of_docker, may_be_jobs, may_be_sidecar
 from ..logs.checkpoint import freeze, thaw
@@ -68,6 +69,8 @@ def read_file(task: Task, sink: Sink | None = None) -> ReadFile:
 
 def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
     suffix, size = task.content.path.suffix.lower(), task.content.size
+    if suffix in _MARKDOWN and is_own(head):
+        return ReadFile(None, Rows())
     limit = _SAMPLES_LIMIT if are_samples(head) else _COMPANION_LIMIT
     if suffix not in _LOGS and size <= limit and may_be_sidecar(task.uri, head):
         sidecar = _sidecar(task)
