@@ -13,7 +13,7 @@ from tests.warm import forked
 # would that a library crashes at; and more rows are staged than those of large batches.
 FATAL = """
 import os, sys
-from bench.ingest.files import staging
+from bench.ingest.files import batches
 
 def look(event, arguments):
     name = str(arguments[0]) if event == "open" else ""
@@ -23,7 +23,7 @@ def look(event, arguments):
         raise RuntimeError("cannot read this")
 
 sys.addaudithook(look)
-staging._FEW = 5_000
+batches._FEW = 5_000
 """
 # Workers are forked from a process that has imported what they need, which takes seconds of
 # processor time; so are those that follow one that died.
