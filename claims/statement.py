@@ -17,6 +17,7 @@ from ..project.configuration import SCHEMA_ID
 from ..schema.errors import BenchError
 from ..vocabulary.printable import json_text
 from ..vocabulary.regular import read_regular
+from ..vocabulary.validation import plain_reason
 from .question import Part, Question
 
 LARGEST = 16 << 20  # bytes of a claim
@@ -183,7 +184,7 @@ def parse(data: bytes) -> Statement:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        why = first["msg"].removeprefix("Value error, ")
+        why = plain_reason(first["msg"])
         raise BenchError("not a claim of bench", why=f"{place}: {why}" if place else why) from error
 
 

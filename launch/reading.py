@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..schema.errors import BenchError, did_you_mean
 from ..vocabulary.toml import TOMLDecodeError, loads
+from ..vocabulary.validation import plain_reason
 from .cases import slug
 from .launcher import launcher_class, scheduler_class, scheduler_hint
 from .plan import NAME, Limits, Matrix, Plan, Settings
@@ -178,7 +179,7 @@ def _refused(error: ErrorDetails, where: str, text: str) -> BenchError:
         return BenchError(f"unknown key {'.'.join(words)!r} in the plan", where=at, hint=hint)
     return BenchError(
         f"invalid {'.'.join(words)!r} in the plan",
-        why=f"{error['input']!r}: {error['msg']}",
+        why=f"{error['input']!r}: {plain_reason(error['msg'])}",
         where=at,
         hint="see docs/launch.md for all keys",
     )

@@ -18,6 +18,7 @@ from ..schema.annotatable import annotatable_fields, parse_value, unknown_field
 from ..schema.annotation import BOUNDARY, FINDING, Annotation, Match
 from ..schema.errors import BenchError, did_you_mean
 from ..vocabulary.regular import read_text
+from ..vocabulary.validation import plain_reason
 from .configuration import SCHEMA_ID
 
 if TYPE_CHECKING:
@@ -190,7 +191,10 @@ def _refused(file: Path, lines: list[str], starts: list[int], error: ErrorDetail
     if error["type"] == "missing":
         return BenchError(f"a fact in {file.name} lacks {key.split('.')[-1]!r}", where=where,
                           hint=_EXAMPLE)  # fmt: skip
-    why = error["msg"].removeprefix("Value error, ")
+    why = plain_reason(error["msg"])
+    known = {*Entry.model_fields, *MatchOf.model_fields}  # a place has names of types, too
+    if error["type"] != "value_error" and (key := next((n for n in names[::-1] if n in known), "")):
+        why = f"{key}: {why}"
     return BenchError(f"invalid fact in {file.name}", why=why, where=where, hint=_EXAMPLE)
 
 

@@ -225,6 +225,7 @@ def _job(job: Mapping[str, Any]) -> JobSettings:
 
 
 def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
+    from ..vocabulary.validation import plain_reason
     from .configuration import Configuration, DevicePrices, Job, PathPattern
 
     place = error["loc"]
@@ -241,7 +242,7 @@ def _refused(file: Path, text: str, error: ErrorDetails) -> BenchError:
     is_path = key in ("db", "templates", "formats")
     return BenchError(
         f"setting {key!r} in {FILE} is {'not a path' if is_path else 'wrong'}",
-        why=f"value {error['input']!r}" + ("" if is_path else f": {error['msg']}"),
+        why=f"value {error['input']!r}" + ("" if is_path else f": {plain_reason(error['msg'])}"),
         where=where,
         hint=f'{key} = "PATH", relative to {FILE}'
         if is_path

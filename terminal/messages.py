@@ -29,14 +29,6 @@ _INVALID = re.compile(
     r"(Invalid value for [^:]{1,99}): (.{0,4000}?)(?:; (use .{1,999}))?$", re.DOTALL
 )
 
-_OF_PYDANTIC = [
-    (re.compile(r"Input should be greater than or equal to "), "it must be at least "),
-    (re.compile(r"Input should be less than or equal to "), "it must be at most "),
-    (re.compile(r"Input should be greater than "), "it must be above "),
-    (re.compile(r"Input should be a valid integer.{0,80}"), "it must be a whole number"),
-    (re.compile(r"Input should be a valid number.{0,80}"), "it must be a number"),
-]
-
 # typer bundles click since 0.26 and imported it before: this base class exists in both.
 _ClickException: type[Exception] = typer.BadParameter.__mro__[2]
 
@@ -119,10 +111,9 @@ def _invoke(app: typer.Typer, args: Sequence[str]) -> int:
 
 def _misused(error: Exception) -> BenchError:
     """A usage error of typer as a BenchError: what, why, hint."""
-    # The prefix of pydantic means nothing to a user.
-    message = str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "")
-    for words, plain in _OF_PYDANTIC:
-        message = words.sub(plain, message)
+    from ..vocabulary.validation import plain_reason
+
+    message = plain_reason(str(getattr(error, "format_message", error.__str__)()))
     match = _INVALID.match(message)
     what, why, use = match.groups("") if match else (message.rstrip("."), "", "")
     command = getattr(getattr(error, "ctx", None), "command_path", "bench")

@@ -130,7 +130,7 @@ def wrong(place: Path, text: str) -> Outcome:
         (fact("line = 3", "device", '"A100"', "reason = 'x'\n"), ("lacks 'author'",)),
         (fact("rule = 'R1'", "device", '"A100"'), ("only findings can match a rule",)),
         (fact("line = 3", "heads", '"many"'), ("heads is a whole number",)),
-        (fact("line = 0", "device", '"A100"'), ("greater than or equal to 1",)),
+        (fact("line = 0", "device", '"A100"'), ("line: it must be at least 1",)),
         ("[[fact]\n", ("not valid TOML", "match = ")),
         ("facts = 3\n", ("unknown key 'facts'", "did you mean 'fact'")),
     ],

@@ -182,7 +182,7 @@ def test_here_and_in_a_job_the_same_is_seen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("--model nano --repeats 0", "0: Input should be greater than or equal to 1"),
+        ("--model nano --repeats 0", "0: it must be at least 1"),
         ("--model nano --set model=tiny", "model is set twice, with --set and --model"),
         ("--model nano --set mbs=1 --set mbs=2", "mbs is set twice, with --set"),
         ("--model nano --env A=1 --env A=2", "A is set twice, with --env"),

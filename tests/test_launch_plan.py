@@ -51,9 +51,9 @@ def test_a_plan_is_named_after_its_file(tmp_path: Path) -> None:
     [
         ("dp = [1, 2]", "dpp = [1, 2]", 7, "did you mean"),
         ("dp = [1, 2]", 'dp = "2"', 7, "'2': "),
-        ("dp = [1, 2]", "dp = [1, 0]", 7, "greater than or equal to 1"),
+        ("dp = [1, 2]", "dp = [1, 0]", 7, "it must be at least 1"),
         ("dp = [1, 2]", "dp = []", 7, "at least 1 item"),
-        ("repeats = 2", "repeats = 0", 2, "greater than or equal to 1"),
+        ("repeats = 2", "repeats = 0", 2, "it must be at least 1"),
         ("time_s = 60", "times = 60", 16, "did you mean 'time_s'"),
         ("time_s = 60", "time_s = inf", 16, "finite"),
         ("repeats = 2", "repeats = ", 2, "not valid TOML"),
