@@ -9,12 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..schema.errors import BenchError, did_you_mean
-from ..vocabulary import own_pages, recording
+from ..vocabulary import recording
 from ..vocabulary.atomic import atomic_write
 from .messages import info
 
 _PAGES = (".html", ".htm", ".xhtml")
-_MARKDOWN = (".md", ".markdown")
 
 
 class Format(StrEnum):
@@ -104,8 +103,6 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
         # A browser would run scripts in texts of a source.
         raise BenchError("this is not written as HTML", where=str(file),
                          hint=f"-o {file.with_suffix('.md').name}")  # fmt: skip
-    if file.suffix.lower() in _MARKDOWN and not text.startswith("<!--"):
-        text = f"{own_pages.MARKDOWN}\n{text}"
     try:
         data = visible(text).encode("utf-8", "backslashreplace")
         atomic_write(file, data, named=not output.is_dir())

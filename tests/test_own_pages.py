@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.vocabulary.own_pages import HTML, MARKDOWN
+from bench.vocabulary.own_pages import HTML
 from tests.program import quick, selected
 
 NAME = "004_tr3m-1B3.md"
@@ -51,4 +51,3 @@ def test_nor_is_what_it_printed(stored: Path, command: tuple[str, ...]) -> None:
 def test_the_templates_bear_the_mark(root: Path) -> None:
     for name in ("single", "page"):
         assert HTML in (root / "site" / "templates" / f"{name}.html.j2").read_text("utf-8")
-    assert MARKDOWN.startswith("<!--") and MARKDOWN.endswith("-->")
