@@ -9,17 +9,15 @@ from itertools import groupby, pairwise, repeat
 from operator import itemgetter
 from typing import Any
 
-from .expression import FUNCTIONS, Doubted, Expression, Test, Unknown, compiled, expression
+from .expression import Doubted, Expression, Test, Unknown, compiled, expression
 from .finding import Finding, Place
 from .fixes import suggest_fixes, suggestion
-from .formula_fixes import number
 from .input import AuditInput, Document, Row, Table
-from .quantities import MEASURED, quantity_of
+from .names import Let, Names, PairNames
+from .quantities import MEASURED
 from .rule import Check, Rule
 from .same_configuration import groups
 from .topology import product_changes
-
-Let = Mapping[str, Expression]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +80,6 @@ class Query:
     sql: str
     template: str
     by: tuple[str, ...] = ()
-
-
-class _Names(dict[str, Any]):
-    """Names that expressions and templates can use for a row, resolved on access."""
-
-    def __init__(self, table: Table, row: Row, let: Let, **known: Any) -> None:
-        super().__init__(FUNCTIONS, number=number, row=row, **known)
-        self.table, self.row, self.let, self.strict = table, row, let, False
-
-    def __missing__(self, name: str) -> Any:
-        if name in self.let:
-            return self.let[name].value(self)
-        found = quantity_of(self.table, self.row, name)
-        if found is not None:
-            self[name] = found
-        elif self.strict:
-            raise Unknown
-        return found
-
-
-class _Side:
-    """One row of a pair: its quantities as attributes."""
-
-    def __init__(self, names: _Names) -> None:
-        self.names = names
-
-    def __getattr__(self, name: str) -> Any:
-        return self.names[name]
-
-
-class _PairNames(dict[str, Any]):
-    """Names that expressions and templates can use for a pair of rows."""
-
-    def __init__(self, first: _Names, second: _Names) -> None:
-        super().__init__(FUNCTIONS, first=_Side(first), second=_Side(second))
-        self.let = first.let
-
-    def __missing__(self, name: str) -> Any:
-        return self.let[name].value(self)
 
 
 def checks_of(rule: Rule, read: Mapping[str, Any]) -> Iterator[Check]:
@@ -209,7 +168,7 @@ def _off(
     let: Let,
     doubted: Doubted,
     measured: bool,
-) -> Iterator[tuple[str, _Names]]:
+) -> Iterator[tuple[str, Names]]:
     """The rows of tables that violate an equation, each with its template."""
     off, tested = [], 0
     for table, row in [(one, row) for one in tables for row in one.rows]:
@@ -223,7 +182,7 @@ def _off(
         if not holds:
             off.append((table, row))
     for table, row in off:
-        names = _Names(
+        names = Names(
             table, row, let, doubted=(row.uri, row.line) in doubted, document_measured=measured
         )
         names.update(tested=tested, off=len(off))
@@ -246,7 +205,7 @@ def _can_be_tested(equation: Equation, table: Table, let: Let) -> bool:
     )
 
 
-def _single(rule: Rule, equation: Equation, template: str, names: _Names) -> Finding:
+def _single(rule: Rule, equation: Equation, template: str, names: Names) -> Finding:
     cells, fix = _cells(equation.cells, names), ""
     if equation.solve is True:
         fixes = suggest_fixes(names.table, names.row)
@@ -261,7 +220,7 @@ def _single(rule: Rule, equation: Equation, template: str, names: _Names) -> Fin
     return rule.finding(template, cells, known=ChainMap(known, names))
 
 
-def _together(rule: Rule, equation: Equation, found: Sequence[tuple[str, _Names]]) -> Finding:
+def _together(rule: Rule, equation: Equation, found: Sequence[tuple[str, Names]]) -> Finding:
     template, first = found[0]
     return rule.finding(
         template,
@@ -274,11 +233,11 @@ def _together(rule: Rule, equation: Equation, found: Sequence[tuple[str, _Names]
 def _compare(
     rule: Rule, pair: Pair, test: Test, document: Document, let: Let, doubted: Doubted
 ) -> Iterator[Finding]:
-    found: list[_PairNames] = []
+    found: list[PairNames] = []
     scopes = [[table] for table in document.tables]
     for tables in [document.tables] if pair.scope == "document" else scopes:
         known = {
-            row.run_id: _Names(table, row, let, doubted=(row.uri, row.line) in doubted)
+            row.run_id: Names(table, row, let, doubted=(row.uri, row.line) in doubted)
             for table in tables
             for row in table.rows
             if test(table, row, doubted, False)
@@ -286,7 +245,7 @@ def _compare(
         eligible = [one.row for one in known.values()]
         for group in groups(eligible, *pair.free):
             for first, second in _ordered(pair, [known[row.run_id] for row in group]):
-                both = _PairNames(first, second)
+                both = PairNames(first, second)
                 if pair.when.value(both) and not pair.holds.value(both):
                     found.append(both)
     if pair.once and found:
@@ -297,28 +256,28 @@ def _compare(
             yield rule.finding(pair.template, _of_pair(pair, both), known=both)
 
 
-def _of_pair(pair: Pair, both: _PairNames) -> Iterator[Place]:
+def _of_pair(pair: Pair, both: PairNames) -> Iterator[Place]:
     for side, cells in pair.cells.items():
         yield from _cells(cells, both[side].names)
 
 
-def _ordered(pair: Pair, group: Sequence[_Names]) -> Iterator[tuple[_Names, _Names]]:
+def _ordered(pair: Pair, group: Sequence[Names]) -> Iterator[tuple[Names, Names]]:
     if pair.by:
         yield from pairwise(sorted(group, key=lambda names: getattr(names.row, pair.by)))
         return
-    alike: dict[Any, list[_Names]] = {}
+    alike: dict[Any, list[Names]] = {}
     for names in group:
         alike.setdefault(names[pair.alike] if pair.alike else None, []).append(names)
     above = {id(one): other for some in alike.values() for one, other in _lowest_above(pair, some)}
     yield from ((names, above[id(names)]) for names in group if id(names) in above)
 
 
-def _lowest_above(pair: Pair, group: Sequence[_Names]) -> Iterator[tuple[_Names, _Names]]:
+def _lowest_above(pair: Pair, group: Sequence[Names]) -> Iterator[tuple[Names, Names]]:
     """Of each row the one to compare it with; thousands of rows have millions of pairs."""
     assert pair.lowest is not None
     ranked = [(value, names) for names in group if (value := names[pair.rising]) is not None]
     ranked.sort(key=itemgetter(0), reverse=True)
-    best: tuple[float, _Names] | None = None
+    best: tuple[float, Names] | None = None
     for _, equal in groupby(ranked, itemgetter(0)):
         here = [names for _, names in equal]
         if best is not None:
@@ -329,7 +288,7 @@ def _lowest_above(pair: Pair, group: Sequence[_Names]) -> Iterator[tuple[_Names,
                 best = (value, names)
 
 
-def _cells(wanted: Sequence[str], names: _Names) -> tuple[Place, ...]:
+def _cells(wanted: Sequence[str], names: Names) -> tuple[Place, ...]:
     """The cells of an equation that the table has; a single one is doubted too."""
     columns = names.table.columns
     found = []

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 
 from .cell import Cell, as_words, in_tokens, of_text
+from .cell_units import ANY_UNIT, DEVICE, fits
 from .durations import duration
 from .endings import failure_of, risk_of
 from .headings import Column, column_of
@@ -15,24 +16,6 @@ from .products import spelled_product
 from .settings import setting_pieces, settings_of
 from .sizes import binary_length
 
-# `tokens/s/p`, as Chinese pages write it
-DEVICE = "GPU|gpu|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
-_UNITS = {
-    "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
-    r"(?:/(?:it|iter|iteration|step)s?)?",
-    "memory": r"[KMGT]i?B|bytes",
-    "clock": r"[MG]?Hz",
-    "percent": r"%",
-    "power": r"k?W(?:atts?)?",
-    "energy": r"[kMG]?Wh|[kMG]?J",
-    "price": r"USD|\$",
-    "rate": rf"[TPG]FLOP(?:s|/s|S)?(?:/(?:{DEVICE}))?"
-    r"|(?:tok(?:en)?s?|samples?|seq(?:uence)?s?|sentences?|examples?)/s(?:ec(?:ond)?)?"
-    rf"(?:/(?:{DEVICE}))?"
-    r"|(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?",
-}
-_UNITS["throughput"] = f"{_UNITS['time']}|{_UNITS['rate']}"
-ANY_UNIT = "|".join(_UNITS.values())
 _VALUE = re.compile(
     rf"^(?P<about>(?:[~≈]\s*)?(?:\$\s?)?)?(?P<number>{NUMBER})(?P<suffix>\s?[kKM](?=\s?(?:[Tt]ok|[Ss]amp|[Ss]eq|[Ee]xam))|[kKMBT](?![A-Za-z]))?(?P<gap>\s*)"
     rf"(?P<unit>(?:{ANY_UNIT})(?![A-Za-z/]))?(?P<gap2>\s*)"
@@ -66,9 +49,6 @@ _SYMBOLIC = re.compile(
 )
 BOUND = re.compile(r"\s*[<>≤≥]=?\s?\d[\d,]*(?:\.\d+)?\s?[A-Za-z%/]{0,12}\s*")
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
-_OF_STEPS = re.compile(
-    r"(?:it|iter|iteration|step)s?/s(?:ec(?:ond)?)?|(?:m?s|secs?)/(?:it|iter|iteration|step)", re.I
-)
 _SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
@@ -288,10 +268,7 @@ def _fit(cell: Cell, column: Column) -> Cell:
     if column.type == "memory" and cell.unit == "%":
         return as_words(cell)  # a share of the device's memory
     invalid = None
-    fits = column.type != "count" and (
-        column.type not in _UNITS or _unit_fits(cell.unit or "", column)
-    )
-    if cell.unit and not fits:
+    if cell.unit and not fits(cell.unit, column):
         invalid = f"{cell.unit} under {column.title}"
     elif column.role == "batch" and in_tokens(cell):
         invalid = f"tokens under {column.title}"
@@ -309,19 +286,6 @@ def _fit(cell: Cell, column: Column) -> Cell:
     elif cell.value == 0 and column.metric == "step_time_s":
         invalid = f"zero under {column.title}"
     return replace(cell, kind="misfit", invalid=invalid) if invalid else cell
-
-
-def _unit_fits(unit: str, column: Column) -> bool:
-    if column.metric == "step_time_s" and _OF_STEPS.fullmatch(unit):
-        return True  # `1.3s/it` under it/s, as progress bars invert it
-    if column.type == "rate" and _quantity(unit) != _quantity(column.metric or ""):
-        return False
-    return bool(re.fullmatch(_UNITS[column.type], unit, re.I))
-
-
-def _quantity(text: str) -> str | None:
-    match = re.search(r"flop|(?P<sequence>sample|seq|sentence|example)|tok", text, re.I)
-    return "sample" if match and match["sequence"] else match[0].lower() if match else None
 
 
 def _used_of(cell: Cell, rest: str) -> Cell | None:

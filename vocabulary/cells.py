@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from .cell import Cell, of_text
-from .cell_numbers import ANY_UNIT, measure
+from .cell_numbers import measure
+from .cell_units import ANY_UNIT
 from .cell_words import LINK, flag, label, notes
 from .headings import LONGEST, Column
 from .pieces import Piece

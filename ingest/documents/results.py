@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...vocabulary.cell import Cell
-from ...vocabulary.cell_numbers import DEVICE
+from ...vocabulary.cell_units import DEVICE
 from ...vocabulary.endings import failure_of
 from ...vocabulary.headings import Column
 from ...vocabulary.pieces import half_digit

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...vocabulary.cell_numbers import ANY_UNIT
+from ...vocabulary.cell_units import ANY_UNIT
 from ...vocabulary.headings import column_of
 from ...vocabulary.pieces import NUMBER
 from .grid import Table, TableRow
