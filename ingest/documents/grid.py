@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 _NOTHING = frozenset(("", "&nbsp;", "-", "–", "—"))
 _FEWEST = 2  # empty cells after the name of a group of rows
+_DRAWN = re.compile(r"[-–—_=]{4,}")  # a line across a cell; fewer are a value that is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class TableRow:
     def is_filler(self) -> bool:
         """Whether a row only separates others: it is empty, or names those below (`MP | | |`)."""
         first, *rest = self.cells or ("",)
-        named = len(rest) >= _FEWEST and not any(rest) and any(map(str.isalpha, first))
+        empty = all(not cell or _DRAWN.fullmatch(cell) for cell in rest)
+        named = len(rest) >= _FEWEST and empty and any(map(str.isalpha, first))
         return named or all(cell in _NOTHING for cell in self.cells)
 
     @property

@@ -16,6 +16,7 @@ from .paired import with_pairs_apart
 from .phases import has_both_phases, with_training_alone, without_generation
 from .quantities import quantity_above, quantity_in
 from .rivals import with_both_a_row
+from .row_groups import with_group_a_row
 from .side_by_side import with_sides_below
 from .spanned import one_run_a_row
 from .steady import with_step_times
@@ -68,7 +69,7 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     turned = with_mean_alone(turned)
     of_phases = has_both_phases(turned.header.cells)
     turned = with_method_a_row(with_training_alone(turned), [lead, *reversed(above)])
-    table = one_run_a_row(with_both_a_row(turned), quantity)
+    table = one_run_a_row(with_both_a_row(with_group_a_row(turned)), quantity)
     # If nothing else names training, the words of rows may: `Gradient Accumulation`.
     names = " | ".join(_words_of(table))
     # What generates next to what trains is part of a training.
