@@ -163,21 +163,6 @@ def test_a_bound_is_no_measured_value_and_no_shifted_cell(raw: str) -> None:
     assert read("GPUs", ">8").kind == "misfit"
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("17.23 * 2048 / 8 = 4410 tokens/s", 4410.0),
-        ("17.23 * 2048 / 8 = 9999 tokens/s", None),
-        ("324 — settled band, noisy", 324.0),
-        ("324 — 395", None),
-    ],
-)
-def test_how_a_number_came_about_and_what_it_is(text: str, value: float | None) -> None:
-    cell = read("tokens/s/GPU", text)
-    assert (cell.value if cell.kind == "number" else None) == value
-    assert cell.rebuilt() == text
-
-
 def test_settings_behind_a_number() -> None:
     cell = read("Nodes", '512  (2.2Hz, LD_PRELOAD=libtcmalloc.so, "retention_state=0")')
     assert (cell.kind, cell.value) == ("settings", 512)

@@ -129,8 +129,13 @@ def measure(raw: str, column: Column) -> Cell:
 
 
 def _worked_out(raw: str, column: Column) -> Cell | None:
-    """The result of a product that the cell spells out, if the product is right."""
+    """The result of a product that the cell spells out, if the product is right.
+
+    A rate that is divided may be one of the job or of a device: only the heading tells.
+    """
     spelled = spelled_product(raw)
+    if spelled and re.search(r"[/÷]", spelled[0]) and not column.name.endswith("_per_device"):
+        return None
     cell = measure(raw[len(spelled[0]) :], column) if spelled else None
     if not (spelled and cell and cell.value) or abs(spelled[1] / cell.value - 1) > _ROUNDED:
         return None

@@ -24,7 +24,10 @@ _DONE = re.compile(
     r"\W*(?:done|ok|pass(?:ed)?|success(?:ful|fully)?|succeeded|completed?|finished|完成|成功)\b",
     re.I,
 )
-_SOME_RESULT = re.compile(r"[\W_]*\d[\d.,]*\s?(?:m?s|min|h|[GM]i?B|[TP]FLOP|tok|samp|seq|it)", re.I)
+_SOME_RESULT = re.compile(  # also at the end of a sum or product: `17.23 * 2048 / 8 = 4410 tok/s`
+    r"[\W_]*+(?:\d[\d.,]*+\s?[*x×/÷+=]\s?){0,8}\d[\d.,]*+\s?(?:m?s|min|h|[GM]i?B|[TP]FLOP|tok|samp|seq|it)",
+    re.I,
+)
 _SHORT = 60  # characters of a cell that states a failure
 _DASHES = frozenset("-–—")
 _ESTIMATED = re.compile(r"\bestimat", re.I)
