@@ -39,13 +39,22 @@ def test_a_file_of_bench_is_no_source(stored: Path, command: tuple[str, ...]) ->
     assert selected(stored, "SELECT uri FROM sources") == [{"uri": NAME}]
 
 
-@pytest.mark.parametrize("command", [("best", "--all"), ("runs",)])
+@pytest.mark.parametrize("command", [("best", "--all"), ("days",), ("runs",)])
 def test_nor_is_what_it_printed(stored: Path, command: tuple[str, ...]) -> None:
     listed = quick(stored, *command, "--format", "md").out
     assert NAME[:3] in listed and "|" in listed
     (stored / "notes.md").write_text(f"# Training\n\n{listed}")
     assert quick(stored, "ingest", ".").code == 0
     assert selected(stored, "SELECT DISTINCT uri FROM runs") == [{"uri": NAME}]
+
+
+def test_a_table_of_others_that_names_lines_of_logs_is_read(folder: Path) -> None:
+    (folder / "notes.md").write_text(
+        "# Training\n\n| Model | tokens/s/GPU | Source |\n| --- | --- | --- |\n"
+        "| 7B | 4100 | logs/a.log:12 |\n| 13B | 2100 | logs/b.log:17 |\n"
+    )
+    assert quick(folder, "ingest", ".").code == 0
+    assert len(selected(folder, "SELECT * FROM runs")) == 2
 
 
 def test_the_templates_bear_the_mark(root: Path) -> None:

@@ -11,6 +11,7 @@ from ...vocabulary.headings import Column, columns_of, is_benchmark
 from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.parallelism import sizes_in
 from ...vocabulary.sizes import find_size
+from .own_listing import is_own_listing
 
 _TRAINING = HintedPattern(
     r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
@@ -123,10 +124,6 @@ _MOMENT = re.compile(
 )
 
 
-# `004:44, :45`, of which the lines of a document are cited
-_PLACE = re.compile(
-    r"[\w./+-]{1,200}:\d{1,9}(?:, ?[\w./+-]{0,200}:\d{1,9}){0,40}(?: and \d+ more)?"
-)
 _RANK = re.compile(r"\W*ranks?\W*", re.I)
 
 
@@ -166,7 +163,7 @@ def is_training(
     spoken = spoken or ("training" if _names_methods(rows) else None)
     named = spoken or _nearest([names])
     about = named or subject
-    if _names_sources(headings, rows):
+    if is_own_listing(headings, rows):
         return False
     served = any(map(_SERVED.search, headings)) and not reinforced
     cached = _CACHED.search(names) and _nearest([heads, lead, *path[-1:]]) != "training"
@@ -281,18 +278,6 @@ def _names_methods(rows: Sequence[Sequence[str]]) -> bool:
     """Whether most rows begin with a method of training: `Full FT`, `LoRA`."""
     named = sum(bool(row and _METHOD.fullmatch(row[0])) for row in rows)
     return len(rows) > 1 and 2 * named > len(rows)
-
-
-def _names_sources(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table lists runs by the lines that state them, as bench does: it is no source."""
-    cells = [
-        row[at]
-        for at, heading in enumerate(headings)
-        if heading.strip().lower() in ("where", "source")
-        for row in rows
-        if at < len(row) and row[at].strip()
-    ]
-    return bool(cells) and all(_PLACE.fullmatch(cell.strip()) for cell in cells)
 
 
 def _is_of_steps(headings: Sequence[str], near: Sequence[str]) -> bool:
