@@ -285,6 +285,5 @@ class Member(tarfile.TarInfo):
     def _proc_member(self, archive: Any) -> tarfile.TarInfo:  # Any: `tarfile` has no type for it
         if self.type in _EXTENDED and self.size > LONGEST_HEADER:
             raise tarfile.ReadError(f"a header of {self.size} bytes")
-        # A private method, which typeshed does not declare.
-        member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
+        member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]  # private
         return member
