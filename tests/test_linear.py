@@ -64,6 +64,10 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "settings": lambda n: "# T\n" + "".join(f"- TP: {at}\n" for at in range(n)),
     "small tables": lambda n: "Model,TP,TFLOPs\n7B,4,100\n\n" * (n // 3),
     "one paragraph": lambda n: "# T\n" + "we use TP 4 and PP 2, batch size 8\n" * n,
+    "one sentence": lambda n: "# T\n" + "".join(
+        f"We use {at} A100 GPUs with TP {at}\n" for at in range(4 * n)),
+    "one sentence a line": lambda n: "# T\n" + "".join(
+        f"We use {at} A100 GPUs with TP {at}.\n" for at in range(4 * n)),
     "tables in tables": lambda n: "<table><tr><td>\n" * n + "</td></tr></table>\n" * n,
     "columns without headings": lambda n: "```\n" + "a 1 | b: 2 | c: 3\n" * n + "```\n",
     "lists of one cell": lambda n: "* - a\n" * n,

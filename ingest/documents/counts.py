@@ -96,6 +96,7 @@ _WHOLE = re.compile(
     rf"(?<![\w-])(?:one|single|an?|1)\s(?P<n>\d{{1,3}})(?:\s?[x×*]\s?|-){_MAKER}", re.I
 )
 _WHOLE_NODE = re.compile(rf"(?:{_COUNTED}s?)?[ -]?(?:node|host|machine|server)\b", re.I)
+_NOTHING_MORE = re.compile(r"\W*(?:$|[,;.)])")
 _PER_MACHINE = frozenset((2, 4, 8, 16))  # devices
 # A heading's compound word: `8-NPU Benchmarks`, `Single-GPU`
 _COMPOUND = re.compile(
@@ -183,19 +184,19 @@ def _of_devices(text: str, found: re.Match[str]) -> Iterator[_Count]:
     end = _end_of_devices(text, found.end())
     if end == found.end() or _SLICE.match(text, end):
         return
-    name, behind, count = text[found.end() : end].strip(), text[end:], _value(found["n"])
+    name, count = text[found.end() : end].strip(), _value(found["n"])
     before = text[max(0, found.start() - _LONG) : found.start()]
     each = _EACH_HAS.search(before)
     if each and " " in each["ran"]:
         yield from _of_machines(1, count)
-    elif each or _PER_NODE.match(behind):
+    elif each or _PER_NODE.match(text, end):
         yield _Count("devices_per_node", count)
     elif _LIMIT.search(before[-_SHORT:]):
         return
     elif is_machine(name) and not _UNIT_LAST.search(name):  # `64 DGX H100 GPUs`
         own = devices_in(name)
         yield from _of_machines(count, own) if own else [_Count("nodes", count)]
-    elif not _AFTER_NODES.match(behind):
+    elif not _AFTER_NODES.match(text, end):
         yield _Count("devices", count, _of(name))
 
 
@@ -203,7 +204,7 @@ def _without_numbers(text: str) -> Iterator[_Count]:
     """Counts with the number behind the name, or in a word: `A100 80G * 8`, `a single H100`."""
     for device in device_pattern().finditer(text):
         times = _TIMES.match(text, device.end())
-        if times and not _PER_NODE.match(text[times.end() :]):
+        if times and not _PER_NODE.match(text, times.end()):
             yield _Count("devices", int(times["n"]))
     for found in _SIGNED.finditer(text):
         if device_pattern().match(text, found.end()):
@@ -258,7 +259,7 @@ def _is_square(text: str, match: re.Match[str]) -> bool:
     """Whether devices follow a product, or nothing follows one with nodes: `4 nodes × 8`."""
     if _end_of_devices(text, match.end()) > match.end():
         return True
-    return "node" in match[0].lower() and bool(re.match(r"\W*(?:$|[,;.)])", text[match.end() :]))
+    return "node" in match[0].lower() and bool(_NOTHING_MORE.match(text, match.end()))
 
 
 def _of_machines(nodes: int, each: int) -> Iterator[_Count]:

@@ -6,7 +6,7 @@ Each reader gets the lines and the place where a table may begin, and gives the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import pairwise, takewhile
 
@@ -149,13 +149,25 @@ def _count(text: str | None) -> int:
     return min(int(text), _WIDEST) if text and text.isdigit() and int(text) else 1
 
 
+def _closed(
+    lines: Sequence[str], at: int, ends: Callable[[str], bool], begins: Callable[[str], object]
+) -> Sequence[str]:
+    """The lines of a table to the one that closes it; none if another begins before."""
+    for place in range(at, min(len(lines), at + _LONGEST)):
+        if ends(lines[place]):
+            return lines[at : place + 1]
+        if place > at and begins(lines[place]):
+            return ()
+    return ()
+
+
 def _html(lines: Sequence[str], at: int) -> Table | None:
-    span = lines[at : at + _LONGEST]
-    end = next((n for n, line in enumerate(span) if "</table" in line.lower()), None)
     # What holds another lays out a page: the inner one is read, in its turn.
-    if end is None or any("<table" in line.lower() for line in span[1:end]):
+    span = _closed(lines, at, lambda line: "</table" in line.lower(),
+                   lambda line: "<table" in line.lower())  # fmt: skip
+    if not span:
         return None
-    text = "\n".join(span[: end + 1])
+    text = "\n".join(span)
     reader = _Cells(len(text))
     reader.feed(text)
     reader.finish()
@@ -170,7 +182,7 @@ def _html(lines: Sequence[str], at: int) -> Table | None:
         kind for kind, (_, cells) in zip(reader.headings, reader.rows, strict=True) if any(cells)
     ]
     headers = max(reader.depth, sum(1 for _ in takewhile(bool, kinds)))
-    return _table(rows, headers, at + end + 1)
+    return _table(rows, headers, at + len(span))
 
 
 def _grid(lines: Sequence[str], at: int) -> Table | None:
@@ -255,13 +267,12 @@ def _joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _latex(lines: Sequence[str], at: int) -> Table | None:
-    span = lines[at : at + _LONGEST]
-    end = next((n for n, line in enumerate(span) if r"\end{" in line and _ends(line)), None)
-    if end is None or any(map(_TABULAR.search, span[1:end])):  # the inner one is read
+    span = _closed(lines, at, lambda line: r"\end{" in line and _ends(line), _TABULAR.search)
+    if not span:
         return None
-    rule = _above_rule(span[1:end], at + 2)
-    rows = list(_latex_rows(span[1:end], at + 2, rule))
-    return _table(*_one_heading(rows, rule), at + end + 1)
+    rule = _above_rule(span[1:-1], at + 2)
+    rows = list(_latex_rows(span[1:-1], at + 2, rule))
+    return _table(*_one_heading(rows, rule), at + len(span))
 
 
 def _above_rule(lines: Sequence[str], first: int) -> int:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...vocabulary.headings import LONGEST
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
 from .context import is_aside, sizes_in
@@ -254,7 +255,8 @@ def _is_part(name: str, longest: str) -> bool:
 def _split(unit: Sequence[str], line: int) -> Iterator[tuple[str, int]]:
     text = " ".join(unit)
     if text:
-        yield from ((one, line) for one in _END.split(text))
+        # As a line of such a length, a sentence is kept and not read.
+        yield from ((one, line) for one in _END.split(text) if len(one) <= LONGEST)
 
 
 def _of_sentence(text: str, line: int) -> Iterator[Fact]:
