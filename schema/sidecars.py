@@ -72,7 +72,7 @@ def find_links(warehouse: Warehouse) -> list[Link]:
         if run not in log_of
     ]
     companions = _companions(warehouse)
-    same = [(source, log, rule) for source, _, log, rule in [*copied, *repeating]]
+    same: list[Link] = [(source, log, rule) for source, _, log, rule in [*copied, *repeating]]
     same += of_one_job(warehouse)
     if not companions:
         return sorted(same, key=str)

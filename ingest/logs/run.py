@@ -172,7 +172,7 @@ class Run:
         # The end of an epoch need not be that of the training.
         reached = step + from_zero == self.goal and self.first_epoch is None
         self.termination.resumed(fields, line, reached=reached)
-        self.hang_detection.step(fields, self.steps.length)
+        self.hang_detection.step(fields, newest.length if (newest := self.steps.newest) else None)
         self.figures.add_memory(record, line, self.steps.iteration, rank)
 
     def _begin(self, record: Record, line: int) -> None:
