@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.log_lines import line, read
 from tests.logs import rows
+from tests.program import quick, selected
 
 FIRST = "iter 0: loss 10.9600, time 900.00ms, mfu -100.00%"
 NEXT = [f"iter {n}: loss {10 - n / 100:.4f}, time 90.00ms, mfu 20.00%" for n in (100, 200, 300)]
@@ -47,3 +49,23 @@ def test_epochs_are_no_trainings() -> None:
         for step in (1, 100, 200, 300)
     ]
     assert len(counts(lines)) <= 1
+
+
+def test_a_log_that_has_grown_by_another_start_is_read_alike(folder: Path) -> None:
+    again = FIRST.replace("10.9600", "10.9312")
+    log = folder / "run.log"
+    for part in ([FIRST, *NEXT], [again, NEXT[0]], NEXT[1:]):
+        with log.open("a") as stream:
+            stream.write("\n".join(part) + "\n")
+        assert quick(folder, "ingest", ".").code == 0
+    query = "SELECT r.line, count(*) AS n FROM runs r JOIN iterations USING (run_id) GROUP BY ALL"
+    assert sorted((row["line"], row["n"]) for row in selected(folder, query)) == [(1, 4), (5, 4)]
+
+
+def test_the_length_of_an_epoch_is_no_plan() -> None:
+    bars = [
+        f"Epoch 1/5:   1%|     | {n}/154 [00:{n:02}<20:13,  7.93s/it, loss: 2.6, lr: 2.00e-05]"
+        for n in (1, 2, 3, 4)
+    ]
+    [run] = rows(read(*bars), "runs")
+    assert run["train_iters"] is None

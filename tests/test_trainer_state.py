@@ -79,6 +79,14 @@ def test_a_state_beside_its_log_is_no_second_run(folder: Path) -> None:
     assert selected(folder, "SELECT uri FROM runs") == [{"uri": "train.log"}]
 
 
+def test_a_state_that_is_written_again_is_read_again(folder: Path) -> None:
+    for last in (30, 60):
+        (folder / "trainer_state.json").write_text(state(range(10, last + 1, 10)))
+        assert quick(folder, "ingest", ".").code == 0
+    done = quick(folder, "ingest", ".")
+    assert len(selected(folder, "FROM iterations")) == 6 and "0 new, 1 unchanged" in done.err
+
+
 def test_lines_keep_their_numbers(tmp_path: Path) -> None:
     text = json.dumps({"log_history": [{"a": 1, "b": 2}, {"c": {"d": 3}}]}, indent=2) + "\n"
     assert is_trainer_state(text.encode())
