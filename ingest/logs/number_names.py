@@ -145,7 +145,8 @@ def _number(
 ) -> Number | None:
     before, start, stop = line[end : match.start()], match.start(), match.end()
     if before.strip() == "/" and earlier and earlier[-1].column == "iteration":
-        if _IN_TOTAL.search(line[: earlier[-1].start]):
+        unnamed = not any(number.name == "epoch" for number in earlier)
+        if unnamed and _IN_TOTAL.search(line[: earlier[-1].start]):
             return Number(place, start, stop, "of_epoch", "more.of_epoch", name="/")
         return Number(place, start, stop, "train_iters", "train_iters", "bigint", name="/")
     if re.match(r"[:,]\d|%\|", line[stop:]) or re.search(r"\d:$", line[:start]):
