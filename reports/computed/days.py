@@ -24,15 +24,14 @@ COLUMNS = (
     *RUN, *MEASURED, "left_out",
 )  # fmt: skip
 SHOWN = (
-    ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
-    ("range_from", "Range from"), ("tokens", "Tokens"), ("ramp_up_days", "Ramp-up"),
-    ("device_hours", "Device-hours"), *COSTS,
-    ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("device_batch", "Batch/device"),
+    ("rank", "Rank"), ("days", "Days"), ("size", "Model"), ("system", "System"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("range", "Range"), ("mbs", "MBS"),
+    ("tokens", "Tokens"), *COSTS, ("ties_with", "Ties with"), ("step_time_s", "Sec/it"),
+    ("tokens_per_s_per_device", "Tokens/s/device"), ("device_hours", "Device-hours"),
+    ("mfu", "MFU"), ("gbs", "GBS"), ("device_batch", "Batch/device"), ("jobs", "Jobs"),
+    ("range_from", "Range from"), ("ramp_up_days", "Ramp-up"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
-    ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"),
+    ("settings", "Settings"),
     ("goodput", "Goodput"), ("goodput_from", "Goodput is"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 KEEP = ("Where",)
