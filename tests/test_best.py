@@ -12,6 +12,8 @@ import pytest
 
 from bench.decide.rate_ranges import rates
 from bench.decide.spreads import Spread
+from bench.project.short import Names
+from bench.reports.answer import by_kind
 from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
 
@@ -308,3 +310,14 @@ def test_a_row_of_nothing_but_a_recipe_is_called_by_it(folder: Path) -> None:
     above = "Training on B200 GPUs, sequence length 8192:"
     (folder / "a.md").write_text(f"# Training\n\n{above}\n\n{head}{rows}")
     assert quick(folder, "best", "a.md").out.startswith("Fastest: float8 tensorwise on B200: ")
+
+
+def test_many_reasons_of_exclusion_are_counted_by_kind() -> None:
+    def kinds(*reasons: str) -> list[tuple[str, int]]:
+        rows = [{"left_out": reason, "uri": "a.md", "line": 1} for reason in reasons]
+        return [(kind, len(of)) for kind, of in by_kind(Names(["a.md"]), rows)]
+
+    few = ("doubted (R1): one", "doubted (R2): two", "oom")
+    assert kinds(*few) == [(reason, 1) for reason in few]
+    many = (*few, *(f"oom: {n} GB" for n in range(8)), "copy of a:3", "copy of a:4", "copy of a:5")
+    assert kinds(*many) == [("oom", 9), ("copy", 3), ("doubted", 2)]
