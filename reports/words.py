@@ -82,8 +82,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
             f"{tokens(one.size)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
-        why = f"{plan.lacking}: {stated}" if stated else "no source here states a budget"
-        return Markdown(f"{why}; set one with `--tokens` or `--steps`")
+        return Markdown(f"{plan.lacking}: {stated}" if stated else "no source here states a budget")
     return Markdown(f"`{plan.origin}`")
 
 

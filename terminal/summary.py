@@ -63,9 +63,10 @@ def _print_warnings(remarks: Sequence[Warning]) -> None:
 
 
 def _counts(summary: Summary) -> str:
-    parts = [f"{summary.new - summary.changed - summary.grown} new"]
+    parts = [f"{summary.new - summary.changed - summary.reread - summary.grown} new"]
     parts += [f"{summary.grown} grown"] if summary.grown else []
     parts += [f"{summary.changed} changed"] if summary.changed else []
+    parts += [f"{summary.reread} read again by this version"] if summary.reread else []
     parts += [f"{summary.known} unchanged"] if summary.known else []
     parts += [f"{summary.copies} duplicates of known files"] if summary.copies else []
     parts += [f"{len(summary.skipped)} skipped (list with -v)"] if summary.skipped else []
