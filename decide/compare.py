@@ -76,7 +76,12 @@ def compare(
         "clusters": _clustered(ordered),
         "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
         "also": _further_changes(ordered),
-        "stated": {name: ends for pair in ordered for name, ends in stated_apart(pair).items()},
+        "stated": {
+            name: ends
+            for pair in ordered
+            for name, ends in stated_apart(pair).items()
+            if f"env {name}" not in hidden
+        },
         "crossing": _crossing(title, ordered),
         "numbers": list(numbers_of(rows, levels, used)),
     }

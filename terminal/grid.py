@@ -19,6 +19,7 @@ READABLE = 20  # minimum width of wrapped text, unless words are split into less
 LONGEST, *SPLIT = 34, 24, 16  # words up to these lengths, such as FILE:LINE, are not split
 SHORTEST = 12  # and up to this one where rows would become records otherwise
 _BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where longer words may be split
+_LINE = re.compile(r"(?<=.)(?::\d{1,9}){1,2}$")  # of FILE:LINE and FILE:LINE:COLUMN
 
 
 @dataclass(frozen=True)
@@ -265,8 +266,8 @@ def _pieces(word: str, width: int) -> list[str]:
     lines = [""]
     for part in _BREAKS.split(word):
         while size(part) > width:
-            line = part.rfind(":")  # FILE:LINE: no line number is cut
-            most = line if 0 < line <= width else len(part)
+            line = _LINE.search(part)  # no line number is cut
+            most = line.start() if line and line.start() <= width else len(part)
             cut = next(n for n in range(most, 0, -1) if size(part[:n]) <= max(width, 2))
             lines, part = [*lines, part[:cut]], part[cut:]
         if size(lines[-1] + part) <= width:

@@ -62,5 +62,10 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         **cost_cells(row),
         "ramp_up_days": significant(row["ramp_up_days"], 3),
         "jobs": row["jobs"] if row["jobs"] > 1 else None,
-        "goodput": f"{row['goodput']:.2f}",
+        # An assumed one is in the sentences above.
+        **(
+            {"goodput": None, "goodput_from": None}
+            if row["goodput_from"] == "assumed"
+            else {"goodput": f"{row['goodput']:.2f}"}
+        ),
     }
