@@ -153,7 +153,8 @@ def _efficiency_message(names: Names, groups: Sequence[Sequence[Row]], count: st
     shares = [row["efficiency"] for row in lasts if row[count] == most]
     low, high = percent(min(shares)), percent(max(shares))
     share = high if low == high else f"{low} to {high}"
-    machine = subject(names, [row for rows in groups for row in rows])
+    largest = [rows for rows in groups if any(row[count] == most for row in rows)]
+    machine = subject(names, [row for rows in largest for row in rows])
     return f"{machine}{share} efficiency on {number(most)} {unit}"
 
 
@@ -162,5 +163,7 @@ def _with_batch(row: Row) -> Row:
     batch = row["batch"]
     if row["scaling"] == "strong":
         return {**row, "gbs": f"{batch:.10g}", "device_batch": None}
-    share = batch / row["device_count"] if batch and row["scaling"] == "weak" else None
+    if row["scaling"] != "weak":  # its kind is not known
+        return {**row, "scaling": None, "gbs": None}
+    share = batch / row["device_count"] if batch else None
     return {**row, "gbs": None, "device_batch": share or row["device_batch"]}
