@@ -209,7 +209,8 @@ def _origin(node: Node, run: PrefetchedRun) -> tuple[SourceSpan | None, str]:
     # What the text around a table states has its line: the rest is of the row and its headings.
     if run.row["origin"] == "row" and run.row["line"]:
         return SourceSpan(run.row["uri"], run.row["line"]), _OF_A_ROW
-    return None, _OF_A_LOG.get(node.name, _NO_LINE)
+    is_named = node.name == "size" and run.row["size"] == run.row["model"]
+    return None, _NO_LINE if is_named else _OF_A_LOG.get(node.name, _NO_LINE)
 
 
 def _stated(content: Content, row: Row, part: Part) -> Fact:

@@ -157,7 +157,11 @@ def figure(run: str, series: Series, data_key: str, note: str = "") -> Markup:
         if series.is_raw and len(points) == len(series.points())
         else "the line is the mean, the band all that was printed"
     )
-    named = f"{series.title}, {series.unit}" if series.unit else series.title
+    named = (
+        f"{series.title}, {series.unit}"
+        if series.unit and series.unit not in series.title
+        else series.title
+    )
     return Markup(
         f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" '
         f'data-series="{escape(series.key)}">'

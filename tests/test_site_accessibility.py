@@ -29,7 +29,7 @@ def test_slash_searches_everything(opens: Opens, site: Path) -> None:
     assert answer.inner_text().startswith("recompute: full → none: 1.")
     # What was found for the first words adds nothing to what all of them find.
     page.locator("dialog.search input").fill("")
-    page.keyboard.type("did recompute help")
+    page.keyboard.type("is recompute worth it")
     answer.wait_for()
     page.wait_for_timeout(300)
     found = page.locator("dialog.search li").all_inner_texts()
