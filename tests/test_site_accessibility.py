@@ -93,7 +93,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["report", "best", "days", "audit"])
+@pytest.mark.parametrize("name", ["report", "best", "days", "compare", "audit"])
 def test_a_page_in_one_file_sorts_and_asks_nobody(opens: Opens, single: Path, name: str) -> None:
     page = opens(f"{name}.html", top=single.as_uri())
     head = page.locator("table.grid:visible th button.sort").first
