@@ -12,9 +12,11 @@ from .grid import Table
 from .legends import Legends
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
+from .other_models import is_of_others
 from .paired import with_pairs_apart
 from .phases import has_both_phases, with_training_alone, without_generation
 from .quantities import quantity_above, quantity_in
+from .relative import is_relative
 from .rivals import with_both_a_row
 from .row_groups import with_group_a_row
 from .side_by_side import with_sides_below
@@ -24,6 +26,7 @@ from .training_tables import is_training
 from .unfolded import UNNAMED
 from .united import with_units_apart
 
+_ROWS = 20  # whose cells may name what is trained
 _LONGEST = 200  # characters of a cell that names a configuration
 
 
@@ -77,5 +80,9 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     heads = without_generation(table.header.cells) if of_phases else table.header.cells
     cells = [row.cells for row in table.rows]
     training = is_training(heads, above, lead, subject, cells, names=names, generates=of_phases)
+    own = " | ".join([*heads, names, *(cell for row in cells[:_ROWS] for cell in row)])
+    if training and is_of_others(heads, [own, lead, *reversed(above)], around.subject):
+        training = False
+    training = training and not is_relative(heads, cells)
     corner = turned is not original and turned.header.cells[:1] != original.header.cells[:1]
     return Shaped(table, training and not lists_features(table), corner)
