@@ -28,7 +28,9 @@ _NO_MEAN = re.compile(
     re.I,
 )
 _TOKENS = 2**17  # a batch of fewer may be of sequences
-_CAPACITY = re.compile(r"\W*\d[\d.,]*\s?(?:bytes|[kmgt]i?b)\W*", re.I)  # of a file: `~50 MB`
+_CAPACITY = re.compile(
+    r"\W{0,4}\d[\d.,]{0,12}\s?(?:bytes|[kmgt]i?b)\W{0,4}", re.I
+)  # of a file: `~50 MB`
 _NO_COUNT = re.compile(r"[-–—]*|\d+(?::\d+)+|TB[AD]", re.I)  # `1:1:4:2`: one share for each model
 
 

@@ -10,7 +10,8 @@ from ...vocabulary.endings import failure_of
 from ...vocabulary.headings import Column, columns_of
 from .grid import Table, TableRow
 
-_WORDS = re.compile(r"[\W_]*[^\W\d_]{2,}[^|]*\s[^|]*[^\W\d_]{2,}.*", re.S)
+_WORD = re.compile(r"[^\W\d_]{2,20}")
+_NUMBER = re.compile(r"[^\w]{0,4}\d")
 
 
 def with_remarks_headed(table: Table) -> Table:
@@ -35,7 +36,8 @@ def with_remarks_headed(table: Table) -> Table:
 
 def _is_remarked(row: TableRow, columns: list[Column | None]) -> bool:
     *cells, remark = row.cells
-    if len(cells) != len(columns) or not _WORDS.fullmatch(remark) or failure_of(remark):
+    is_remark = len(_WORD.findall(remark)) > 1 and not _NUMBER.match(remark)
+    if len(cells) != len(columns) or not is_remark or failure_of(remark):
         return False
     read = [parse_cell(cell, column) for cell, column in zip(cells, columns, strict=True)]
     return not any(cell.invalid for cell in read) and read[-1].kind == "number"
