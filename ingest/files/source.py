@@ -28,7 +28,7 @@ _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
 _SAMPLES_LIMIT = 64 << 20  # of power: a day of eight devices, each second
 _JOBS_LIMIT = 64 << 20  # of an accounting file
-_DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
+_DOCUMENT_LIMIT = 64 << 20  # a larger file is read line by line, for steps alone
 _SEPARATOR_ROW = re.compile(
     # Possessive: a long line of blanks or dashes is scanned once.
     rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
@@ -78,9 +78,10 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
         if sidecar.kind:
             return sidecar
     if suffix in _SEPARATED:
-        table = _separated(task, _SEPARATED[suffix])
         from .unknown_trainer import steps_in_table
 
+        is_table = size <= _DOCUMENT_LIMIT
+        table = _separated(task, _SEPARATED[suffix]) if is_table else ReadFile(None, Rows())
         return table if table.kind else steps_in_table(task, sink) or table
     if suffix in _LOGS:  # programs print tables with pipes into their logs
         log = _read_log(task, sink)
