@@ -170,6 +170,8 @@ def _number(
         return Number(place, start, stop, group, f"more.{group}", name=known)
     kind = _SHORTENED.get(word.type, word.type) if suffix else word.type
     number = Number(place, start, stop, word.column, word.column, kind, 0, known, word.is_vague)
+    if before.strip() == "/":
+        return kept(number)  # `5092/261 tok/s`: of two sides, or a mean
     if not word.has_unit:
         return number
     unit_alone = unit.partition("/")[0]
