@@ -50,6 +50,7 @@ _ASIDE = re.compile(
     r"|id|ranks?|iters|iterations|samples|tokens|interval|exit|entity|project|prefix"
     r"|monitor)(?:_.*)?"
     r"|(?:lr|min_lr|train|consumed|eval|wandb|tensorboard)(?:_.*)?|\W.*|.* .*"
+    r"|.*/s(?:ec|econd)?"  # a rate
     # What bench launch and the environment of a job record: the job itself, and what it took.
     r"|plan|case|label|command|repeats?|attempt|wall_s|exit_code|left_behind|peak_memory_mb"
     r"|(?:job_)?state|load_average|allocator_seen|threads(?:_per_process)?",
