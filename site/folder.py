@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..decide.failures import FAILED
 from ..ingest.files.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
@@ -99,10 +100,17 @@ class Folder:
 
         leads = leading(content, {*new, *other})
 
-        def listed(runs: list[str]) -> list[tuple[str, str, str]]:
-            runs = sorted(runs, key=lambda run: run not in leads)[:_MOST]
+        def listed(runs: list[str]) -> list[tuple[str, str, str, str]]:
+            """Link, name, what it is the fastest of, and how it failed."""
+            failed = {run: content.by_id[run]["status"] in FAILED for run in runs}
+            runs = sorted(runs, key=lambda run: (run not in leads, not failed[run]))[:_MOST]
             return [
-                (content.href(run), content.place(content.by_id[run]), leads.get(run, ""))
+                (
+                    content.href(run),
+                    content.place(content.by_id[run]),
+                    leads.get(run, ""),
+                    content.by_id[run]["status"] if failed[run] else "",
+                )
                 for run in runs
             ]
 
