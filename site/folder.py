@@ -15,6 +15,7 @@ from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
 from ..vocabulary.regular import parse_json, read_regular, require_within
 from .load import Content
+from .made_by import made_by
 
 MANIFEST = SITE_MARK
 _LARGEST = 256 << 20  # maximum bytes of the stored state
@@ -32,6 +33,7 @@ class Folder:
     changes_before: Mapping[str, Any] | None
     clean_before: frozenset[str]  # keys of logs without audit errors
     clean: frozenset[str] = frozenset()
+    code_before: str = ""  # the digest of the code of the last build, if known
     now: dict[str, str] = field(default_factory=dict)
     written: int = 0
     _sorted: list[str] | None = None
@@ -119,6 +121,7 @@ class Folder:
             "gone": gone,
             "new": len(new),
             "new_runs": listed(new),
+            "other_version": self.code_before != made_by(),
         }
         return self._changes
 
@@ -131,7 +134,7 @@ class Folder:
             if file.is_relative_to(top):
                 file.unlink(missing_ok=True)
         kept = {"files": self.now, "runs": self._runs, "changes": self._changes,
-                "clean": sorted(self.clean)}  # fmt: skip
+                "clean": sorted(self.clean), "code": made_by()}  # fmt: skip
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         atomic_write(self.path / MANIFEST, text.encode())
         return len(gone)
@@ -154,7 +157,8 @@ def opened(path: Path) -> Folder:
         before = {str(name): str(key) for name, key in found["files"].items()}
         runs = {str(run): str(key) for run, key in found["runs"].items()}
         clean = frozenset(map(str, found.get("clean", ())))  # missing in older sites
-        return Folder(path, before, runs, found["changes"], clean)
+        code = str(found.get("code", ""))
+        return Folder(path, before, runs, found["changes"], clean, code_before=code)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = "it is a file" if path.is_file() else getattr(error, "strerror", None) or str(error)
         broken = f"remove {MANIFEST} in it, or " if path.is_dir() else ""
