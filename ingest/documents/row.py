@@ -30,7 +30,9 @@ MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
 TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Fields that text around a table may state; nodes, devices and DP are columns of the table.
 FROM_TEXT = frozenset(field.name for field in stated_by("text"))
-_BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
+_BRACKETED = re.compile(  # nodes and devices of each: `(2x8)`, `(1x8*80G)`
+    r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})(?:\s?[x×*]\s?\d{2,3}\s?G(?:i?B)?)?\s?[)）]"
+)
 _YES_OR_NO = (0.0, 1.0)
 _FEW_LETTERS = 40
 _KIND = re.compile(r"(?:GPU|NPU|TPU|HPU|XPU)s?", re.I)  # of device, not which
