@@ -10,10 +10,10 @@ from typing import Any
 
 from ..schema.warehouse import Row
 from .effect_numbers import OF_BASE, derivations_of, numbers_of
-from .factors import order
+from .factors import order, plain_name
 from .jobs import jobs, per_job, runs_of, unstated
 from .pairing import Pair, also_words, stated_apart
-from .rows import THREADS, Decision
+from .rows import PER_REPLICA, THREADS, Decision
 from .spreads import Spread, clusters, clusters_text, rounding
 from .statistics import (
     Effect,
@@ -76,7 +76,12 @@ def compare(
         "clusters": _clustered(ordered),
         "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
         "also": _further_changes(ordered),
-        "stated": {name: ends for pair in ordered for name, ends in stated_apart(pair).items()},
+        "stated": {
+            name: ends
+            for pair in ordered
+            for name, ends in stated_apart(pair).items()
+            if f"env {name}" not in hidden
+        },
         "crossing": _crossing(title, ordered),
         "numbers": list(numbers_of(rows, levels, used)),
     }
@@ -161,8 +166,10 @@ def _clustered(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
 def _further_changes(pairs: Sequence[Pair]) -> dict[str, Any]:
     """How many pairs differ in more than the factor, and in what."""
     more = [pair for pair in pairs if pair.also]
-    names = sorted({name.split(" ", 1)[-1] for pair in more for name in pair.also})
-    return {"count": len(more), "names": names}
+    names = {plain_name(name) for pair in more for name in pair.also}
+    if "mbs" in names:  # the sequences of a replica follow
+        names.discard(PER_REPLICA)
+    return {"count": len(more), "names": sorted(names)}
 
 
 def _crossing(title: str, pairs: Sequence[Pair]) -> int:

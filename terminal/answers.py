@@ -42,19 +42,22 @@ def fitted(answer: Answer, query: Query) -> Answer:
 
 def write(
     answer: Answer,
+    query: Query,
     form: Format | None,
     output: Path | None,
     name: str,
     draw: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Write an answer in the given format or that of the output file.
+    """Write what the query shows of an answer, in the given format or that of the output file.
 
     `draw` returns the figures of an HTML page.
     """
+    answer = fitted(answer, query)
     chosen = choose_format(form, output)
     figures = draw() if chosen is Format.HTML else ()
     command = Path(name).stem
-    title = _TITLES.get(command, f"bench {command}")
+    selected = ", ".join(filter(None, (query.model, query.document, query.where)))
+    title = ": ".join(filter(None, (_TITLES.get(command, f"bench {command}"), selected)))
     emit(as_text(answer, chosen, figures, title), output, name=name)
 
 

@@ -281,6 +281,7 @@ def test_repeats_of_a_launched_sweep_are_jobs_of_one_configuration(folder: Path)
     assert pair["speedup"] == pytest.approx(2.0)
     said = quick(folder, "compare", "--by", "dp", ".").out
     assert "OMP_NUM_THREADS follows dp" in said and "also differ" not in said
+    assert said.count("OMP_NUM_THREADS") == 1, "not among what else the logs differ in"
 
 
 def test_the_page_of_a_sweep_says_what_repeats_do_not_tell(folder: Path) -> None:

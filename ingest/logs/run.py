@@ -172,7 +172,7 @@ class Run:
         # The end of an epoch need not be that of the training.
         reached = step + from_zero == self.goal and self.first_epoch is None
         self.termination.resumed(fields, line, reached=reached)
-        self.hang_detection.step(fields, self.steps.length)
+        self.hang_detection.step(fields, newest.length if (newest := self.steps.newest) else None)
         self.figures.add_memory(record, line, self.steps.iteration, rank)
 
     def _begin(self, record: Record, line: int) -> None:
@@ -201,8 +201,7 @@ class Run:
         if (kind, raw) in self.events_seen or len(self.events_seen) >= EVENTS_KEPT:
             return
         self.events_seen.add((kind, raw))
-        # A checkpoint that is loaded does not belong to the step above it.
-        at = None if kind == LOAD else self.steps.iteration
+        at = None if kind == LOAD else self.steps.iteration  # what is loaded is of no step above
         if kind == LOAD:
             self.starts_again = 0
         elif kind == "phase" and self.steps.count and self.starts_again is None:
@@ -275,7 +274,8 @@ class Run:
         self._store_warnings()
         launched = LAUNCHED in self.started_by
         outcome = self.termination.outcome(self.last_line, next_line, launched=launched)
-        columns.setdefault("train_iters", None if self.beyond else self.train_iters)
+        if not self.beyond and self.first_epoch is None:  # else it is the length of an epoch
+            columns.setdefault("train_iters", self.train_iters)
         self.rows.add(
             "runs",
             source_id=self.source_id,
