@@ -15,7 +15,7 @@ from ...vocabulary.pieces import half_digit
 from .agreement import DEVICES_OF_RATES, ERROR_OF_RATES
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
+_SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h", "hr": "h"}
 _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
 _FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
 _RATES = (
