@@ -21,6 +21,7 @@ from .rivals import with_both_a_row
 from .row_groups import with_group_a_row
 from .side_by_side import with_sides_below
 from .spanned import one_run_a_row
+from .stated_units import with_stated_unit
 from .steady import with_step_times
 from .trailing import with_remarks_headed
 from .training_tables import is_training
@@ -64,6 +65,7 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
     original = with_remarks_headed(with_units_apart(with_step_times(with_sides_below(original))))
+    original = with_stated_unit(original, lead)
     named = quantity_in([original.header.cells[0], lead, *above[-1:]])
     quantity = named or quantity_above(lead, around.section) or UNNAMED
     turned = legends.applied(oriented(with_axis_named(legends.applied(original))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ...vocabulary.cell import Cell, in_tokens
 from ...vocabulary.cells import parse_cell
@@ -28,6 +29,15 @@ _NO_MEAN = re.compile(
     re.I,
 )
 _TOKENS = 2**17  # a batch of fewer may be of sequences
+_IN_MINUTES = re.compile(r"\btime[ -]to[ -](?:train|solution)\b|\bTT-?T", re.I)
+_IN_SECONDS = re.compile(r"\btrain_runtime\b", re.I)
+_TIME_UNIT = re.compile(
+    r"[(\[_ ](?:m?s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)[)\]]?\W{0,4}$", re.I
+)
+# Devices with their number, under `GPUs`: `BI-V150 x8`, `8 x H100`.
+_NAMED = re.compile(
+    r"[A-Za-z][\w-]{1,20}(?: [\w-]{1,20}){0,3} ?[x×*] ?\d{1,5}|\d{1,5} ?[x×*] ?[A-Za-z][\w -]{1,40}"
+)
 _CAPACITY = re.compile(
     r"\W{0,4}\d[\d.,]{0,12}\s?(?:bytes|[kmgt]i?b)\W{0,4}", re.I
 )  # of a file: `~50 MB`
@@ -43,6 +53,7 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
         None if column and _of_another_kind(found_table.table, at, column) else column
         for at, column in enumerate(columns_of(headings))
     ]
+    columns = [_in_its_unit(*both) for both in zip(columns, headings, strict=True)]
     named = {column.name for column in columns if column}
     for at, column in enumerate(columns):
         told = column is None and _told_by_units(found_table.table, at)
@@ -50,10 +61,26 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
             columns[at] = told
             named.add(told.name)
     for at, column in enumerate(columns):
+        named_too = (
+            column and column.name == "devices" and _all_are(_NAMED, _cells(found_table.table, at))
+        )
+        if named_too and "device" not in named:
+            columns[at] = known_columns()["device"]
+    for at, column in enumerate(columns):
         if column and column.name == "device" and _counts(found_table.table, at):
             counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
             columns[at] = known_columns()[counted] if counted not in named else None
     return columns
+
+
+def _in_its_unit(column: Column | None, heading: str) -> Column | None:
+    """A time to train in the unit of its bare numbers: minutes as MLPerf counts, seconds as
+    Hugging Face's `train_runtime`; none otherwise, unless the heading has one."""
+    if column is None or column.name != "train_time" or _TIME_UNIT.search(heading):
+        return column
+    if _IN_SECONDS.search(heading):
+        return replace(column, unit="s")
+    return column if _IN_MINUTES.search(heading) else replace(column, unit=None)
 
 
 def _told_by_units(table: Table, at: int) -> Column | None:

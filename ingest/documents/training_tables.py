@@ -188,7 +188,8 @@ def is_training(
     if _is_elsewhere(headings, results):
         return False
     at = moments.index(True) if any(moments) else -1
-    if (at == 0 and not _says_what_changed(rows)) or (
+    # A single row is a run, told with the epochs that it took.
+    if (at == 0 and len(rows) != 1 and not _says_what_changed(rows)) or (
         at > 0 and losses and not sized and _counts_up(rows, at)
     ):
         return False
@@ -242,7 +243,7 @@ def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
     cells = [row[at].replace(",", "").strip(" *`") for row in rows if at < len(row)]
     numbers = [int(cell) for cell in cells if cell.isdecimal()]
     up = sum(before < after for before, after in pairwise(numbers))
-    return 2 * up >= len(cells) - 1
+    return len(cells) > 1 and 2 * up >= len(cells) - 1
 
 
 def _says_what_changed(rows: Sequence[Sequence[str]]) -> bool:
