@@ -17,8 +17,8 @@ LOWEST := .venv-lowest
 # uv installs, where there is one, with the settings of pip.
 GET_UV = $(VENV)/bin/python -m pip install --quiet --only-binary :all: 'uv>=0.9,<1'
 INSTALL := $(VENV)/bin/python tests/install.py
-# A process for each core and one more, as tests/conftest.py says, and a file to one of them: its
-# tests share what they read. In the order of tests/conftest.py.
+# A process for each core, and a file to one of them: its tests share what they read. In the order
+# of tests/conftest.py.
 PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.

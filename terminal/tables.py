@@ -145,13 +145,15 @@ def _target(output: Path, name: str) -> Path:
 def _followed(link: Path) -> Path:
     """Where a link leads that `-o` names; raises BenchError where that is outside the repository.
 
-    Who made the folder may have put it there. /dev/stdout is a link too, of the system.
+    Who made the folder may have put it there. /dev/stdout is a link too, of the system; in /dev/shm
+    anyone makes folders.
     """
     from ..project.repository import inside
     from ..vocabulary.printable import typed
 
     file = link.resolve()
-    if link.absolute().parts[1] not in ("dev", "proc"):
+    _, *top = link.absolute().parts[:3]
+    if top[0] not in ("dev", "proc") or top == ["dev", "shm"]:
         try:
             inside(link.parent, link.name)
         except BenchError as error:

@@ -31,6 +31,16 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
 calculate_alone()
 os.environ.setdefault("GOMP_SPINCOUNT", "0")  # those of torch wait asleep
 
+# Each ingest waits some 70 ms for the disk: folders of tests are in memory, where there is much of
+# it. In most containers there is little, and in some no program may lie there.
+MEMORY = Path("/dev/shm")
+if (
+    os.access(MEMORY, os.W_OK | os.X_OK)
+    and shutil.disk_usage(MEMORY).free > 8 << 30
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 # What tests compare is computed each time; those of kept answers take it back.
 os.environ["BENCH_FRESH"] = "1"
 
@@ -77,6 +87,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.programs)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _memory_is_free_again(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """What passed leaves no folders in memory."""
+    yield
+    folders = tmp_path_factory.getbasetemp()
+    if folders.is_relative_to(MEMORY) and not request.session.testsfailed:
+        shutil.rmtree(folders, ignore_errors=True)
 
 
 @pytest.fixture

@@ -12,13 +12,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from bench.ingest.files.pipeline import ingest
-from bench.project.after_ingest import after_ingest_into
-from bench.schema.opening import open_read
+from bench.project.read import read
 from tests.metamorphic import CHANGES, changed
 from tests.metamorphic_rows import Run, runs_of, wrong
 from tests.metamorphic_tables import Lines, load, text_of
-from tests.truth_stored import Stored
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = sorted((ROOT / "data" / "tables").glob("0*.md"))
@@ -78,25 +75,24 @@ def test_rows_of_every_document(kind: str) -> None:
 
 
 Findings = set[tuple[str, int]]  # rule and line of the document as it was
+_ERRORS = """SELECT coalesce(t.uri, r.uri), f.rule, f.line FROM findings f
+    LEFT JOIN tables t USING (table_id) LEFT JOIN runs r USING (run_id)
+    WHERE f.severity = 'error'"""
 
 
 def _errors(documents: Sequence[tuple[str, Lines]], folder: Path) -> dict[str, Findings]:
     """The findings of grade error of documents, by name, all of them audited at once."""
     folder.mkdir()
-    paths = [folder / f"{name}.md" for name, _ in documents]
-    for path, (_, lines) in zip(paths, documents, strict=True):
-        path.write_text(text_of(lines), "utf-8")
-    db = folder / "changed.duckdb"
-    ingest(paths, db)
-    after_ingest_into(db, 60.0)
-    found = {}
-    with open_read(db) as warehouse:
-        uris = {Path(uri).name: uri for (uri,) in warehouse.rows("SELECT uri FROM sources")}
-        for path, (name, lines) in zip(paths, documents, strict=True):
-            stored = Stored(warehouse, uris.get(path.name, ""))
-            found[name] = {
-                (rule, lines[line - 1].of or 0) for rule, told in stored.errors for line in told
-            }
+    found: dict[str, Findings] = {}
+    texts = dict(documents)
+    for name, lines in documents:
+        (folder / f"{name}.md").write_text(text_of(lines), "utf-8")
+        found[name] = set()
+    warehouse, _, _ = read([folder], folder)
+    with warehouse:
+        for uri, rule, line in warehouse.rows(_ERRORS):
+            name = Path(uri).stem
+            found[name].add((rule, texts[name][line - 1].of or 0))
     return found
 
 

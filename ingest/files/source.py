@@ -12,10 +12,11 @@ from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
 from ...vocabulary.own_pages import is_own
 from ..coverage import Coverage
-from ..kinds import are_samples, is_event_file, is_of_docker, may_be_jobs, may_be_sidecar
+from ..kinds import are_samples, is_event_file, may_be_jobs, may_be_sidecar
 from ..logs.checkpoint import freeze, thaw
 from ..logs.dialect import dialects
 from ..logs.log import LogReader
+from .containers import wrapping
 from .content import UTF_16
 from .streams import ended_early
 from .task import ReadFile, Sink, Task, finished_log, with_source_row
@@ -161,10 +162,7 @@ def _read_log(
     from ..logs.bulk import feed
 
     content = task.content
-    if recode is None and is_of_docker(content.first_bytes()):
-        from .containers import unwrapped
-
-        recode = unwrapped
+    recode = recode or wrapping(content.first_bytes())
     if task.may_grow and sink and recode is None and not content.packing():
         return _growing(task, sink)
     reader, digest = LogReader(task.source_id, dialects(task.formats)), content.digest()
