@@ -195,15 +195,23 @@ def _copy(path: Path, draft: Path) -> None:
         shutil.copyfile(log, f"{draft}.wal")
 
 
-def _sound(draft: Path, name: str) -> None:
-    """Read a copy completely, and apply its write-ahead log."""
+@contextmanager
+def _named(draft: Path, name: str) -> Iterator[None]:
+    """Say what is wrong with a copy of the copy that a user named."""
     try:
-        con = connect_file(draft, read_only=False, confined=True)
-    except Incompatible as error:  # of the copy, not of a file that nobody named
+        yield
+    except Incompatible as error:
         error.what, error.hint = error.what.replace(str(draft), name), "name a backup"
         raise
+
+
+def _sound(draft: Path, name: str) -> None:
+    """Read a copy completely, and apply its write-ahead log."""
+    with _named(draft, name):
+        con = connect_file(draft, read_only=False, confined=True)
     try:
-        wrong = outdated(con, draft)  # before any query runs a view in place of a table
+        with _named(draft, name):
+            wrong = outdated(con, draft)  # before any query runs a view in place of a table
         with explained(draft):
             con.execute("DROP SCHEMA IF EXISTS replica CASCADE")  # a file is no replica
             con.execute("CHECKPOINT wh")

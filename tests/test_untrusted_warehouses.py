@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -141,8 +142,9 @@ def test_a_backup_of_others_is_not_asked_before_it_is_compared(
     db = tmp_path / "restored.duckdb"
     restore(strange(REMADE["a view without end"]), db, 0)
     before = db.read_bytes()
-    with pytest.raises(Incompatible):
-        restore(strange(REFUSED["a view for a table"]), db, 0)
+    theirs = strange(REFUSED["a view for a table"])
+    with pytest.raises(Incompatible, match=re.escape(f"{theirs} is no warehouse of bench")):
+        restore(theirs, db, 0)
     assert db.read_bytes() == before
 
 
