@@ -10,7 +10,7 @@ from typing import Any
 
 from ..schema.warehouse import Row
 from .effect_numbers import OF_BASE, derivations_of, numbers_of
-from .factors import order, plain_name
+from .factors import TOGETHER, order, plain_name
 from .jobs import jobs, per_job, runs_of, unstated
 from .pairing import Pair, also_words, stated_apart
 from .rows import PER_REPLICA, THREADS, Decision
@@ -163,13 +163,18 @@ def _clustered(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+_PLAINEST = ("nodes", "devices", "gbs", "dp", "mbs")  # of names of one change
+
+
 def _further_changes(pairs: Sequence[Pair]) -> dict[str, Any]:
     """How many pairs differ in more than the factor, and in what."""
     more = [pair for pair in pairs if pair.also]
-    names = {plain_name(name) for pair in more for name in pair.also}
-    if "mbs" in names:  # the sequences of a replica follow
-        names.discard(PER_REPLICA)
-    return {"count": len(more), "names": sorted(names)}
+    names = sorted({plain_name(name) for pair in more for name in pair.also})
+    for together in (*TOGETHER, {"mbs", PER_REPLICA}):  # one change under several names
+        same = [name for name in names if name in together]
+        first = next((name for name in _PLAINEST if name in same), "".join(same[:1]))
+        names = [name for name in names if name not in same or name == first]
+    return {"count": len(more), "names": names}
 
 
 def _crossing(title: str, pairs: Sequence[Pair]) -> int:

@@ -33,7 +33,7 @@ NOT_STATED = "device not stated"
 _FLAGS = """SELECT run_id, name, value, kind FROM env_flags
             SEMI JOIN {runs} USING (run_id) ORDER BY run_id, name"""
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
-            WHERE scope NOT IN ('heading', 'step', 'record') AND how = 'stated'
+            WHERE scope NOT IN ('heading', 'step', 'record', 'flops_profiler') AND how = 'stated'
               AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
               AND run_id IN (SELECT run_id FROM {runs} WHERE origin = 'log')
             ORDER BY run_id, field, value"""

@@ -100,27 +100,28 @@ class Folder:
 
         leads = leading(content, {*new, *other})
 
-        def listed(runs: list[str]) -> list[tuple[str, str, str, str]]:
+        def listed(runs: list[str]) -> list[list[str]]:
             """Link, name, what it is the fastest of, and how it failed."""
             failed = {run: content.by_id[run]["status"] in FAILED for run in runs}
             runs = sorted(runs, key=lambda run: (run not in leads, not failed[run]))[:_MOST]
             return [
-                (
+                [
                     content.href(run),
                     content.place(content.by_id[run]),
                     leads.get(run, ""),
                     content.by_id[run]["status"] if failed[run] else "",
-                )
+                ]
                 for run in runs
             ]
 
+        # In the order of the stored state: pages that show it again are not made again.
         self._changes = {
-            "other_version": self.code_before != made_by(),
-            "new": len(new),
             "changed": len(other),
-            "gone": gone,
-            "new_runs": listed(new),
             "changed_runs": listed(other),
+            "gone": gone,
+            "new": len(new),
+            "new_runs": listed(new),
+            "other_version": self.code_before != made_by(),
         }
         return self._changes
 

@@ -89,6 +89,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _memory_is_free_again(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """What passed leaves no folders in memory."""
+    yield
+    folders = tmp_path_factory.getbasetemp()
+    if folders.is_relative_to(MEMORY) and not request.session.testsfailed:
+        shutil.rmtree(folders, ignore_errors=True)
+
+
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
     """Where a warehouse is to be made."""

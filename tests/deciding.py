@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.schema.warehouse import Warehouse
-from tests.program import quick
+from tests.program import Outcome, quick
 
 HEAD = "| Nodes | Size | DP | TP | PP | MBS | GBS | Mem | Sec/it | TFLOPs | Notes |"
 RULE = "| --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |"
@@ -43,6 +45,40 @@ def published(names: str) -> Warehouse:
     root = Path(__file__).resolve().parent.parent
     ingest_into(found, [*(root / "data" / "tables").glob(names)], root)
     return found
+
+
+def ask(folder: Path, *args: str) -> Outcome:
+    """A command about documents of a folder, or `.` for all: they are read once for all that is
+    asked of them, which is worth it from the third question on."""
+    names = [word for word in args if word == "." or re.fullmatch(r"[\w-]+\.(?:md|log)", word)]
+    if not names or "-o" in args:
+        return quick(folder, *args)
+    words = [word for word in args if word not in names]
+    return quick(folder, *words, "--db", str(_read_once(folder, names)))
+
+
+def _read_once(folder: Path, names: Sequence[str]) -> Path:
+    """A warehouse of documents as they are now: a copy, if another folder had the same ones."""
+    files = {folder / name for name in (*names, "bench.toml", "facts.toml")}
+    files |= {*folder.rglob("*")} if "." in names else set()
+    files = {file for file in files if file.is_file() and file.suffix != ".duckdb"}
+    told = [(str(file.relative_to(folder)), file.read_bytes()) for file in sorted(files)]
+    digest = hashlib.sha256(repr((names, told)).encode()).hexdigest()
+    db = folder / f".{digest}.duckdb"
+    if db.exists():
+        return db
+    if digest in _READ:
+        db.write_bytes(_READ[digest])
+    else:
+        done = quick(folder, "ingest", *names, "--db", str(db))
+        assert done.code in (0, 3), done.text
+        while len(_READ) >= 8:
+            del _READ[next(iter(_READ))]
+        _READ[digest] = db.read_bytes()
+    return db
+
+
+_READ: dict[str, bytes] = {}  # warehouses of the latest documents
 
 
 def answer(folder: Path, *args: str) -> list[dict[str, Any]]:

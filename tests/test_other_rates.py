@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deciding import ask
 from tests.program import quick
 
 TABLE = """\
@@ -68,25 +69,23 @@ SAMPLES = """\
 
 def test_samples_rank_and_compare_where_no_sequence_length_is_stated(folder: Path) -> None:
     (folder / "strategies.md").write_text(SAMPLES)
-    answer = quick(folder, "best", "strategies.md").out
+    answer = ask(folder, "best", "strategies.md").out
     assert answer.startswith("Fastest: 4 devices, GBS 160, Strategy=zero3 on A100-40GB: 18.18 ")
     assert "Ranked by samples/s: no tokens/s" in answer
-    page = quick(folder, "report", "strategies.md").out
+    page = ask(folder, "report", "strategies.md").out
     assert "- Fastest, A100-40GB: **18.18 samples/s**: Strategy=zero3 (strategies:6)." in page
 
 
 def test_samples_follow_from_a_batch_and_a_step_time(folder: Path) -> None:
     text = SAMPLES.replace("Global throughput (samples/sec)", "Step time (s)")
     (folder / "strategies.md").write_text(text)
-    ranked = json.loads(quick(folder, "best", "strategies.md", "--format", "json").out)
+    ranked = json.loads(ask(folder, "best", "strategies.md", "--format", "json").out)
     assert [row["where"] for row in ranked] == ["strategies.md:5", "strategies.md:6"]
 
 
 def test_samples_rank_where_they_are_asked_for(folder: Path) -> None:
     text = SAMPLES.replace("\n\n|", "\n\nSequence length 2048.\n\n|", 1)
     (folder / "strategies.md").write_text(text)
-    assert (
-        ": 18.18 samples/s" in quick(folder, "best", "strategies.md", "--by", "samples_per_s").out
-    )
-    none = quick(folder, "best", "strategies.md", "--by", "mem").out
+    assert ": 18.18 samples/s" in ask(folder, "best", "strategies.md", "--by", "samples_per_s").out
+    none = ask(folder, "best", "strategies.md", "--by", "mem").out
     assert "no memory is known (2)" in none

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.deciding import table
+from tests.deciding import ask, table
 from tests.program import quick
 
 SWEEP = "2 | {size} | {dp} | {tp} | 1 | {mbs} | 512 | {mem} | {time} | | {note}"
@@ -23,18 +23,18 @@ def test_a_measured_failure_is_said_first_and_never_proposed(tmp_path: Path) -> 
     rows = [*(_row(mbs, f"{18 + mbs}GB", time=24 - mbs, note="02-20") for mbs in (1, 2, 4)),
             _row(8, "OOM", note="02-25")]  # fmt: skip
     table(tmp_path / "sweep.md", rows)
-    one = quick(tmp_path, "predict", "sweep.md", "--mbs", "8", "--tp", "1", "--format", "md")
+    one = ask(tmp_path, "predict", "sweep.md", "--mbs", "8", "--tp", "1", "--format", "md")
     assert one.out.startswith("This configuration ran out of memory as measured (sweep:11)."), (
         one.out
     )
     assert "but it ran out of memory" in one.out and "99%" not in one.out.split("| ---")[0]
-    other = quick(tmp_path, "predict", "sweep.md", "--mbs", "8", "--tp", "2", "--format", "md")
+    other = ask(tmp_path, "predict", "sweep.md", "--mbs", "8", "--tp", "2", "--format", "md")
     assert "as measured" not in other.out, other.out
-    every = quick(tmp_path, "predict", "sweep.md", "--all", "--format", "json")
+    every = ask(tmp_path, "predict", "sweep.md", "--all", "--format", "json")
     [failed] = [row for row in json.loads(every.out)
                 if (row["tp"], row["pp"], row["mbs"]) == (1, 1, 8)]  # fmt: skip
     assert failed["left_out"] == "ran out of memory as measured" and failed["rank"] is None
-    plan = quick(tmp_path, "plan", "sweep.md", "--next", "40", "--format", "json")
+    plan = ask(tmp_path, "plan", "sweep.md", "--next", "40", "--format", "json")
     found = {(row["tp"], row["pp"], row["mbs"]) for row in json.loads(plan.out)
              if not row["left_out"]}  # fmt: skip
     assert found and (1, 1, 8) not in found

@@ -147,6 +147,15 @@ def test_a_phone_shows_the_whole_menu_and_what_a_finding_rests_on(opens: Opens) 
         assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= 390)
 
 
+def test_a_phone_shows_short_names_of_runs_whole(opens: Opens, site: Path) -> None:
+    page = opens(a_page(site, ">hostile</span>", "models"), viewport={"width": 390, "height": 844})
+    names = page.locator("table.grid td:first-child a:has(.stem)")
+    cut = """all => all.flatMap((one) => [...one.children])
+        .filter((part) => part.scrollWidth > part.clientWidth + 1)
+        .map((part) => part.textContent)"""
+    assert names.count() > 3 and names.evaluate_all(cut) == []
+
+
 @pytest.mark.skipif(not AXE.is_file(), reason="NOT TESTED: axe-core is not installed (npm)")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)

@@ -256,6 +256,16 @@ def test_a_new_run_that_is_the_fastest_is_named_since_the_last_build(folder: Pat
         assert f'{name}:6</a> <span class="badge oom">oom</span>' in text
 
 
+def test_what_a_build_says_of_the_last_one_stays_until_something_changes(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(TABLE.replace("4.1", str(len(name) + ord(name))))
+        assert quick(folder, "-q", "ingest", f"{name}.md").code == 0
+        assert quick(folder, "-q", "site", "-o", "public").code == 0
+    again = quick(folder, "site", "-o", "public")
+    assert ", 0 written" in again.text
+    assert "Since the last build" in (folder / "public" / "index.html").read_text("utf-8")
+
+
 def test_runs_of_one_size_are_dots_named_by_what_they_differ_in(folder: Path) -> None:
     rows = "".join(
         f"| {attention} | {kind} | {time} |\n"

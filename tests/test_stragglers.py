@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import fisher_exact
 
 from bench.decide.distributions import Stratum, at_least, expected, least_possible
+from tests.deciding import ask
 from tests.logs import header, iteration
-from tests.program import quick, told
+from tests.program import told
 
 STRATA = [Stratum(12, 4, 5, 3), Stratum(7, 2, 3, 2), Stratum(9, 0, 4, 0)]
 
@@ -55,7 +56,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(folder: Path, *args: str) -> list[dict[str, Any]]:
-    done = quick(folder, "stragglers", ".", *args, "--format", "json")
+    done = ask(folder, "stragglers", ".", *args, "--format", "json")
     assert done.code == 0, done.text
     found: list[dict[str, Any]] = json.loads(done.out)
     return found
@@ -66,7 +67,7 @@ def test_the_slow_node_is_found(cluster: Path) -> None:
     assert first["host"] == "n07" and first["q_value"] < 0.05 < second["q_value"]
     assert first["verdict"] == "more often than chance" and first["marked"] == len(first["places"])
     assert first["time_ratio"] > 1.1
-    assert quick(cluster, "stragglers", ".").out.startswith("n07 is in ")
+    assert ask(cluster, "stragglers", ".").out.startswith("n07 is in ")
 
 
 def test_the_failing_node_is_found(cluster: Path) -> None:
@@ -76,7 +77,7 @@ def test_the_failing_node_is_found(cluster: Path) -> None:
 
 def test_nothing_stands_out_where_nothing_is_slow(cluster: Path) -> None:
     assert asked(cluster, "--slower", "50%") == []
-    assert "no host stands out" in quick(cluster, "stragglers", ".", "--slower", "50%").out
+    assert "no host stands out" in ask(cluster, "stragglers", ".", "--slower", "50%").out
 
 
 def test_hosts_that_are_always_together_share_a_row(folder: Path) -> None:
@@ -89,5 +90,5 @@ def test_hosts_that_are_always_together_share_a_row(folder: Path) -> None:
 
 def test_errors(folder: Path) -> None:
     (folder / "a.log").write_text(header(4) + "\n" + iteration(4))
-    told(quick(folder, "stragglers", "."), 2, "no log names the hosts", "SLURM_JOB_NODELIST")
-    told(quick(folder, "stragglers", ".", "--slower", "x"), 2, "--slower")
+    told(ask(folder, "stragglers", "."), 2, "no log names the hosts", "SLURM_JOB_NODELIST")
+    told(ask(folder, "stragglers", ".", "--slower", "x"), 2, "--slower")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bench.decide.series import _version_key, changes, newest_p
+from tests.deciding import ask
 from tests.logs import header
 from tests.program import Outcome, quick, told
 
@@ -95,14 +96,14 @@ def written(folder: Path) -> Written:
 
 
 def asked(folder: Path, *args: str) -> list[dict[str, Any]]:
-    done = quick(folder, "trend", *args, "--format", "json")
+    done = ask(folder, "trend", *args, "--format", "json")
     assert done.code in (0, 1), done.text
     found: list[dict[str, Any]] = json.loads(done.out)
     return found
 
 
 def gate(folder: Path, *args: str) -> Outcome:
-    return quick(folder, "trend", "step_time", ".", "--fail-on", "regression", *args)
+    return ask(folder, "trend", "step_time", ".", "--fail-on", "regression", *args)
 
 
 def test_a_regression_is_told_and_fails(written: Written) -> None:
@@ -113,7 +114,7 @@ def test_a_regression_is_told_and_fails(written: Written) -> None:
     done = gate(folder)
     assert done.code == 1 and "got worse in 1 of 1 configuration" in done.out
     assert gate(folder, "--threshold", "10%").code == 0
-    assert quick(folder, "trend", "step_time", ".").code == 0, "without --fail-on"
+    assert ask(folder, "trend", "step_time", ".").code == 0, "without --fail-on"
 
 
 def test_what_was_set_is_told_before_the_version(written: Written) -> None:
@@ -123,7 +124,7 @@ def test_what_was_set_is_told_before_the_version(written: Written) -> None:
         late = file.name >= "16-12"
         argument = f"  some_argument ................................... {2 if late else 1}\n"
         file.write_text(file.read_text().replace(heads, heads + argument))
-    said = quick(folder, "trend", "step_time", ".", "--by", "version").out
+    said = ask(folder, "trend", "step_time", ".", "--by", "version").out
     assert "Changed with it: some_argument 1 → 2, deepspeed_version " in said
 
 
@@ -187,7 +188,7 @@ def test_a_chart(written: Written, suffix: str) -> None:
 
 def test_errors(written: Written) -> None:
     folder = written(slow_from=99, count=1)
-    told(quick(folder, "trend", "speed", "."), 2, "unknown metric 'speed'", "step_time")
-    told(quick(folder, "trend", "step_time", "."), 5, "no configuration has two places")
-    told(quick(folder, "trend", "step_time", ".", "--by", "cuda"), 2, "no run states a cuda")
+    told(ask(folder, "trend", "speed", "."), 2, "unknown metric 'speed'", "step_time")
+    told(ask(folder, "trend", "step_time", "."), 5, "no configuration has two places")
+    told(ask(folder, "trend", "step_time", ".", "--by", "cuda"), 2, "no run states a cuda")
     told(quick(folder, "trend", "step_time"), 2, "no warehouse")

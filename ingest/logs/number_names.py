@@ -145,7 +145,8 @@ def _number(
 ) -> Number | None:
     before, start, stop = line[end : match.start()], match.start(), match.end()
     if before.strip() == "/" and earlier and earlier[-1].column == "iteration":
-        if _IN_TOTAL.search(line[: earlier[-1].start]):
+        unnamed = not any(number.name == "epoch" for number in earlier)
+        if unnamed and _IN_TOTAL.search(line[: earlier[-1].start]):
             return Number(place, start, stop, "of_epoch", "more.of_epoch", name="/")
         return Number(place, start, stop, "train_iters", "train_iters", "bigint", name="/")
     if re.match(r"[:,]\d|%\|", line[stop:]) or re.search(r"\d:$", line[:start]):
@@ -169,6 +170,8 @@ def _number(
         return Number(place, start, stop, group, f"more.{group}", name=known)
     kind = _SHORTENED.get(word.type, word.type) if suffix else word.type
     number = Number(place, start, stop, word.column, word.column, kind, 0, known, word.is_vague)
+    if before.strip() == "/":
+        return kept(number)  # `5092/261 tok/s`: of two sides, or a mean
     if not word.has_unit:
         return number
     unit_alone = unit.partition("/")[0]

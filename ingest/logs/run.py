@@ -274,8 +274,7 @@ class Run:
         self._store_warnings()
         launched = LAUNCHED in self.started_by
         outcome = self.termination.outcome(self.last_line, next_line, launched=launched)
-        if not self.beyond and self.first_epoch is None:  # else it is the length of an epoch
-            columns.setdefault("train_iters", self.train_iters)
+        columns.setdefault("train_iters", None if self.beyond else self.train_iters)
         self.rows.add(
             "runs",
             source_id=self.source_id,
