@@ -30,6 +30,7 @@ def test_rows_of_epochs_are_moments_of_one_run() -> None:
         ("Training time (h)", "2", 7200),
         ("Time to train", "42", 42 * 60),  # as MLPerf counts it
         ("train_runtime", "203.5", 203.5),
+        ("train_time", "206 s", None),  # of a step, in the logs of verl
         ("train_runtime", "571.2752 秒", 571.2752),
     ],
 )

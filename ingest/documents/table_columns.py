@@ -29,6 +29,7 @@ _NO_MEAN = re.compile(
     re.I,
 )
 _TOKENS = 2**17  # a batch of fewer may be of sequences
+_OF_A_STEP = re.compile(r"\W{0,4}(?:actor_|policy_)?train_time\W{0,4}")  # as verl and slime log it
 _IN_MINUTES = re.compile(r"\btime[ -]to[ -](?:train|solution)\b|\bTT-?T", re.I)
 _IN_SECONDS = re.compile(r"\btrain_runtime\b", re.I)
 _TIME_UNIT = re.compile(
@@ -76,6 +77,8 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
 def _in_its_unit(column: Column | None, heading: str) -> Column | None:
     """A time to train in the unit of its bare numbers: minutes as MLPerf counts, seconds as
     Hugging Face's `train_runtime`; none otherwise, unless the heading has one."""
+    if column is not None and _OF_A_STEP.fullmatch(heading):
+        return None
     if column is None or column.name != "train_time" or _TIME_UNIT.search(heading):
         return column
     if _IN_SECONDS.search(heading):
