@@ -256,6 +256,16 @@ def test_a_new_run_that_is_the_fastest_is_named_since_the_last_build(folder: Pat
         assert f'{name}:6</a> <span class="badge oom">oom</span>' in text
 
 
+def test_a_run_that_changed_is_not_called_the_fastest_only_now(folder: Path) -> None:
+    head = TABLE.replace("GPUs\n", "GPUs, sequence length 2048\n", 1)
+    (folder / "a.md").write_text(head)
+    for stated in ((), ("--set", "pp=1")):
+        assert quick(folder, "-q", "site", "a.md", *stated, "-o", "public").code == 0
+    text = (folder / "public" / "index.html").read_text("utf-8")
+    told = text.partition('<h2 id="changes">')[2].partition("<h2")[0]
+    assert "a:5</a>, the fastest of 7B" in told and "now the fastest" not in told
+
+
 def test_what_a_build_says_of_the_last_one_stays_until_something_changes(folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.md").write_text(TABLE.replace("4.1", str(len(name) + ord(name))))
