@@ -51,8 +51,8 @@ def _peak(row: Row) -> tuple[float, str]:
     device = device_of(row.device) if row.device else None
     if device is None or not device.peak:
         return _FASTEST, "any device"
-    if row.dtype and row.dtype in device.peak:
-        return device.peak[row.dtype], f"{device.name} in {row.dtype}"
+    if row.dtype and (bound := device.bound(row.dtype)):
+        return bound, f"{device.name} in {row.dtype}"
     # int8 doubles the peak of bf16 where fp8, whose peak is the same, is not stored.
     doubled = 0.0 if "fp8" in device.peak else device.peak.get("bf16", 0.0) * 2
     return max(doubled, *device.peak.values()), f"{device.name} in any number format"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..audit.finding import Finding
 
 
+_GRADES = ("error", "warning", "note")
 _NARROW = 100  # columns: on a narrower terminal cells of a table would be cut
 
 
@@ -141,12 +142,15 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
         heads = [name.capitalize() for name in output.COLUMNS]
         return html(heads, rows, "Audit findings", above=above, badges=("Severity",))
     width = get_terminal_size().columns
+    if form in ("table", "md"):
+        findings = sorted(findings, key=lambda one: (bool(one.closed), _GRADES.index(one.severity)))
     if form == "table" and width < _NARROW:
         listed = output.as_lines(findings, width) if findings else ""
     else:
         listed = render(output.COLUMNS, output.rows(findings), Format(form)) if findings else ""
     if form in ("table", "md"):  # other formats have one line per finding
-        return "\n".join(filter(None, (listed, *_paragraphs(scope, form)))) + "\n"
+        parts = filter(None, (listed, *_paragraphs(scope, form)))
+        return f"{_verdict(findings)}\n\n" + "\n".join(parts) + "\n"
     return listed or render(output.COLUMNS, [], Format(form))
 
 
@@ -159,10 +163,19 @@ def _fails(finding: Finding, fail_on: str) -> bool:
     return fail_on != "never" and not finding.closed and finding.severity in grave
 
 
+def _verdict(findings: Sequence[Finding]) -> str:
+    """What the findings mean for the answers, in one sentence."""
+    wrong = {(one.uri, one.line) for one in findings if one.severity == "error" and not one.closed}
+    if not wrong:
+        return "No errors among what was checked: no row is excluded from rankings."
+    rows = f"{counted(len(wrong), 'row contradicts', 'rows contradict')}"
+    return f"{rows} what is printed elsewhere or what is possible; rankings exclude such rows."
+
+
 def _summary(findings: Sequence[Finding]) -> str:
     if not findings:
         return "no findings"
     count = Counter(finding.severity for finding in findings if not finding.closed)
-    parts = [counted(count[name], name) for name in ("error", "warning", "note")]
+    parts = [counted(count[name], name) for name in _GRADES]
     closed = sum(bool(finding.closed) for finding in findings)
     return ", ".join(parts + ([f"{closed} closed"] if closed else []))

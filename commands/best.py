@@ -54,12 +54,12 @@ def best(
 
 def _rank(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
     from ..reports.computed import answered, names_of
-    from ..terminal.answers import fitted, write
+    from ..terminal.answers import write
     from ..terminal.deciding import drawn, next_words, show_first
 
     with source.opened(query.table) as warehouse:
         answer, names = answered(warehouse, "best", query), names_of(warehouse)
-    write(fitted(answer, query), form, output, "best.md", lambda: drawn(names, answer))
+    write(answer, query, form, output, "best.md", lambda: drawn(names, answer))
     command = next_words(show_first(answer, source))
     info(f"{len(answer.rows)} ranked, {len(answer.left_out)} excluded{command}")
 
@@ -69,7 +69,7 @@ def _suggest(source: Source, query: Query, form: Format | None, output: Path | N
     from ..decide.answers import neighbours_of_best
     from ..decide.neighbours import as_plan
     from ..reports.computed import names_of, presented
-    from ..terminal.answers import fitted, write
+    from ..terminal.answers import write
     from ..terminal.tables import emit
 
     with source.opened(query.table) as warehouse:
@@ -81,7 +81,7 @@ def _suggest(source: Source, query: Query, form: Format | None, output: Path | N
         comments = [answer.summary[0], *(answer.summary[-1:] if made.facts["unplanned"] else ())]
         emit(as_plan(answer.rows, comments), output)
     else:
-        write(fitted(answer, query), form, output, "neighbours.md")
+        write(answer, query, form, output, "neighbours.md")
     info(
         f"{len(answer.rows)} to run, {len(answer.left_out)} impossible; -o plan.toml writes a plan"
     )

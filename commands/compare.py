@@ -16,7 +16,7 @@ from ..project.repository import find_home
 from ..project.settings import read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal import options as o
-from ..terminal.answers import fitted, write
+from ..terminal.answers import write
 from ..terminal.deciding import drawn
 from ..terminal.messages import info, warn_of
 from ..terminal.source import Source
@@ -82,7 +82,7 @@ def compare(
     made = gate.gated(made, thresholds, fails)
     worse = sum(bool(row["worse"]) for row in made.rows)
     answer = presented(made, names)
-    write(fitted(answer, query), format, output, "compare.md", lambda: drawn(names, answer))
+    write(answer, query, format, output, "compare.md", lambda: drawn(names, answer))
     left_out = counted(len(made.left_out), "run")
     info(f"{counted(len(made.rows), 'pair')}, {worse} worse, {left_out} excluded")
     raise typer.Exit(FOUND if fails and worse else FINE)

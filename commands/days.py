@@ -33,4 +33,4 @@ def days(
     from ..terminal import deciding
 
     query = replace(query, by=by.value)
-    deciding.report("days", source, query, format, output, next_command="bench best")
+    deciding.report("days", source, query, format, output, next_command=None)

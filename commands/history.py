@@ -8,7 +8,7 @@ import typer
 
 from ..decide.query import Query
 from ..terminal import options as o
-from ..terminal.answers import fitted, write
+from ..terminal.answers import write
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..vocabulary.format import counted
@@ -48,7 +48,7 @@ def history(
         write_chart(history_picture(names, made), output)
         info(f"wrote {output}")
     else:
-        write(fitted(presented(made, names, query.most), query), format, output, "history.md")
+        write(presented(made, names, query.most), query, format, output, "history.md")
     rows, changes = made.facts["row_count"], len(made.rows)
     info(f"{counted(rows, 'row')}, {counted(changes, 'event')}")
 

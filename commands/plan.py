@@ -45,7 +45,7 @@ def plan(
     from ..decide.neighbours import as_plan, shape_is_stated
     from ..foresight.planning import Limits, proposed
     from ..reports.computed import names_of, presented
-    from ..terminal.answers import fitted, write
+    from ..terminal.answers import write
     from ..terminal.tables import emit
 
     query = replace(query, by=by.value)
@@ -58,7 +58,7 @@ def plan(
         rows = [{**row, "iterations": run_steps} for row in answer.rows]
         emit(as_plan(rows, answer.summary, "proposals"), output)
     else:
-        write(fitted(answer, query), format, output, "plan.md")
+        write(answer, query, format, output, "plan.md")
     planned = shape_is_stated(found.rows)
     way = (
         "-o plan.toml writes a plan for bench launch"

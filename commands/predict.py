@@ -54,7 +54,7 @@ def predict(
     from ..foresight.answers import predicted
     from ..foresight.deadline import within_days
     from ..reports.computed import names_of, presented
-    from ..terminal.answers import fitted, write
+    from ..terminal.answers import write
 
     query = replace(query, by=by.value)
     with source.opened(query.table) as warehouse, Waiting("predicting"):
@@ -70,7 +70,7 @@ def predict(
         write_chart(predict_picture(names, found), output, named=True)
         info(f"wrote {output}")
         return
-    write(fitted(presented(found, names, _SHOWN), query), format, output, "predict.md")
+    write(presented(found, names, _SHOWN), query, format, output, "predict.md")
     if days is not None:
         info("--nodes N --all ranks all splits of so many nodes")
         return

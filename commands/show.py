@@ -19,9 +19,13 @@ def show(
 ) -> None:
     """Show everything known about a run, with source lines."""
     from ..reports.listing import show as parts
-    from ..terminal.tables import choose_format, emit, render
+    from ..terminal.answers import one_source
+    from ..terminal.tables import Format, choose_format, emit, render
+    from ..vocabulary.printable import terminal
 
     with source.opened() as warehouse:
         names, rows = parts(warehouse, run)
-    text = render(names, rows, choose_format(format, output), keep=("stated_at",))
-    emit(text, output, name=f"{run}.md")
+    form = choose_format(format, output)
+    above, cells = one_source([], names, rows, "stated_at") if form is Format.TABLE else ([], rows)
+    text = render(names, cells, form, keep=("stated_at",))
+    emit("".join(f"{terminal(line)}\n\n" for line in above) + text, output, name=f"{run}.md")

@@ -10,7 +10,7 @@ import typer
 
 from ..decide.query import Query
 from ..terminal import options as o
-from ..terminal.answers import fitted, write
+from ..terminal.answers import write
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..vocabulary.format import counted
@@ -50,5 +50,5 @@ def stragglers(
         made = found(warehouse, query, SLOWER if slower is None else slower)
         names = names_of(warehouse)
     answer = presented(made, names, query.most)
-    write(fitted(answer, query), format, output, "stragglers.md")
+    write(answer, query, format, output, "stragglers.md")
     info(f"{counted(made.facts['hosts'], 'host')} in {counted(made.facts['jobs'], 'job')}")

@@ -12,7 +12,7 @@ import typer
 from ..decide.query import Query
 from ..schema.errors import FINE, FOUND
 from ..terminal import options as o
-from ..terminal.answers import fitted, write
+from ..terminal.answers import write
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..terminal.tables import choose_format
@@ -73,7 +73,7 @@ def trend(
     if drawn and output is not None:
         _draw(made, names, output)
     else:
-        write(fitted(presented(made, names, query.most), query), format, output, "trend.md")
+        write(presented(made, names, query.most), query, format, output, "trend.md")
     worse = len(made.facts["worse"])
     count = len(made.facts["newest"])
     info(f"{counted(count, 'configuration')}, {worse} worse")

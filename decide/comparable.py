@@ -173,7 +173,7 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
     low, high = leader["tokens_per_s_low"], row["tokens_per_s_high"]
     if fitted:
         low, high = low or leader["tokens_per_s"], high or row["tokens_per_s"]
-    elif any(one["basis"] != "cell" or one["jobs"] > 1 for one in (leader, row)):
+    elif any(not _is_one_cell(one) for one in (leader, row)):
         return False
     # Device-hours follow from the rate per device: scale to equal devices.
     counts = leader["device_count"], row["device_count"]
@@ -183,6 +183,12 @@ def _digits_overlap(leader: Row, row: Row, column: str) -> bool:
     if column == "energy_kwh":
         scale *= leader["power_w"] / row["power_w"]
     return bool(low and high and high * scale >= low)
+
+
+def _is_one_cell(row: Row) -> bool:
+    """Whether it is one run whose rate is a published cell; `basis` is that of a step time."""
+    of_a_table = row["basis"] == "cell" or (row["basis"] is None and row["origin"] == "row")
+    return bool(of_a_table and row["jobs"] == 1)
 
 
 def tied(rows: Sequence[Row], column: str, spreads: Mapping[str, Spread]) -> dict[str, Any] | None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..schema.warehouse import Row
 from .effect_numbers import OF_BASE, derivations_of, numbers_of
-from .factors import order
+from .factors import TOGETHER, order, plain_name
 from .jobs import jobs, per_job, runs_of, unstated
 from .pairing import Pair, also_words, stated_apart
-from .rows import THREADS, Decision
+from .rows import PER_REPLICA, THREADS, Decision
 from .spreads import Spread, clusters, clusters_text, rounding
 from .statistics import (
     Effect,
@@ -76,7 +76,12 @@ def compare(
         "clusters": _clustered(ordered),
         "by_tflops": sum(pair.after[0]["measure"] == "tflops" for pair in ordered),
         "also": _further_changes(ordered),
-        "stated": {name: ends for pair in ordered for name, ends in stated_apart(pair).items()},
+        "stated": {
+            name: ends
+            for pair in ordered
+            for name, ends in stated_apart(pair).items()
+            if f"env {name}" not in hidden
+        },
         "crossing": _crossing(title, ordered),
         "numbers": list(numbers_of(rows, levels, used)),
     }
@@ -158,10 +163,17 @@ def _clustered(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+_PLAINEST = ("nodes", "devices", "gbs", "dp", "mbs")  # of names of one change
+
+
 def _further_changes(pairs: Sequence[Pair]) -> dict[str, Any]:
     """How many pairs differ in more than the factor, and in what."""
     more = [pair for pair in pairs if pair.also]
-    names = sorted({name.split(" ", 1)[-1] for pair in more for name in pair.also})
+    names = sorted({plain_name(name) for pair in more for name in pair.also})
+    for together in (*TOGETHER, {"mbs", PER_REPLICA}):  # one change under several names
+        same = [name for name in names if name in together]
+        first = next((name for name in _PLAINEST if name in same), "".join(same[:1]))
+        names = [name for name in names if name not in same or name == first]
     return {"count": len(more), "names": names}
 
 

@@ -17,7 +17,15 @@ from ..vocabulary.format import tokens as as_tokens
 from ..vocabulary.prices import NO_PRICES, Prices
 from .best import spread_numbers
 from .budget import SECONDS_A_DAY, Budget
-from .comparable import comparable, far_apart, of_one_regime, of_other_regimes, tie, tied
+from .comparable import (
+    comparable,
+    far_apart,
+    labels_apart,
+    of_one_regime,
+    of_other_regimes,
+    tie,
+    tied,
+)
 from .cost import add_costs, facts_of, split
 from .eligible import Rows
 from .goodput import Goodput
@@ -101,6 +109,7 @@ def days(
         "order": plan.order,
         **(costs := facts_of(found)),
         "tokens": sorted({row["budget_tokens"] for row in found if row["budget_tokens"]}),
+        "incomparable": bool(apart or labels_apart(found)),
         "unequal": len({row["budget"].work(row) for row in found}) > 1,
         "ties": tied(found, plan.order, spreads),
         "boundary": of_other_regimes(rows),

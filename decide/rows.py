@@ -33,11 +33,12 @@ NOT_STATED = "device not stated"
 _FLAGS = """SELECT run_id, name, value, kind FROM env_flags
             SEMI JOIN {runs} USING (run_id) ORDER BY run_id, name"""
 _FACTS = """SELECT DISTINCT run_id, field, value FROM facts
-            WHERE scope NOT IN ('heading', 'step', 'record') AND how = 'stated'
+            WHERE scope NOT IN ('heading', 'step', 'record', 'flops_profiler') AND how = 'stated'
               AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
               AND run_id IN (SELECT run_id FROM {runs} WHERE origin = 'log')
             ORDER BY run_id, field, value"""
 # Where no batch can be worked out, that of a replica is what sets runs apart.
+PER_REPLICA = "MBS x GA"  # the name of what this query finds
 _OF_A_REPLICA = """SELECT run_id, coalesce(mbs, 1)::HUGEINT * grad_accum FROM {runs}
             WHERE grad_accum IS NOT NULL AND gbs IS NULL AND device_batch IS NULL AND dp IS NULL
               AND tokens_per_step IS NULL ORDER BY run_id"""
@@ -158,7 +159,7 @@ def read_own(warehouse: Warehouse, runs: str) -> OwnSettings:
         elif states(name) is None:
             found.env.setdefault(run, {})[name] = str(text)
     for run, sequences in warehouse.rows(_OF_A_REPLICA.format(runs=runs)):
-        found.others[run] = {**found.others.get(run, _NONE), "MBS x GA": str(sequences)}
+        found.others[run] = {**found.others.get(run, _NONE), PER_REPLICA: str(sequences)}
     for run, name, value in warehouse.rows(_FACTS.format(runs=runs)):
         if _VERSION.fullmatch(name):
             found.versions.setdefault(run, {})[name] = str(value)

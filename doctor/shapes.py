@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from ..ingest.files.containers import recoded, unwrapped
+from ..ingest.files.containers import recoded, wrapping
 from ..ingest.files.content import UTF_16
 from ..ingest.files.inputs import inputs
 from ..ingest.files.streams import packing, require_bytes, unpacked
-from ..ingest.kinds import is_of_docker
 from ..ingest.logs.dialect import Dialect
 from ..ingest.logs.drafted import RANKED_DIGITS
 from ..ingest.logs.lines import printed_at, read_lines
@@ -112,8 +111,8 @@ def _read(
         head = stream.peek(1 << 16)
         how = packing(head)
         text = unpacked(stream, how, path.stat().st_size, whole=False) if how else stream
-        if head.startswith(UTF_16) or is_of_docker(head):
-            text = unwrapped(stream) if is_of_docker(head) else recoded(stream)
+        if recode := recoded if head.startswith(UTF_16) else wrapping(head):
+            text = recode(stream)
         for line in read_lines(text):
             dates = {line.number - 1: dates.get(line.number - 1)}
             dates[line.number] = printed_at(line.prefixes).get("printed_at")

@@ -190,7 +190,8 @@ def _leaf(run: RunContext, name: str, way: Way, value: Any, unit: str, note: str
         return Node(name, value, unit, note=note)
     source = way.inputs[0].sources[0]
     if source.kind == "printed":
-        return measured(run, source.name or name)
+        node = measured(run, source.name or name)
+        return replace(node, unit=way.unit) if way.unit and node.value is not None else node
     return run.stated(source.name or name, name, value)
 
 

@@ -19,6 +19,7 @@ from .tree import Node, SourceSpan
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 # Cells of a table whose name differs from the run's column.
 _CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}
+_ON_RANK = "parameters on rank"  # the field of a header's line; the rank follows
 UNITS = {
     "gbs": "sequences",
     "mbs": "sequences",
@@ -221,7 +222,12 @@ class RunContext:
                 fact = fact if needed and needed["raw"] == "True" else None
             if fact and fact["raw"] is not None and argument.value(fact["raw"]) is not None:
                 return fact
-        return self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))
+        fact = self.facts.get(("", name)) or self.facts.get(("", _CELLS.get(name, name)))
+        if fact is None and name == "params_stated":
+            # Of a model in one part, what its first rank holds is the whole.
+            held = (one for (_, field), one in self.facts.items() if field.startswith(_ON_RANK))
+            fact = next(held, None)
+        return fact
 
 
 def cells_by_name(cells: Iterable[Row]) -> dict[str, Row]:

@@ -158,8 +158,9 @@ def teraflops(text: str) -> float | None:
 
 
 def percent(text: str) -> float | None:
-    """A share printed in percent, with its sign or without: 13.99%, 45.12."""
-    return shifted(text.removesuffix("%").rstrip(), -2)
+    """A share printed in percent, with its sign or without: 13.99%, 45.12; none below zero."""
+    value = shifted(text.removesuffix("%").rstrip(), -2)
+    return value if value is None or value >= 0 or math.isnan(value) else None
 
 
 def epoch_ms(text: str) -> datetime | None:

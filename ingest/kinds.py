@@ -62,3 +62,8 @@ def columns_of_power(first: str) -> list[int]:
 def is_of_docker(head: bytes) -> bool:
     """Whether a file is one of Docker's json-file driver: an object a line, `log` first."""
     return head.startswith(b'{"log":"') and _DOCKER.match(head) is not None
+
+
+def is_trainer_state(head: bytes) -> bool:
+    """Whether a file is a `trainer_state.json` of HF Trainer."""
+    return head.lstrip().startswith(b"{") and b'\n  "log_history": [\n' in head

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from ..vocabulary.regular import read_regular
 
-PARSER_VERSION = 31
+PARSER_VERSION = 33
 
 
 def parser_version(formats: Path | None) -> int:

@@ -123,18 +123,15 @@ def read_facts(file: Path) -> list[Annotation]:
         raise BenchError(
             f"{file.name} is not valid TOML", why=str(error), where=str(file), hint=_EXAMPLE
         ) from error
-    starts = [
-        n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[fact\]\]", line)
-    ]
+    lines = text.splitlines()
+    starts = [n for n, line in enumerate(lines, 1) if re.match(r"\s*\[\[fact\]\]", line)]
     try:
         found = Facts.model_validate(values)
     except ValidationError as error:
-        raise _refused(file, text.splitlines(), starts, error.errors()[0]) from error
+        raise _refused(file, lines, starts, error.errors()[0]) from error
     where = starts if len(starts) == len(found.fact) else [1] * len(found.fact)
     return [
-        _fact(
-            entry, file, line, partial(_line_of, lines=text.splitlines(), starts=starts, number=n)
-        )
+        _fact(entry, file, line, partial(_line_of, lines=lines, starts=starts, number=n))
         for n, (entry, line) in enumerate(zip(found.fact, where, strict=True))
     ]
 

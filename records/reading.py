@@ -66,10 +66,11 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
 
     An invalid or duplicate record gives a warning and no rows.
     """
-    rows, digest, size = Rows(), hashlib.sha256(), 0
+    rows, digest, size, files = Rows(), hashlib.sha256(), 0, 0
     reader = _Reader(rows, source_id)
-    files = list(_files(path) if is_marker(path) else [(path.name, read_regular(path, LARGEST))])
-    for name, data in files:
+    one_by_one = _files(path) if is_marker(path) else [(path.name, read_regular(path, LARGEST))]
+    for name, data in one_by_one:
+        files += 1
         size += len(data)
         digest.update(hashlib.sha256(data).digest() if is_marker(path) else data)
         try:
@@ -79,8 +80,8 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
     if reader.read:
         rows.add(
             "sources", source_id=source_id, kind="record", format=FORMAT, title=reader.title(),
-            bytes=size, lines=len(files), lines_read=reader.read, lines_known=reader.doubles,
-            lines_unread=len(files) - reader.read - reader.doubles, encoding_errors=0,
+            bytes=size, lines=files, lines_read=reader.read, lines_known=reader.doubles,
+            lines_unread=files - reader.read - reader.doubles, encoding_errors=0,
         )  # fmt: skip
     return rows, digest.hexdigest()
 

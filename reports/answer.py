@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +29,7 @@ _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"), ("framework", "Fr
 _TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
 # Places that a sentence lists, of rows and of repeats; letters of a name that may be repeated.
 _MOST, _REPEATS, _SHORT = 12, 4, 8
+_REASONS = 6  # that are written out, with the places of their rows
 _LONGEST = 80  # characters of settings in a sentence or cell
 
 
@@ -277,6 +279,19 @@ def by_reason(names: Names, rows: Sequence[Row]) -> dict[str, list[Row]]:
     for row in rows:
         groups.setdefault(names.within(str(row["left_out"])), []).append(row)
     return groups
+
+
+def by_kind(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """Excluded rows by reason; many reasons by their kind, as "oom" and "doubted", the most
+    frequent first."""
+    groups = by_reason(names, rows)
+    if len(groups) <= _REASONS:
+        return list(groups.items())
+    kinds: dict[str, list[Row]] = {}
+    for reason, of in groups.items():
+        kind = re.sub(r" \([^()]*\)$", "", reason.partition(":")[0])
+        kinds.setdefault("copy" if kind.startswith("copy of ") else kind, []).extend(of)
+    return sorted(kinds.items(), key=lambda item: -len(item[1]))
 
 
 def by_frequency(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_STACK = 0.75  # of the rows on one size: their ranking tells more than their dots
+
+
 def pareto(names: Names, answer: Answer) -> Picture:
     """Devices against days: the Pareto-optimal configurations, and the others."""
     from .chart import days_over_devices
@@ -38,7 +42,9 @@ def pareto(names: Names, answer: Answer) -> Picture:
     rows, left = _sized(answer)
     apart = far_apart(rows)
     sets = list(dict.fromkeys(comparable(row, apart) for row in rows))
-    if _of_one_size_each((comparable(row, apart), row["device_count"]) for row in rows):
+    if _is_stack(rows) or _of_one_size_each(
+        (comparable(row, apart), row["device_count"]) for row in rows
+    ):
         return _days_as_bars(names, answer, rows, left)
     called = [
         _front_words(names, rows, [row for row in rows if comparable(row, apart) == one])
@@ -128,6 +134,12 @@ def _of_one_size_each(found: Iterable[tuple[Hashable, int]]) -> bool:
     """Whether nothing ran on two sizes, so that no line has two points."""
     pairs = set(found)
     return len({one for one, _ in pairs}) == len(pairs)
+
+
+def _is_stack(rows: Sequence[Row]) -> bool:
+    """Whether more ran on one size than bars have room, and few on others: dots above one x."""
+    most = max(Counter(row["device_count"] for row in rows).values())
+    return most > MOST_BARS and most > _STACK * len(rows)
 
 
 def _days_as_bars(

@@ -18,6 +18,7 @@ from .picture import (
     cut,
     labels_of,
     left_over,
+    placed,
     require,
     subject,
     told_apart,
@@ -27,6 +28,7 @@ from .words import level_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MOST_CHANGES = 3  # that a title names
 _CHANGE = {False: "level", True: "change"}  # labels of a pair, with one base and with several
 
 
@@ -43,7 +45,7 @@ def effects(names: Names, answer: Answer) -> Picture:
     ]
     rows = found[:MOST_BARS]
     require(rows, "no pair differs in one column only")
-    size = "nodes" if any(row["nodes"] for row in found) else "devices"
+    size = "nodes" if all(row["nodes"] for row in found) else "devices"
     columns = [size, "dp", "tp", "pp", "mbs", "gbs", "device_batch", "date", *SETTING]
     same = [name for name in columns if all(str(row[name]) == row["level"] for row in found)]
     several = len({row["base"] for row in found}) > 1
@@ -51,7 +53,7 @@ def effects(names: Names, answer: Answer) -> Picture:
     if several:
         columns = [name for name in columns if name not in same]
     labels = labels_of(names, found, columns if shown else [_CHANGE[several], *columns])
-    labels = told_apart(found, labels)
+    labels = placed(names, found, told_apart(found, labels))
     bars = [
         Bar(label, row["speedup"], row["speedup_low"], row["speedup_high"], _short(row["verdict"]))
         for label, row in zip(labels, rows, strict=False)
@@ -74,19 +76,29 @@ def effects(names: Names, answer: Answer) -> Picture:
     def draw(title: str) -> Figure:
         return paired_effects(bars, sure, title=title, x_label=x_label)
 
-    change = (
-        f"changing {level_words('', factor).strip()} gives" if several or not what else f"{what}:"
-    )
-    message = _effect_message(names, rows, change, "" if several else f" of {base}")
+    of_one = f"{what}: {_ends(rows)} the speed of {base}"
+    message = _changes(rows, factor) if several or not what else of_one
+    message = f"{subject(names, rows)}{message}"
+    message = message[:1].upper() + message[1:]
     return Picture(draw, tuple(rows), tuple(left), message)
 
 
-def _effect_message(names: Names, rows: Sequence[Row], change: str, base: str) -> str:
-    """The differences of the pairs: 7B on A100: TP2: 0.93x to 1.23x the speed of TP1."""
-    ups = [row["speedup"] for row in rows]
-    least, most = min(ups), max(ups)
-    much = times(least) if least == most else f"{times(least)} to {times(most)}"
-    return f"{subject(names, rows)}{change} {much} the speed{base}"
+def _changes(rows: Sequence[Row], factor: str) -> str:
+    """The speed-ups of each change of a setting: recompute full → none: 1.1x to 1.3x the speed."""
+    changes: dict[str, list[Row]] = {}
+    for row in rows:
+        changes.setdefault(f"{row['base']} → {row['level']}", []).append(row)
+    name = level_words("", factor).strip()
+    if len(changes) > _MOST_CHANGES:
+        return f"changing {name} gives {_ends(rows)} the speed"
+    each = ", ".join(f"{change} {_ends(of)}" for change, of in changes.items())
+    return f"{name}: {each} the speed"
+
+
+def _ends(rows: Sequence[Row]) -> str:
+    """The least and the largest speed-up: 0.93x to 1.23x."""
+    least, most = (times(end([row["speedup"] for row in rows])) for end in (min, max))
+    return least if least == most else f"{least} to {most}"
 
 
 def _short(verdict: str) -> str:
@@ -106,7 +118,8 @@ def efficiency(names: Names, answer: Answer) -> Picture:
     found = sorted(groups.values(), key=len, reverse=True)
     count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
     columns = ("scaling", "mbs", "gbs", "device_batch", "seq_len", "dtype", *SETTING)
-    labels = labels_of(names, [_with_batch(rows[0]) for rows in found], columns)
+    firsts = [_with_batch(rows[0]) for rows in found]
+    labels = placed(names, firsts, told_apart(firsts, labels_of(names, firsts, columns)))
 
     def point(row: Row) -> Point:
         ends = [row["efficiency_low"], row["efficiency_high"]]
@@ -140,7 +153,8 @@ def _efficiency_message(names: Names, groups: Sequence[Sequence[Row]], count: st
     shares = [row["efficiency"] for row in lasts if row[count] == most]
     low, high = percent(min(shares)), percent(max(shares))
     share = high if low == high else f"{low} to {high}"
-    machine = subject(names, [row for rows in groups for row in rows])
+    largest = [rows for rows in groups if any(row[count] == most for row in rows)]
+    machine = subject(names, [row for rows in largest for row in rows])
     return f"{machine}{share} efficiency on {number(most)} {unit}"
 
 
@@ -149,5 +163,7 @@ def _with_batch(row: Row) -> Row:
     batch = row["batch"]
     if row["scaling"] == "strong":
         return {**row, "gbs": f"{batch:.10g}", "device_batch": None}
-    share = batch / row["device_count"] if batch and row["scaling"] == "weak" else None
+    if row["scaling"] != "weak":  # its kind is not known
+        return {**row, "scaling": None, "gbs": None}
+    share = batch / row["device_count"] if batch else None
     return {**row, "gbs": None, "device_batch": share or row["device_batch"]}

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 MOST_SERIES, MOST_BARS = 7, 11  # of a chart; more cannot be distinguished
 _MOST_NAMED = 4
-_FURTHER = ("model", "heads", "layers", "hidden", "seq_len", "dtype", "zero_stage", "mbs", "gbs")
+_FURTHER = ("model", "heads", "layers", "hidden", "seq_len", "dtype", "zero_stage", "mbs", "gbs",
+            "grad_accum")  # fmt: skip
 SETTING = ("size", "system", "tp", "pp", "recompute", "settings")
 
 
@@ -115,14 +116,21 @@ def told_apart(rows: Sequence[Row], labels: Sequence[str]) -> list[str]:
     return made
 
 
+def placed(names: Names, rows: Sequence[Row], labels: Sequence[str]) -> list[str]:
+    """The labels, equal ones completed by their place: series that differ have different names."""
+    return [
+        f"{label}, {names.place(row['where'])}" if labels.count(label) > 1 else label
+        for row, label in zip(rows, labels, strict=True)
+    ]
+
+
 def cut(what: str, labels: Sequence[str], most: int) -> list[str]:
-    """The labels without room in a chart."""
-    more = [label for label in labels[most:] if label]
+    """The labels without room in a chart, by their number if they are many."""
     if len(labels) <= most:
         return []
-    named = f" ({', '.join(f'{label!r}' for label in more[:_MOST_NAMED])}" if more else ""
-    rest = f" and {len(more) - _MOST_NAMED} more)" if len(more) > _MOST_NAMED else ")"
-    return [f"{len(labels) - most} of {len(labels)} {what}{named}{rest if named else ''}"]
+    more = [label for label in labels[most:] if label]
+    named = f" ({', '.join(map(repr, more))})" if 0 < len(more) <= _MOST_NAMED else ""
+    return [f"{len(labels) - most} of {len(labels)} {what}{named}"]
 
 
 def left_over(count: int, what: str) -> list[str]:

@@ -141,9 +141,11 @@ def sweeps(
 
 
 def merged(found: Sequence[Sweep]) -> list[Sweep]:
-    """The tables of a page with adjacent ones of one document and layout merged."""
+    """The tables of a page with adjacent ones of one document and layout merged, without the rows
+    that the page lists as excluded."""
     groups: list[list[Sweep]] = []
-    for sweep in found:
+    for every in found:
+        sweep = replace(every, shown=tuple(row for row in every.shown if not row["left_out"]))
         alike = groups and _layout(groups[-1][-1]) == _layout(sweep) and sweep.shown
         groups[-1].append(sweep) if alike else groups.append([sweep])
     return [group[0] if len(group) == 1 else _joined(group) for group in groups]

@@ -38,6 +38,7 @@ _LABELS: dict[str, Callable[[Any], str]] = {
     **{name: partial("{}{}".format, name.upper()) for name in axes()},
     "mbs": "MBS {}".format, "gbs": "GBS {}".format, "seq_len": "seq {}".format,
     "device_batch": lambda v: f"batch {number(v)} per device",
+    "grad_accum": "{} accumulations".format, "date": lambda v: str(v)[:10],
     "zero_stage": "ZeRO-{}".format, "layers": "{} layers".format, "hidden": "hidden {}".format,
     "heads": "{} heads".format, "scaling": "{} scaling".format,
     "recompute": lambda v: f"{'no' if v == 'none' else v} recompute",
@@ -81,8 +82,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
             f"{tokens(one.size)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
-        why = f"{plan.lacking}: {stated}" if stated else "no source here states a budget"
-        return Markdown(f"{why}; set one with `--tokens` or `--steps`")
+        return Markdown(f"{plan.lacking}: {stated}" if stated else "no source here states a budget")
     return Markdown(f"`{plan.origin}`")
 
 

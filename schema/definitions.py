@@ -26,7 +26,7 @@ from .template import fill, version
 from .write_logs import logs_of
 
 _REMEMBERED = 200  # the newest files
-_TABLES_ALONE = ("raw", STORED_VIEWS)  # schemas without views
+_TABLES_ALONE = {"raw": "raw", "stored": STORED_VIEWS}  # schemas without views
 _VIEWS = """SELECT schema_name, view_name, sql FROM duckdb_views()
             WHERE database_name = 'wh' AND NOT internal ORDER BY ALL"""
 _MACROS = """SELECT function_name, function_type, parameters, macro_definition,
@@ -39,10 +39,25 @@ _FUNCTIONS = f"""
         FROM duckdb_functions()),
     built_in AS (SELECT lower(function_name) FROM functions WHERE internal)
     {_MACROS}"""
-# A computed column or a default is an expression of the file's creator; our tables have none.
-_COMPUTED = """SELECT schema_name || '.' || table_name FROM duckdb_tables()
-               WHERE database_name = 'wh' AND schema_name IN (?, ?)
-                 AND regexp_matches(sql, '\\b(GENERATED|CHECK|DEFAULT)\\b') ORDER BY ALL"""
+# A computed column or a default is an expression of the file's creator, and a key refuses rows that
+# are right; our tables have none.
+_NOT_PLAIN = """
+    SELECT schema_name || '.' || view_name || ' is no plain table' FROM duckdb_views()
+    WHERE database_name = 'wh' AND NOT internal AND schema_name IN ($raw, $stored)
+    UNION ALL
+    SELECT schema_name || '.' || table_name || ' is no plain table' FROM duckdb_tables()
+    WHERE database_name = 'wh' AND schema_name IN ($raw, $stored)
+        AND regexp_matches(sql, '\\b(GENERATED|DEFAULT)\\b')
+    UNION ALL
+    SELECT schema_name || '.' || table_name || ' has a constraint: ' || constraint_type
+    FROM duckdb_constraints()
+    WHERE database_name = 'wh' AND schema_name IN ($raw, $stored) AND constraint_type <> 'NOT NULL'
+    UNION ALL
+    SELECT schema_name || '.' || table_name || ' has an index' FROM duckdb_indexes()
+    WHERE database_name = 'wh' AND schema_name IN ($raw, $stored)
+    ORDER BY ALL"""
+_TRIGGERS = """SELECT schema_name || '.' || table_name || ' has a trigger' FROM duckdb_triggers()
+               WHERE database_name = 'wh' ORDER BY ALL"""
 _TYPES = """SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns()
             WHERE database_name = 'wh' AND schema_name = 'raw'"""
 _known: dict[str, str] = {}  # digests of `_plain`, by the digest of the text as written
@@ -142,17 +157,17 @@ def _remember(state: str) -> None:
 
 
 def _require_tables(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    query = f"SELECT schema_name || '.' || view_name FROM ({_VIEWS}) WHERE schema_name IN (?, ?)"
-    for check in (query, _COMPUTED):
-        wrong = con.execute(check, [*_TABLES_ALONE]).fetchall()
-        if not wrong:
-            continue
-        raise _no_warehouse(path, f"{wrong[0][0]} is no plain table")
+    """Our schemas have plain tables alone: a write to them is no other statement."""
+    wrong = con.execute(_NOT_PLAIN, _TABLES_ALONE).fetchall()
+    with suppress(duckdb.CatalogException):  # DuckDB 1.5 has no triggers, and opens no file of them
+        wrong += con.execute(_TRIGGERS).fetchall()
+    if wrong:
+        raise _no_warehouse(path, wrong[0][0])
 
 
 def _require_columns(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Columns of our names have our types, and are not null where ours are not; none is missing in
-    a file of this version."""
+    a file of this version, and no other one has to be filled."""
     found = {(table, name): rest for table, name, *rest in con.execute(_TYPES).fetchall()}
     missing = []
     for table, columns in tables().items():
@@ -166,6 +181,9 @@ def _require_columns(con: duckdb.DuckDBPyConnection, path: Path) -> None:
                 else:
                     why = f"raw.{table}.{name} is {'' if nullable else 'NOT '}NULL"
                 raise _no_warehouse(path, why)
+    for (table, name), (_, nullable) in found.items():
+        if not nullable and table in tables() and name not in tables()[table]:
+            raise _no_warehouse(path, f"raw.{table}.{name} is NOT NULL")
     if missing and is_up_to_date(con, path):
         raise _no_warehouse(path, f"raw.{missing[0]} is missing")
 

@@ -41,20 +41,27 @@ _QUERIES = {_FILES: "file", _VIEWS: "view", _MACROS: "macro", _DEFAULTS: "comput
             _ORDERS: "order by"}  # fmt: skip
 # In the database of the catalog itself DuckLake creates only plain tables.
 _OF_SQLITE = """SELECT name FROM sqlite_master
-    WHERE type IN ('view', 'trigger') OR sql LIKE '%VIRTUAL%' OR sql LIKE '%GENERATED%' LIMIT 1"""
+    WHERE type IN ('view', 'trigger') OR sql LIKE '%VIRTUAL%'
+        OR EXISTS (SELECT 1 FROM pragma_table_xinfo(sqlite_master.name) WHERE hidden > 1) LIMIT 1"""
 _OF_DUCKDB = """SELECT view_name FROM duckdb_views() WHERE database_name = 'wh' AND NOT internal
     UNION ALL SELECT function_name FROM duckdb_functions() WHERE database_name = 'wh'
     UNION ALL SELECT table_name FROM duckdb_tables() WHERE database_name = 'wh'
         AND regexp_matches(sql, '\\bGENERATED\\b') LIMIT 1"""
-_DATABASES = {"sqlite": _OF_SQLITE, "duckdb": _OF_DUCKDB}
+# Of DuckDB 2: version 1.5 has no such function, and opens no file that has a trigger.
+_TRIGGERS = "SELECT trigger_name FROM duckdb_triggers() WHERE database_name = 'wh' LIMIT 1"
+_DATABASES = {"sqlite": [_OF_SQLITE], "duckdb": [_OF_DUCKDB, _TRIGGERS]}
 RunQuery = Callable[[str], Sequence[tuple[Any, ...]]]
 
 
 def require_tables(run_query: RunQuery, kind: str) -> None:
-    """Raises Incompatible if the database of a catalog has views or computed columns."""
-    for (name,) in run_query(_DATABASES[kind]) if kind in _DATABASES else ():
-        raise Incompatible("the catalog of the lake is not one of DuckLake",
-                           why=f"{name} is no plain table")  # fmt: skip
+    """Raises Incompatible if the database of a catalog has views, triggers or computed columns."""
+    for query in _DATABASES.get(kind, ()):
+        found: Sequence[tuple[Any, ...]] = ()
+        with suppress(duckdb.CatalogException):
+            found = run_query(query)
+        for (name,) in found:
+            raise Incompatible("the catalog of the lake is not one of DuckLake",
+                               why=f"{name} is no plain table")  # fmt: skip
 
 
 def require_own(run_query: RunQuery) -> None:

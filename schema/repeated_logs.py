@@ -1,7 +1,7 @@
 """Files that repeat the run of a log, which must not count twice.
 
-Event files and W&B's output repeat its steps; of the files of the ranks of one job the first states
-the run, and the last prints its steps.
+Event files, W&B's output and HF Trainer's state repeat its steps; of the files of the ranks of one
+job the first states the run, and the last prints its steps.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .warehouse import Warehouse
 WANDB = r"(?m)(^|/)wandb/[^/\n]+/files/output\.log$"  # W&B's copy of a run's output
 SAME_STEPS, RANKS = "same steps", "ranks of one job"  # reasons for linking a file to the run
 EVENTS = "TensorBoard"
+STATE = "hf_state"  # HF Trainer's trainer_state.json, with which each checkpoint is saved
 _LEAST = 5  # common iterations
 # Of the last iteration of an interval, with the digits that logs print; a loss may be a mean.
 _AGREE = """
@@ -42,11 +43,11 @@ _AGREE = """
 # Keys of a fast join: rounded norms of gradients, or losses, of the same iterations.
 _ALIKE = """
     WITH steps AS (
-        SELECT s.source_id, s.uris, i.run_id, s.format = ? AS events, i.iteration,
+        SELECT s.source_id, s.uris, i.run_id, s.format IN $formats AS events, i.iteration,
             round(i.grad_norm, 2) AS grad_norm, round(i.loss, 4) AS loss
         FROM raw.iterations i JOIN current_loads c ON c.load_id = i.load_id
         JOIN sources s ON s.load_id = c.shown_by
-        WHERE s.kind = 'log' AND EXISTS (SELECT 1 FROM sources WHERE format = ?)
+        WHERE s.kind = 'log' AND EXISTS (SELECT 1 FROM sources WHERE format IN $formats)
     ), alike AS (
         SELECT e.run_id AS events, l.run_id AS log, e.iteration
         FROM steps e JOIN steps l ON l.iteration = e.iteration AND l.grad_norm = e.grad_norm
@@ -88,6 +89,15 @@ _DIFFER = """
     ) o USING (segment, iteration)
     WHERE l.step_time_s IS DISTINCT FROM o.step_time_s OR l.loss IS DISTINCT FROM o.loss
         OR l.printed_at <> o.printed_at"""
+_STATES = """
+    SELECT s.source_id, s.uris, f.run_id, f.value, max(i.iteration) AS last
+    FROM raw.facts f JOIN current_loads c ON c.load_id = f.load_id
+    JOIN sources s ON s.load_id = c.shown_by
+    JOIN raw.iterations i ON i.load_id = f.load_id AND i.run_id = f.run_id
+    WHERE f.field = 'first_step' AND f.scope = 'step' AND s.format = $state
+    GROUP BY ALL
+    ORDER BY ALL"""
+_CHECKPOINT = re.compile(r"(?:^|/)checkpoint-\d+$")
 # mpiexec -std-proc output.%j/%m/%/1000r/stdproc; torchrun --log-dir --redirects
 RANK_FILES = r"(?:^|/)(?:stdproc\.\d+\.\d+|attempt_\d+/\d+/std(?:out|err)\.log)$"
 _STDPROC = re.compile(r"(?P<folder>(?:.*/)?)(?P<mpiexec>stdproc\.\d+)\.(?P<rank>\d+)")
@@ -118,23 +128,41 @@ def copies(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
     return list(found.values())
 
 
-def same_steps(warehouse: Warehouse) -> list[tuple[str, str | None, str]]:
-    """Event files and the run of a log that each repeats: source, run, rule.
+def same_steps(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
+    """Event files and states, and the run of a log that each repeats: source, own run, run, rule.
 
     They are in one folder, or one below the other; five iterations or more agree in learning rate
     and in the norm of the gradient (else the loss), as printed, and none differs.
     """
-    found: list[tuple[str, str | None, str]] = []
+    found: list[tuple[str, str, str, str]] = []
     for source, events, run in _candidates(warehouse):
         [(agree, differ)] = warehouse.rows(_AGREE, {"log": run, "events": events})
         if agree >= _LEAST and not differ:
-            found.append((source, run, SAME_STEPS))
+            found.append((source, events, run, SAME_STEPS))
+    return found
+
+
+def states(warehouse: Warehouse) -> list[tuple[str, str, str, str]]:
+    """States of one training, saved with its checkpoints: source, own run, run of the last, rule.
+
+    They are in one folder and its `checkpoint-N`, and begin with the same line.
+    """
+    last: dict[tuple[str, str], str] = {}
+    found: list[tuple[str, str, str, str]] = []
+    stored = warehouse.rows(_STATES, {"state": STATE})
+    # Of two that reach as far, the one in the folder itself is written at the end.
+    for source, uris, run, first, _ in sorted(stored, key=lambda row: (-row[4], len(row[1][0]))):
+        homes = [_CHECKPOINT.sub("", str(home)) for home in _folders(uris)]
+        known = [last[home, first] for home in homes if (home, first) in last]
+        last |= {(home, first): run for home in homes if (home, first) not in last}
+        if known:
+            found.append((source, run, known[0], SAME_STEPS))
     return found
 
 
 def _candidates(warehouse: Warehouse) -> Iterator[tuple[str, str, str]]:
     """Event files and runs with common numbers, in folders of one path."""
-    for source, events, uris, run, others in warehouse.rows(_ALIKE, [EVENTS, EVENTS]):
+    for source, events, uris, run, others in warehouse.rows(_ALIKE, {"formats": [EVENTS, STATE]}):
         if _in_line(_folders(others), _folders(uris)):
             yield source, events, run
 

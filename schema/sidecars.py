@@ -7,7 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from .migrate import now_utc
-from .repeated_logs import EVENTS, RANK_FILES, WANDB, copies, of_one_job, same_steps
+from .repeated_logs import (
+    EVENTS,
+    RANK_FILES,
+    STATE,
+    WANDB,
+    copies,
+    of_one_job,
+    same_steps,
+    states,
+)
 from .sidecar_links import ALONE, Companion, Link, Log, links, numbers_of
 from .warehouse import Warehouse, transaction
 
@@ -49,14 +58,21 @@ _CONTRADICTING = """
 def find_links(warehouse: Warehouse) -> list[Link]:
     """The links of the files in the warehouse."""
     # Runs in every command that reads paths: few have a companion or an event file.
-    kinds = """SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format = ?
+    kinds = """SELECT 1 FROM raw.sources WHERE kind = 'companion' OR format IN (?, ?)
                UNION ALL SELECT 1 FROM raw.loads
                WHERE regexp_matches(uri, ?) OR regexp_matches(uri, ?) LIMIT 1"""
-    if not warehouse.rows(kinds, [EVENTS, WANDB, RANK_FILES]):
+    if not warehouse.rows(kinds, [EVENTS, STATE, WANDB, RANK_FILES]):
         return []
     copied = copies(warehouse)
-    companions, same = _companions(warehouse), same_steps(warehouse)
-    same += [(source, log, rule) for source, _, log, rule in copied]
+    repeating = same_steps(warehouse)
+    log_of = {run: log for _, run, log, _ in repeating}
+    repeating += [
+        (source, run, log_of.get(last, last), rule)
+        for source, run, last, rule in states(warehouse)
+        if run not in log_of
+    ]
+    companions = _companions(warehouse)
+    same: list[Link] = [(source, log, rule) for source, _, log, rule in [*copied, *repeating]]
     same += of_one_job(warehouse)
     if not companions:
         return sorted(same, key=str)
@@ -154,7 +170,7 @@ def _logs(warehouse: Warehouse) -> list[Log]:
         paths = _paths(uris)
         numbers = frozenset(jobs).union(*(numbers_of(path.name) for path in paths))
         made = Log(source, paths, tuple(runs), numbers, _names(names or ()), layouts)
-        (events if form == EVENTS else printed).append(made)
+        (events if form in (EVENTS, STATE) else printed).append(made)
     folders = {path.parent for log in printed for path in log.paths}
     return printed + [log for log in events if not folders & {path.parent for path in log.paths}]
 

@@ -143,11 +143,11 @@ def _shifted(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
                 at + step
                 for step in steps
                 if abs(step) <= room
+                and svg.LEFT + svg.RADIUS <= at + step <= svg.WIDTH - svg.RIGHT
                 and all(abs(at + step - place) > 1.5 * svg.RADIUS for place in near)
             ),
             at,
         )
-        free = min(max(free, svg.LEFT + svg.RADIUS), svg.WIDTH - svg.RADIUS)
         taken[mark.x].append((free, height))
         places.append(free)
     return places

@@ -5,9 +5,10 @@ from __future__ import annotations
 from markupsafe import Markup, escape
 
 from ..explain.tree import Node
-from ..vocabulary.format import params, percent, significant
+from ..vocabulary.format import params, significant
 from .facts import title_of, value_text
 from .load import Content
+from .runtable import share_words
 
 _SHARES = ("mfu", "hfu")  # written as percentages
 
@@ -32,7 +33,7 @@ def _bold(node: Node, value: str) -> Markup:
 def rounded(node: Node) -> str:
     """A computed value with its significant digits; its inputs below have all digits."""
     if node.name in _SHARES and isinstance(node.value, float):
-        return percent(node.value, 1)
+        return share_words(node.value, not node.how)
     if node.name.startswith("params") and isinstance(node.value, (int, float)):
         return params(node.value)
     if node.how and isinstance(node.value, float):

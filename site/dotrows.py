@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -50,12 +51,14 @@ def dot_rows(
     parts.append(_words(50, bottom + 36, title, "name"))
     left = _left([row.label for row in rows if row.mark])
     names = []
+    heads = Counter(label[: _FITS - 1] for label in {row.label for row in rows if row.mark})
     for at, row in enumerate(rows):
         y = _TOP + (at + 0.5) * _ROW
         if row.mark is None:
             names.append(svg.words(4, y + 4, row.label, "group"))
         else:
-            parts.append(_row(row, row.mark, x, y, root))
+            is_apart = heads[row.label[: _FITS - 1]] == 1
+            parts.append(_row(row, row.mark, _label(row.label, is_apart), x, y, root))
     width = (0.85 if any(row.text for row in rows) else 0.97) - left
     return Markup(
         f'<svg role="group" class="rows" aria-labelledby="{id}-caption" width="100%" '
@@ -70,7 +73,7 @@ def _left(labels: Sequence[str]) -> float:
     return min((_LETTER * longest + 14) / _NARROW, _MOST)
 
 
-def _row(row: DotRow, mark: Mark, x: svg.Axis, y: float, root: str) -> str:
+def _row(row: DotRow, mark: Mark, label: str, x: svg.Axis, y: float, root: str) -> str:
     """A label, a dot with its interval, and its value to the right of the lane."""
     at, whisker = x.at(mark.x), ""
     if mark.low is not None and mark.high is not None:
@@ -79,18 +82,32 @@ def _row(row: DotRow, mark: Mark, x: svg.Axis, y: float, root: str) -> str:
     dot = svg.mark(mark, 0, 0, root, whisker)
     value = _words(100, y + 4, row.text, side="start") if row.text else ""
     return (
-        f'<text class="tick" x="-10" y="{y + 4:.1f}" text-anchor="end">{_label(row.label)}</text>'
+        f'<text class="tick" x="-10" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
         + f'<svg class="lane" x="{at:.1f}%" y="{y:.1f}" width="100%">{dot}</svg>{value}'
     )
 
 
-def _label(text: str) -> str:
-    """A label; of a long one the end is hidden on a phone."""
-    text = text if len(text) <= _FITS_WIDE else f"{text[: _FITS_WIDE - 1]}…"
+def _label(text: str, is_apart: bool) -> str:
+    """A label; of a long one the end is left out, on a phone of any that is longer than fits. If
+    others begin as it does, `is_apart` is false and its middle is left out."""
+    text = text if len(text) <= _FITS_WIDE else _cut(text, _FITS_WIDE, is_apart)
     if len(text) <= _FITS:
         return str(escape(text))
-    first, rest = escape(text[: _FITS - 1]), escape(text[_FITS - 1 :])
-    return f'{first}<tspan class="far">{rest}</tspan><tspan class="near">…</tspan>'
+    first, last = _ends(_FITS, is_apart)
+    far, end = escape(text[first : len(text) - last]), escape(text[len(text) - last :])
+    return (
+        f'{escape(text[:first])}<tspan class="far">{far}</tspan><tspan class="near">…</tspan>{end}'
+    )
+
+
+def _cut(text: str, fits: int, is_apart: bool) -> str:
+    first, last = _ends(fits, is_apart)
+    return f"{text[:first]}…{text[len(text) - last :]}"
+
+
+def _ends(fits: int, is_apart: bool) -> tuple[int, int]:
+    """How many letters of the beginning and of the end stay."""
+    return (fits - 1, 0) if is_apart else (fits // 2, fits - fits // 2 - 1)
 
 
 def _line(at: float, bottom: float, look: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ SMALL = 0.01  # relative speed differences below this are ignored
 _MOST = 30  # pairs drawn
 _PARTS = (
     "size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage",
-    "recompute", "seq_len",
+    "recompute", "seq_len", "heads",
 )  # fmt: skip
 
 
@@ -88,6 +89,16 @@ def _label(row: Row, apart: Sequence[str]) -> str:
     return " ".join(words) or content_words(row)
 
 
+def _labels(labels: Labels, rows: Sequence[Row], apart: Sequence[str]) -> list[str]:
+    """The labels of the pairs of one change; equal ones by the place of their run as well."""
+    words = [_label(row, apart) for row in rows]
+    many = Counter(words)
+    return [
+        one if many[one] == 1 else f"{labels.place(row)} {one}"
+        for row, one in zip(rows, words, strict=True)
+    ]
+
+
 def content_words(row: Row) -> str:
     """The label of a pair with the same configuration as all others."""
     return configuration_words({**row, "settings": None})
@@ -105,7 +116,8 @@ def _drawn(
     drawn = []
     for name, rows in groups:
         drawn.append(DotRow(labels.text.line(name, 60)))
-        drawn += [_row(labels, row, labels.text.line(_label(row, apart), 60)) for row in rows]
+        words = zip(rows, _labels(labels, rows, apart), strict=True)
+        drawn += [_row(labels, row, labels.text.line(label, 60)) for row, label in words]
     left = len(every) - len(shown)
     note = "pairs of runs that differ only in this; grey: within the spread between jobs"
     note += f"; {left} more in the table" if left else ""

@@ -14,7 +14,7 @@ from ..explain.columns import derive, heads, of_column
 from ..explain.many import PrefetchedRun, known_runs
 from ..explain.output import text_of
 from ..explain.run import Lines
-from ..explain.tree import Node
+from ..explain.tree import Node, SourceSpan
 from ..schema.sql import named_statements
 from ..schema.warehouse import Row
 from ..vocabulary.fields import fields
@@ -60,6 +60,13 @@ _FIRST = ("step_time_s", "mfu")  # numbers of a run, before those that lead its 
 _ASIDE = ("system", "device_count")  # redundant with device and devices
 _AS_READ = "as the source was read"  # the text of an explanation without a line
 _NO_LINE = "read from the source; its line is not recorded"
+_OF_A_ROW = "read with the row"
+_OF_A_LOG = {
+    "framework": "by the format of the log",
+    "date": "the first time that the run prints",
+    "train_iters": "printed with the steps",
+    "size": "computed: from the number of parameters",
+}
 _NOT_SHOWN = ("first_step",)  # a digest for detecting copies of a log
 
 
@@ -179,7 +186,7 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
     # A fraction of a second says nothing about when a job ran.
     words = str(value).partition(".")[0] if name == "date" and ":" in str(value) else str(value)
     text = number(value) if is_number else {True: "yes", False: "no"}.get(value, words)
-    place, note = node.place, _origin(node)
+    place, note = _origin(node, run)
     return Fact(
         name,
         title_of(name),
@@ -187,19 +194,23 @@ def _column(content: Content, run: PrefetchedRun, name: str) -> Fact:
         value if is_number else None,
         content.line_href(place.uri, place.line) if place else None,
         content.text.line(content.names.at(place.uri, place.line), 120) if place else None,
-        content.text.line(note or "", 160),
-        node.how is not None,
+        content.text.line(note, 160),
+        note.startswith("computed"),
         place.line if place and place.uri == run.row["uri"] else None,
     )
 
 
-def _origin(node: Node) -> str:
-    """What a value is made of, or why it has no line."""
+def _origin(node: Node, run: PrefetchedRun) -> tuple[SourceSpan | None, str]:
+    """Where a value stands, and what it is made of; or why it has no line of its own."""
     if node.how:
-        return f"computed: {node.how.expression}"
-    if node.place:
-        return ""
-    return _NO_LINE if node.note in ("", _AS_READ) else node.note
+        return node.place, f"computed: {node.how.expression}"
+    if node.place or node.note not in ("", _AS_READ):
+        return node.place, "" if node.place else node.note
+    # What the text around a table states has its line: the rest is of the row and its headings.
+    if run.row["origin"] == "row" and run.row["line"]:
+        return SourceSpan(run.row["uri"], run.row["line"]), _OF_A_ROW
+    is_named = node.name == "size" and run.row["size"] == run.row["model"]
+    return None, _NO_LINE if is_named else _OF_A_LOG.get(node.name, _NO_LINE)
 
 
 def _stated(content: Content, row: Row, part: Part) -> Fact:

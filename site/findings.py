@@ -41,14 +41,14 @@ def findings_table(content: Content, words: Sequence[Finding]) -> Table:
 
     def lines(finding: Finding) -> Cell:
         href = finding["places"][0][1] if finding["places"] else None
-        return Cell(line(spans(finding["lines"]), 200), href=href)
+        return Cell(line(spans(finding["lines"]), 200), href=href, look="lines-of")
 
     columns = [
         column("place", "Where", words, place),
         column("severity", "Severity", words, lambda one: Cell(one["severity"]), kind="status"),
         column("title", "What", words, lambda one: Cell(line(one["title"])), wide=True),
         column("evidence", "Evidence", words,
-               lambda one: Cell(line(one["evidence"], 600)), wide=True),
+               lambda one: Cell(line(one["evidence"], 600), look="evidence"), wide=True),
         column("suggestion", "Suggestion", words,
                lambda one: Cell(line(one["suggestion"] or "", 300)), wide=True),
         column("lines", "Lines", words, lines, wide=True),

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..decide.failures import FAILED
 from ..ingest.files.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
 from ..vocabulary.regular import parse_json, read_regular, require_within
 from .load import Content
+from .made_by import made_by
 
 MANIFEST = SITE_MARK
 _LARGEST = 256 << 20  # maximum bytes of the stored state
@@ -31,6 +33,7 @@ class Folder:
     changes_before: Mapping[str, Any] | None
     clean_before: frozenset[str]  # keys of logs without audit errors
     clean: frozenset[str] = frozenset()
+    code_before: str = ""  # the digest of the code of the last build, if known
     now: dict[str, str] = field(default_factory=dict)
     written: int = 0
     _sorted: list[str] | None = None
@@ -97,19 +100,28 @@ class Folder:
 
         leads = leading(content, {*new, *other})
 
-        def listed(runs: list[str]) -> list[tuple[str, str, str]]:
-            runs = sorted(runs, key=lambda run: run not in leads)[:_MOST]
+        def listed(runs: list[str]) -> list[list[str]]:
+            """Link, name, what it is the fastest of, and how it failed."""
+            failed = {run: content.by_id[run]["status"] in FAILED for run in runs}
+            runs = sorted(runs, key=lambda run: (run not in leads, not failed[run]))[:_MOST]
             return [
-                (content.href(run), content.place(content.by_id[run]), leads.get(run, ""))
+                [
+                    content.href(run),
+                    content.place(content.by_id[run]),
+                    leads.get(run, ""),
+                    content.by_id[run]["status"] if failed[run] else "",
+                ]
                 for run in runs
             ]
 
+        # In the order of the stored state: pages that show it again are not made again.
         self._changes = {
-            "new": len(new),
             "changed": len(other),
-            "gone": gone,
-            "new_runs": listed(new),
             "changed_runs": listed(other),
+            "gone": gone,
+            "new": len(new),
+            "new_runs": listed(new),
+            "other_version": self.code_before != made_by(),
         }
         return self._changes
 
@@ -122,7 +134,7 @@ class Folder:
             if file.is_relative_to(top):
                 file.unlink(missing_ok=True)
         kept = {"files": self.now, "runs": self._runs, "changes": self._changes,
-                "clean": sorted(self.clean)}  # fmt: skip
+                "clean": sorted(self.clean), "code": made_by()}  # fmt: skip
         text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         atomic_write(self.path / MANIFEST, text.encode())
         return len(gone)
@@ -145,7 +157,8 @@ def opened(path: Path) -> Folder:
         before = {str(name): str(key) for name, key in found["files"].items()}
         runs = {str(run): str(key) for run, key in found["runs"].items()}
         clean = frozenset(map(str, found.get("clean", ())))  # missing in older sites
-        return Folder(path, before, runs, found["changes"], clean)
+        code = str(found.get("code", ""))
+        return Folder(path, before, runs, found["changes"], clean, code_before=code)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = "it is a file" if path.is_file() else getattr(error, "strerror", None) or str(error)
         broken = f"remove {MANIFEST} in it, or " if path.is_dir() else ""

@@ -34,6 +34,7 @@ from .table import Cell, Column, Table, column
 Page = tuple[dict[str, Any], list[Table]]
 _VALUES = 4  # of a setting in the search index
 _FINDINGS = 2_000  # in the search index
+_CAUSES = 30  # listed with their runs
 _TRENDS = 12  # maximum of configurations with a chart
 
 
@@ -58,11 +59,13 @@ def failures_page(content: Content) -> Page:
     jobs = sum(row["run"] not in content.by_id for row in content.failures.rows)
     of_jobs = [f"Jobs without a log, which other pages do not count: {number(jobs)} of these."]
     text = "".join(f"- {escape_md(one)}\n" for one in (*above[:1], *of_jobs[: bool(jobs)], *below))
+    by_cause = causes(content)
     return {
         "title": "Failures",
         "table": table.html(""),
         "summary": as_html(content, text, content.rows, ""),
-        "causes": causes(content)[:30],
+        "causes": by_cause[:_CAUSES],
+        "others": max(len(by_cause) - _CAUSES, 0),
     }, [table]
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from ..ingest.version import PARSER_VERSION
 from .text import digest
 
 # Packages whose code affects pages.
@@ -30,3 +31,8 @@ def code_digest() -> str:
     for name in _MADE_BY:
         read(top / name)
     return digest(b"\0".join(parts))
+
+
+def made_by() -> str:
+    """The version of the code that reads, computes and draws."""
+    return f"{code_digest()[:16]}-{PARSER_VERSION}"

@@ -228,9 +228,9 @@ def failures_table(content: Content, rows: Sequence[Mapping[str, Any]], key: str
     runs = [content.id(row["run"]) if row["run"] in content.with_pages else "" for row in rows]
     columns = [
         column("run", "Run", rows, cell),
-        text("ran", "Ran", lambda one: f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else ""),
         column("status", "Status", rows, status, kind="status"),
         column("why", "Why, and the line that says so", rows, why, wide=True),
+        text("ran", "Ran", lambda one: f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else ""),
         count("recurs", "Alike"),
         text("model", "Model", lambda one: one["size"] or one["model"] or ""),
         count("device_count", "Devices"),

@@ -10,17 +10,26 @@ from typing import Any
 from ..decide.budget import Budget
 from ..decide.failures import FAILED
 from ..decide.ranking import ranking
-from ..reports.words import step_time, topology_short
+from ..reports.words import topology_short
 from ..schema.warehouse import Row
-from ..vocabulary.format import days_words, number, percent, significant
+from ..vocabulary.format import days_words, number, significant
 from .load import NOT_STATED, Content, model_of
 from .modelcharts import Drawer
 from .models import finding_words
-from .runtable import model_cell, run_cell, status_cell, step_words
+from .runtable import (
+    is_printed,
+    model_cell,
+    rate_words,
+    run_cell,
+    share_words,
+    status_cell,
+    step_column,
+    step_words,
+)
 from .table import Cell, Column, Table
 
 _BEST, _NEWEST, _CAUSES, _FINDINGS = 100, 15, 8, 6
-_LINKED = 4  # runs named for a cause
+_LINKED, _LISTED = 4, 500  # runs named for a cause, and those that unfold
 
 
 def overview(
@@ -48,6 +57,7 @@ def overview(
     page = {
         "title": "Overview",
         "best": best.html(""),
+        "best_rows": best.rows,
         "chart": chart.html if chart else "",
         "tiles": [
             (len(content.rows), "runs", "compare.html#every-run"),
@@ -166,20 +176,20 @@ def _results(found: Sequence[_Best]) -> list[Column]:
     """Measurements and days of the plan, with a column of tokens if plans differ."""
     amounts = [one.plan.amount for one in found]
     same = len(set(amounts)) == 1
-    shown: list[tuple[str, str, Callable[[Row], str]]] = [
+    shown: list[tuple[str, str, Callable[[Row, bool], str]]] = [
         ("days", f"Days for {amounts[0]}" if same else "Days",
-         lambda row: days_words(row["days"]).removesuffix(" days")),
-        ("mfu", "MFU", lambda row: percent(row["mfu"], 1)),
+         lambda row, _: days_words(row["days"]).removesuffix(" days")),
+        ("mfu", "MFU", lambda row, printed: share_words(row["mfu"], printed)),
         ("tokens_per_s_per_device", "Tokens/s/device",
-         lambda row: significant(row["tokens_per_s_per_device"], 4)),
+         lambda row, printed: rate_words(row["tokens_per_s_per_device"], printed)),
     ]  # fmt: skip
+
+    def cell(one: _Best, key: str, text: Callable[[Row, bool], str]) -> Cell:
+        printed = _printed(one, key)
+        return _number(one.ranked, key, lambda row: text(row, printed), printed)
+
     columns = [
-        Column(
-            key,
-            title,
-            [_number(one.ranked, key, text, printed=_printed(one, key)) for one in found],
-            "number",
-        )
+        Column(key, title, [cell(one, key, text) for one in found], "number")
         for key, title, text in shown
     ]
     tokens = [Cell() if same else Cell(amount.removesuffix(" tokens")) for amount in amounts]
@@ -188,11 +198,7 @@ def _results(found: Sequence[_Best]) -> list[Column]:
 
 def _printed(one: _Best, key: str) -> bool:
     """Whether a number stands in the source; of several jobs it is their median."""
-    if one.ranked["jobs"] > 1:
-        return False
-    if key == "step_time_s":
-        return bool(one.row["basis"] != "log")
-    return bool(one.row["rate_from"] == key or (key == "mfu" and one.row["mfu_from"] == "printed"))
+    return one.ranked["jobs"] == 1 and is_printed(one.row, key)
 
 
 def _number(row: Row, key: str, text: Callable[[Row], str], printed: bool) -> Cell:
@@ -219,15 +225,7 @@ def newest_table(content: Content) -> Table:
                 [Cell(row["device_count"], number(row["device_count"])) for row in rows],
                 "number",
             ),
-            Column(
-                "step",
-                "Step, s",
-                [
-                    Cell(row["step_time_s"], step_time(row)) if row["step_time_s"] else Cell()
-                    for row in rows
-                ],
-                "number",
-            ),
+            step_column(rows),
             Column("status", "Status", [status_cell(row) for row in rows], "status"),
         ],
         ids,
@@ -256,6 +254,7 @@ def causes(content: Content) -> list[dict[str, Any]]:
                 "href": content.line_href(first["uri"], first["line"]) if first["cause"] else None,
                 "runs": places[:_LINKED],
                 "more": max(len(places) - _LINKED, 0),
+                "rest": places[_LINKED:_LISTED],
             }
         )
     return made

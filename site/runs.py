@@ -9,7 +9,6 @@ from typing import Any
 from ..explain.tree import Node
 from ..reports.answer import configuration_words
 from ..schema.warehouse import Row
-from ..vocabulary.format import number
 from ..vocabulary.printable import typed
 from .derivation import derivation, rounded, shown_unit
 from .facts import Details, Part, Stated, title_of
@@ -82,8 +81,7 @@ def _segments(content: Content, parts: Sequence[Part]) -> Iterator[tuple[object,
 
 def _lead(content: Content, row: Row) -> str:
     """The introductory sentence of a run."""
-    devices = f"{number(row['device_count'])} × " if row["device_count"] else ""
-    machine = f" on {devices}{content.names.system(row['system'])}" if row["device"] else ""
+    machine = f" on {content.names.system(row['system'])}" if row["device"] else ""
     words = configuration_words({**row, "settings": None})
     kind = {"log": "Read from a log", "row": "A row of a table", "quote": "A quoted line"}[
         row["origin"]

@@ -96,16 +96,35 @@ class _Measured:
         return BLANK if found is None else Cell(found, self.text(row), look=look)
 
 
+def is_printed(row: Row, key: str) -> bool:
+    """Whether a source prints this number of a run; of a log it is the median of many."""
+    if row["basis"] == "log":
+        return False
+    if key == "mfu":
+        return bool(row["mfu_from"] == "printed")
+    return key == "step_time_s" or bool(row["rate_from"] == key)
+
+
+def rate_words(rate: float, printed: bool) -> str:
+    """A rate with all its printed digits; a computed one with four."""
+    return number(rate) if printed else significant(rate, 4)
+
+
+def share_words(share: float, printed: bool) -> str:
+    """A share as percentage with all its printed digits; a computed one with one decimal."""
+    return f"{number(float(f'{100 * share:.9g}'))}%" if printed else percent(share, 1)
+
+
 def _rate(key: str, title: str) -> _Measured:
     return _Measured(
-        key, title, lambda row: significant(row[key], 4),
-        computed=lambda row: row["rate_from"] != key,
+        key, title, lambda row: rate_words(row[key], is_printed(row, key)),
+        computed=lambda row: not is_printed(row, key),
     )  # fmt: skip
 
 
 _MEASURED = (
     _Measured("step_time_s", "Step", lambda row: step_words(row), "s",
-              computed=lambda row: row["basis"] == "log"),
+              computed=lambda row: not is_printed(row, "step_time_s")),
     _rate("tokens_per_s", "Tokens/s"),
     _rate("tokens_per_s_per_device", "Tokens/s/device"),
     _Measured("tflops", "TFLOP/s printed", lambda row: number(row["tflops"]),
@@ -114,14 +133,20 @@ _MEASURED = (
               lambda row: significant(row["model_tflops"], 3), "a process"),
     _Measured("aggregate_pflops", "Aggregate",
               lambda row: significant(row["aggregate_pflops"], 3), "PFLOP/s"),
-    _Measured("mfu", "MFU", lambda row: percent(row["mfu"], 1).removesuffix("%"), "%",
+    _Measured("mfu", "MFU",
+              lambda row: share_words(row["mfu"], is_printed(row, "mfu")).removesuffix("%"), "%",
               lambda row: None if row["mfu"] is None else 100 * row["mfu"],
-              lambda row: row["mfu_from"] != "printed"),
+              lambda row: not is_printed(row, "mfu")),
     _Measured("memory", "Memory",
               lambda row: f"{number(row['memory'])} {row['memory_unit'] or ''}".strip(), "",
               lambda row: row["memory_gb"] if row["memory_gb"] is not None else row["memory"],
               lambda row: False),
 )  # fmt: skip
+
+
+def step_column(rows: Sequence[Row]) -> Column:
+    """The step times of runs."""
+    return _MEASURED[0].column(rows)
 
 
 def measured_columns(rows: Sequence[Row], plan: Budget) -> list[Column]:

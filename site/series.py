@@ -157,10 +157,15 @@ def figure(run: str, series: Series, data_key: str, note: str = "") -> Markup:
         if series.is_raw and len(points) == len(series.points())
         else "the line is the mean, the band all that was printed"
     )
+    named = (
+        f"{series.title}, {series.unit}"
+        if series.unit and series.unit not in series.title
+        else series.title
+    )
     return Markup(
         f'<figure class="curve" id="{escape(id)}" data-key="{escape(data_key)}" '
         f'data-series="{escape(series.key)}">'
-        f'<figcaption id="{escape(id)}-caption"><strong>{escape(series.title)}</strong> '
+        f'<figcaption id="{escape(id)}-caption"><strong>{escape(named)}</strong> '
         f'<span class="note">{escape(caption)}</span></figcaption>'
         f"{svg.drawing(id, ''.join(parts), WIDTH, HEIGHT)}</figure>"
     ).replace(Markup('role="group"'), Markup('role="img"'))

@@ -66,7 +66,7 @@ def axis(
         gap = (high - low) or abs(high) or 1.0
         low, high = low - (0 if zero and low == 0 else 0.06 * gap), high + 0.06 * gap
         ticks = _ticks(low, high, most, whole)
-    return Axis(low, high, begin, end, log, _texts(ticks, text))
+    return Axis(low, high, begin, end, log, _texts(ticks, text, not log))
 
 
 def _apart(values: Sequence[float], low: float, high: float) -> bool:
@@ -102,9 +102,9 @@ def _log_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def _texts(
-    ticks: Sequence[float], text: Callable[[float], str] | None
+    ticks: Sequence[float], text: Callable[[float], str] | None, is_even: bool
 ) -> tuple[tuple[float, str], ...]:
-    """Tick labels with the digits needed to distinguish them."""
+    """Tick labels with the digits needed to distinguish them, of even steps as many in each."""
     for digits in range(1, 8):
         made = [text(tick) if text else plain(tick, digits) for tick in ticks]
         exact = text or all(
@@ -113,6 +113,9 @@ def _texts(
         )
         if len(set(made)) == len(made) and exact:
             break
+    if not text and is_even and not any("e" in tick for tick in made):
+        decimals = max(len(tick.partition(".")[2]) for tick in made) if made else 0
+        made = [f"{tick:,.{decimals}f}" for tick in ticks]
     return tuple(zip(ticks, made, strict=True))
 
 

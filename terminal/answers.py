@@ -42,19 +42,22 @@ def fitted(answer: Answer, query: Query) -> Answer:
 
 def write(
     answer: Answer,
+    query: Query,
     form: Format | None,
     output: Path | None,
     name: str,
     draw: Callable[[], Sequence[str]] = tuple,
 ) -> None:
-    """Write an answer in the given format or that of the output file.
+    """Write what the query shows of an answer, in the given format or that of the output file.
 
     `draw` returns the figures of an HTML page.
     """
+    answer = fitted(answer, query)
     chosen = choose_format(form, output)
     figures = draw() if chosen is Format.HTML else ()
     command = Path(name).stem
-    title = _TITLES.get(command, f"bench {command}")
+    selected = ", ".join(filter(None, (query.model, query.document, query.where)))
+    title = ": ".join(filter(None, (_TITLES.get(command, f"bench {command}"), selected)))
     emit(as_text(answer, chosen, figures, title), output, name=name)
 
 
@@ -79,7 +82,7 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
 
         return html(heads, cells, title, above=summary, below=notes, figures=figures)
     if form is Format.TABLE and not answer.chosen:
-        summary, cells = _one_source(summary, heads, cells)
+        summary, cells = one_source(summary, heads, cells)
     table = render(heads, cells, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
 
     def one(line: str) -> str:
@@ -91,17 +94,22 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
     return f"{above}{gap}{middle}{gap}{below}".rstrip("\n") + "\n"
 
 
-def _one_source(
-    summary: list[str], heads: Sequence[str], cells: list[list[object]]
+def one_source(
+    summary: list[str],
+    heads: Sequence[str],
+    cells: Sequence[Sequence[object]],
+    column: str = "Where",
 ) -> tuple[list[str], list[list[object]]]:
-    """Move a long source name shared by all rows above the table, leaving only the lines."""
-    at = heads.index("Where") if "Where" in heads else -1
-    names = {str(row[at]).rpartition(":")[0] for row in cells} if at >= 0 else set()
-    name = names.pop() if len(names) == 1 else ""
-    if len(name) <= _SHORT or len(cells) < 2:
-        return summary, cells
-    rows = [[*row[:at], str(row[at])[len(name) :], *row[at + 1 :]] for row in cells]
-    return [*summary, f"Where: lines of {name}."], rows
+    """Move a long source name shared by all places above the table, leaving only the lines."""
+    rows = [list(row) for row in cells]
+    at = heads.index(column) if column in heads else -1
+    names = {str(row[at]).rpartition(":")[0] for row in rows} if at >= 0 else set()
+    name = names.pop() if len(names := names - {""}) == 1 else ""
+    if len(name) <= _SHORT or len(rows) < 2:
+        return summary, rows
+    for row in rows:
+        row[at] = row[at] and str(row[at]).removeprefix(name)
+    return [*summary, f"{column}: lines of {name}."], rows
 
 
 def _figure(value: object) -> object:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..vocabulary.format import counted
-from .answers import fitted, write
+from .answers import write
 from .messages import info
 from .source import Source
 from .tables import Format
@@ -33,7 +33,7 @@ def report(
 
     with source.opened(query.table) as warehouse:
         answer, names = answered(warehouse, name, query), names_of(warehouse)
-    write(fitted(answer, query), form, output, f"{name}.md", lambda: drawn(names, answer))
+    write(answer, query, form, output, f"{name}.md", lambda: drawn(names, answer))
     if next_command is None:
         next_command = show_first(answer, source)
     rows, left_out = counted(len(answer.rows), "row"), len(answer.left_out)

@@ -14,10 +14,12 @@ from functools import cached_property
 
 GAP = 2
 FEWEST = 4  # minimum of columns; with fewer, rows become records
-READABLE = 20  # minimum width of wrapped text
-LONGEST = 34  # words up to this length, such as FILE:LINE, are not split
-SPLIT = 24  # and up to this one where rows would become records otherwise
+LEADING = 6  # the first columns identify a row: to show them, long words are split
+READABLE = 20  # minimum width of wrapped text, unless words are split into less
+LONGEST, *SPLIT = 34, 24, 16  # words up to these lengths, such as FILE:LINE, are not split
+SHORTEST = 12  # and up to this one where rows would become records otherwise
 _BREAKS = re.compile(r"(?<=[/_,;=|&-])")  # where longer words may be split
+_LINE = re.compile(r"(?<=.)(?::\d{1,9}){1,2}$")  # of FILE:LINE and FILE:LINE:COLUMN
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class GridColumn:
             return max(head, longest)
         words = [word for cell in self.cells for word in cell.split()]
         word = min(max(map(size, words), default=0), self.longest)
-        return max(head, min(longest, max(word, READABLE)))
+        return max(head, min(longest, max(word, min(READABLE, self.longest))))
 
 
 def table(
@@ -53,8 +55,9 @@ def table(
     """Lay out the rows within `width`, however narrow it is.
 
     Empty columns are dropped; with `common`, constant ones are printed above. If the others do not
-    fit, the last ones not in `kept` are only named; if that is not enough, leaves too few, or the
-    user has `chosen` the columns, rows become records.
+    fit, the last ones not in `kept` are only named, and long words are split where the first
+    columns have no room. If that is not enough, leaves too few, or the user has `chosen` the
+    columns, rows become records.
     """
     if not columns:
         return "\n"
@@ -67,17 +70,33 @@ def table(
         ]
         columns = [column for column in columns if column not in shared]
     above = [*_wrapped(_common(shared), width), ""] if shared else []
-    shown = [*columns] if chosen else _with_room(columns, width)
-    if not chosen and _are_too_few(shown, columns, width):
-        split = [replace(column, longest=SPLIT) for column in columns]
-        shown = _with_room(split, width)
-        columns = columns if _are_too_few(shown, columns, width) else split
+    columns, shown = (columns, [*columns]) if chosen else _split(columns, width)
     if _are_too_few(shown, columns, width):
         return "\n".join([*above, *_records(columns, width)]) + "\n"
     lines = _aligned(shown, _sizes(shown, width))
     gone = ", ".join(column.head for column in columns if column not in shown)
     below = [f"also: {gone} (--columns, --format)"] if gone else []
     return "\n".join([*above, *lines, *below]) + "\n"
+
+
+def _split(
+    columns: Sequence[GridColumn], width: int
+) -> tuple[Sequence[GridColumn], list[GridColumn]]:
+    """The columns with words split no more than the first ones need, and those that have room."""
+    found: tuple[Sequence[GridColumn], list[GridColumn]] = columns, _with_room(columns, width)
+    for longest in (*SPLIT, SHORTEST):
+        least = [replace(column, longest=longest) for column in columns]
+        shown = _with_room(least, width)
+        if _are_too_few(found[1], columns, width) or (
+            longest > SHORTEST and _leading(shown, least) > _leading(*reversed(found))
+        ):
+            found = least, shown
+    return found
+
+
+def _leading(shown: Sequence[GridColumn], columns: Sequence[GridColumn]) -> int:
+    """How many of the first columns are shown."""
+    return sum(column in shown for column in columns[:LEADING])
 
 
 def _are_too_few(shown: Sequence[GridColumn], columns: Sequence[GridColumn], width: int) -> bool:
@@ -247,7 +266,9 @@ def _pieces(word: str, width: int) -> list[str]:
     lines = [""]
     for part in _BREAKS.split(word):
         while size(part) > width:
-            cut = next(n for n in range(len(part), 0, -1) if size(part[:n]) <= max(width, 2))
+            line = _LINE.search(part)  # no line number is cut
+            most = line.start() if line and line.start() <= width else len(part)
+            cut = next(n for n in range(most, 0, -1) if size(part[:n]) <= max(width, 2))
             lines, part = [*lines, part[:cut]], part[cut:]
         if size(lines[-1] + part) <= width:
             lines[-1] += part

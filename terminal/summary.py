@@ -14,14 +14,14 @@ from ..vocabulary.format import counted
 from .messages import detail, fail, info, warn
 
 if TYPE_CHECKING:
-    from ..ingest.files.summary import Summary
+    from ..ingest.files.summary import Summary, Warning
     from ..schema.warehouse import Warehouse
 
 
 COLUMNS = (
     "kind", "format", "files", "runs", "rows", "lines", "unread lines", "possible metrics",
 )  # fmt: skip
-_SHOWN = 20
+_ALIKE = 3  # warnings of one kind that are printed in full
 
 
 def rows_of(summary: Summary) -> list[tuple[object, ...]]:
@@ -34,12 +34,7 @@ def rows_of(summary: Summary) -> list[tuple[object, ...]]:
 
 def print_summary(summary: Summary) -> int:
     """Print messages of an ingest; returns the exit code."""
-    shown = summary.warnings if len(summary.warnings) <= _SHOWN else summary.warnings[:_SHOWN]
-    for remark in shown:
-        warn(f"{remark.uri}{f':{remark.line}' if remark.line else ''}: {remark.message}")
-    if len(summary.warnings) > len(shown):
-        more = counted(len(summary.warnings) - len(shown), "more warning")
-        warn(f"{more}: bench sql 'FROM warnings'")
+    _print_warnings(summary.warnings)
     for uri, reason in summary.failed:
         warn(f"{uri}: cannot read: {reason}")
     for uri in summary.skipped:
@@ -53,10 +48,25 @@ def print_summary(summary: Summary) -> int:
     return code
 
 
+def _print_warnings(remarks: Sequence[Warning]) -> None:
+    """Print each kind of warning: a few in full, many by the first of them and a count."""
+    kinds: dict[str, list[Warning]] = {}
+    for remark in remarks:
+        kinds.setdefault(remark.code, []).append(remark)
+    for of in kinds.values():
+        for remark in of if len(of) <= _ALIKE else of[:1]:
+            more = f" (and {len(of) - 1} more like this)" if len(of) > _ALIKE else ""
+            place = f"{remark.uri}{f':{remark.line}' if remark.line else ''}"
+            warn(f"{place}: {remark.message}{more}")
+    if any(len(of) > _ALIKE for of in kinds.values()):
+        info(f"all {len(remarks)} warnings: bench sql 'FROM warnings'")
+
+
 def _counts(summary: Summary) -> str:
-    parts = [f"{summary.new - summary.changed - summary.grown} new"]
+    parts = [f"{summary.new - summary.changed - summary.reread - summary.grown} new"]
     parts += [f"{summary.grown} grown"] if summary.grown else []
     parts += [f"{summary.changed} changed"] if summary.changed else []
+    parts += [f"{summary.reread} read again by this version"] if summary.reread else []
     parts += [f"{summary.known} unchanged"] if summary.known else []
     parts += [f"{summary.copies} duplicates of known files"] if summary.copies else []
     parts += [f"{len(summary.skipped)} skipped (list with -v)"] if summary.skipped else []

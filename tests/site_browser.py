@@ -40,8 +40,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def single(site: Path) -> Path:
     """Pages in one file, of the same warehouse."""
     root = site.parent / "results"
-    for name in ("report", "best", "days"):
-        command = ("-q", name, "--model", "1.3B", "-o", str(site.parent / f"{name}.html"))
+    for line in ("report", "best", "days", "compare --by recompute"):
+        name, *more = line.split()
+        command = ("-q", name, *more, "--model", "1.3B", "-o", str(site.parent / f"{name}.html"))
         assert quick(root, *command).code == 0
     audit = quick(root, "-q", "audit", "tables", "-o", str(site.parent / "audit.html"))
     assert audit.code in (0, 1)

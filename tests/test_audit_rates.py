@@ -278,3 +278,14 @@ def test_means_over_steps_need_not_be_each_other_s_inverse(
     (tmp_path / "x.md").write_text(MEANS.format(tflops))
     found = [one for one in audited(tmp_path / "x.md") if one["rule"] == "R1"]
     assert [one["line"] for one in found if one["severity"] == "error"] == [10] * errors
+
+
+def test_fp32_may_be_multiplied_as_tf32(tmp_path: Path) -> None:
+    head = "| GPUs | GPU | Precision | TFLOPs per GPU |\n|--|--|--|--|\n"
+    rows = (("A100", 140), ("A100", 170), ("V100", 20))  # a V100 has no TF32
+    (tmp_path / "x.md").write_text(
+        head + "".join(f"| 8 | {device} | fp32 | {rate} |\n" for device, rate in rows)
+    )
+    done = quick(tmp_path, "audit", "x.md", "--format", "json", "--fail-on", "never")
+    found = [one for one in json.loads(done.out) if one["severity"] == "error"]
+    assert [(one["rule"], one["line"]) for one in found] == [("R1b", 4), ("R1b", 5)]

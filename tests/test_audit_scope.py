@@ -89,4 +89,7 @@ def test_a_narrow_terminal_has_whole_findings(
     assert all(len(line) <= columns for line in finding), finding
     assert "suggestion: TP=8" in " ".join(line.strip() for line in finding)
     monkeypatch.setenv("COLUMNS", "200")
-    assert quick(root, *words, "--fail-on", "never").out.startswith("severity  rule")
+    first, _, heads, *rows = quick(root, *words, "--fail-on", "never").out.splitlines()
+    assert first.startswith("3 rows contradict ") and heads.startswith("severity  rule")
+    grades = [row.split()[0] for row in rows if row and row.split()[0] in ("error", "warning")]
+    assert grades == sorted(grades) and set(grades) == {"error", "warning"}, "errors come first"

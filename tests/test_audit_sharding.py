@@ -113,6 +113,18 @@ def test_a_bare_name_does_not_tell_how_much_memory_there_is(
     assert [one["severity"] for one in found if "more memory" in one["message"]] == grades
 
 
+def test_a_device_that_the_document_names_elsewhere_may_be_another(tmp_path: Path) -> None:
+    table = "| GPUs | Step time (s) | Memory |\n|--|--|--|\n| 8 | 2.5 | 82.4 GiB |\n"
+    texts = {
+        "error": f"On H100 80GB:\n\n{table}",
+        "warning": f"{table}\n## Fits\n\n- an H100 80GB\n",
+    }
+    for grade, text in texts.items():
+        (tmp_path / "x.md").write_text(f"# Training\n\n## Results\n\n{text}")
+        found = [one["severity"] for one in audited(tmp_path / "x.md") if one["rule"] == "R5c"]
+        assert found == [grade]
+
+
 def test_sharded_copies_may_count_as_one(tmp_path: Path) -> None:
     """argonne-lcf/Megatron-DeepSpeed ALCF/notes/AuroraGPT-70B.md counts DP 1 under ZeRO-3."""
     head = (

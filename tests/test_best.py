@@ -12,6 +12,8 @@ import pytest
 
 from bench.decide.rate_ranges import rates
 from bench.decide.spreads import Spread
+from bench.project.short import Names
+from bench.reports.answer import by_kind
 from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
 
@@ -197,7 +199,8 @@ def test_a_table_is_named_through_a_link(data: Path, folder: Path) -> None:
 def test_a_front_of_rows_that_state_memory_says_so(stored: Stored, folder: Path) -> None:
     tables = stored()
     asked = ("best", *tables, "--document", "000")
-    assert "Devices against speed for 124M (Pareto front)" in quick(folder, *asked).out
+    fastest = quick(folder, *asked).out
+    assert fastest.index("| Rank") < fastest.index("against speed for 124M (Pareto front)")
     said = quick(folder, *asked, "--by", "mem").out
     assert "Devices against speed for 124M, of rows that state memory_gb (Pareto front)" in said
     of_repeats = quick(folder, "best", *tables, "--model", "1.3B").out
@@ -308,3 +311,24 @@ def test_a_row_of_nothing_but_a_recipe_is_called_by_it(folder: Path) -> None:
     above = "Training on B200 GPUs, sequence length 8192:"
     (folder / "a.md").write_text(f"# Training\n\n{above}\n\n{head}{rows}")
     assert quick(folder, "best", "a.md").out.startswith("Fastest: float8 tensorwise on B200: ")
+
+
+def test_days_of_one_size_under_two_labels_compare(folder: Path) -> None:
+    row = "2 | {} | 16 | 1 | 1 | 1 | 512 | | {} | | "
+    table(folder / "a.md", [row.format("1.3B", 40.0), row.format("1.31B", 41.0)])
+    table(folder / "b.md", [row.format("1.3B", 40.0), row.format("7B", 90.0)])
+    alike, apart = (quick(folder, "days", name) for name in ("a.md", "b.md"))
+    assert "Days of different models" not in alike.out and "different models" in apart.out
+    assert "Goodput is assumed" not in alike.out.replace("Goodput 1.00 is assumed", "")
+    assert "next: bench show a:8 a.md" in alike.err, "which answers here"
+
+
+def test_many_reasons_of_exclusion_are_counted_by_kind() -> None:
+    def kinds(*reasons: str) -> list[tuple[str, int]]:
+        rows = [{"left_out": reason, "uri": "a.md", "line": 1} for reason in reasons]
+        return [(kind, len(of)) for kind, of in by_kind(Names(["a.md"]), rows)]
+
+    few = ("doubted (R1): one", "doubted (R2): two", "oom")
+    assert kinds(*few) == [(reason, 1) for reason in few]
+    many = (*few, *(f"oom: {n} GB" for n in range(8)), "copy of a:3", "copy of a:4", "copy of a:5")
+    assert kinds(*many) == [("oom", 9), ("copy", 3), ("doubted", 2)]

@@ -247,6 +247,14 @@ def test_a_number_that_is_struck_out_is_none() -> None:
     assert (cell.kind, cell.invalid, cell.rebuilt()) == ("misfit", "struck out", "~~132.71~~")
 
 
+@pytest.mark.parametrize(
+    "text", ["~~140~~ 132.71", "~~140~~ → **132.71**", "~~140~~ ~~135~~ 132.71"]
+)
+def test_what_is_struck_out_before_a_number_is_replaced_by_it(text: str) -> None:
+    cell = read("TFLOPs", text)
+    assert (cell.kind, cell.value, cell.rebuilt()) == ("number", 132.71, text)
+
+
 def test_line_breaks_in_a_cell() -> None:
     cell = read("Mem", "47GB<br>first node")
     assert (cell.value, cell.unit, cell.rebuilt()) == (47, "GB", "47GB<br>first node")

@@ -11,10 +11,16 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.text import Text
 
+from bench.decide.query import Query
+from bench.ingest.files.pipeline import ingest_into
+from bench.project.short import Names
 from bench.reports.chart import paired_effects
 from bench.reports.charts.data import Bar
 from bench.reports.charts.style import Sheet, on_sheet
-from bench.reports.drawing import NAMES
+from bench.reports.computed import answered
+from bench.reports.drawing import NAMES, PICTURES
+from bench.reports.picture import Picture
+from bench.schema.opening import in_memory
 from tests.deciding import Stored, table
 from tests.program import quick, told
 
@@ -99,12 +105,7 @@ def test_what_a_chart_has_no_room_for_is_said_on_it_and_below(folder: Path) -> N
 
 def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Path) -> None:
     many(folder)
-    from bench.decide.query import Query
-    from bench.ingest.files.pipeline import ingest_into
-    from bench.project.short import Names
-    from bench.reports.computed import answered
-    from bench.reports.drawing import PICTURES, footer
-    from bench.schema.opening import in_memory
+    from bench.reports.drawing import footer
 
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "many.md"], folder)
@@ -117,13 +118,6 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
 
 
 def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
-    from bench.decide.query import Query
-    from bench.ingest.files.pipeline import ingest_into
-    from bench.project.short import Names
-    from bench.reports.computed import answered
-    from bench.reports.drawing import PICTURES
-    from bench.schema.opening import in_memory
-
     rows = [
         f"2 | 1.3B | 16 | 1 | 1 | {mbs} | {64 * mbs} | | {mbs * (3 - mbs / 100):.3f} | |"
         for mbs in range(1, 14)
@@ -140,6 +134,42 @@ def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     )
     figure = picture.draw("Days")
     assert figure.axes[0].get_xscale() == "linear" and len(figure.axes[0].patches) == 11
+
+
+def drawn_from(folder: Path, name: str, report: str, query: Query, file: str) -> Picture:
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [folder / file], folder)
+        return PICTURES[name](Names([file]), answered(warehouse, report, query))
+
+
+def test_many_dots_on_one_size_become_bars(folder: Path) -> None:
+    row = "{n} | 1.3B | {dp} | 1 | 1 | {mbs} | 512 | | {time} | |"
+    rows = [row.format(n=2, dp=16, mbs=mbs, time=20 - mbs) for mbs in range(1, 13)]
+    table(folder / "a.md", [*rows, row.format(n=4, dp=32, mbs=1, time=9)])
+    figure = drawn_from(folder, "pareto", "best", Query(all_rows=True), "a.md").draw("Days")
+    assert len(figure.axes[0].patches) == 11
+    table(folder / "b.md", [*rows[:3], row.format(n=4, dp=32, mbs=1, time=9)])
+    figure = drawn_from(folder, "pareto", "best", Query(all_rows=True), "b.md").draw("Days")
+    assert not figure.axes[0].patches
+
+
+def test_each_effect_has_its_own_label_and_each_change_its_range(folder: Path) -> None:
+    head = "# 7B on H100\n\n| Nodes | GPUs | Recompute | MBS | GBS | Seq len | Sec/it |\n"
+    rows = [
+        f"| {nodes} | {gpus} | {kind} | 1 | 64 | 2048 | {time / gpus} |"
+        for nodes, gpus in (("1", 8), ("-", 16), ("-", 32))
+        for kind, time in (("full", 100), ("selective", 90), ("none", 80 - gpus / 8))
+    ]
+    (folder / "a.md").write_text(f"{head}|--|--|--|--|--|--|--|\n" + "\n".join(rows) + "\n")
+    picture = drawn_from(folder, "effects", "compare", Query(by="recompute"), "a.md")
+    texts = [one for one in picture.draw("").findobj(Text) if "row-label" in (one.get_gid() or "")]
+    named: dict[str, str] = {}
+    for one in texts:
+        number = re.sub(r"\D*(\d+).*", r"\1", one.get_gid() or "")
+        named[number] = f"{named.get(number, '')} {one.get_text()}"
+    assert len(set(named.values())) == len(picture.rows) == 6
+    assert picture.message.startswith("7B on H100, GBS 64: recompute: full → ")
+    assert picture.message.count("→") == len({(row["base"], row["level"]) for row in picture.rows})
 
 
 def test_weak_scaling_is_labelled_by_its_batch_a_device(folder: Path) -> None:
@@ -175,13 +205,6 @@ def test_the_title_says_what_a_chart_shows(root: Path, folder: Path, args: str) 
 
 
 def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
-    from bench.decide.query import Query
-    from bench.ingest.files.pipeline import ingest_into
-    from bench.project.short import Names
-    from bench.reports.computed import answered
-    from bench.reports.drawing import PICTURES
-    from bench.schema.opening import in_memory
-
     with in_memory() as warehouse:
         ingest_into(warehouse, [data / "tables" / "004_tr3m-1B3.md"], data)
         answer = answered(warehouse, "best", Query(all_rows=True))

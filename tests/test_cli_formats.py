@@ -135,6 +135,14 @@ def test_the_next_command_can_be_typed(swept: Path) -> None:
     assert quick(swept, *command).code == 0
 
 
+def test_a_run_is_shown_with_its_source_named_once(swept: Path) -> None:
+    lines = on_a_terminal(swept, 80, "show", "001:28").splitlines()
+    file = "data/tables/001_1.3b_benchmarking.md"
+    assert lines[0].startswith("stated_at: lines of ") and lines[0].endswith(f"{file[12:]}.")
+    assert max(map(len, lines)) <= 80 and sum(file[12:] in line for line in lines) == 1
+    assert any(line.split()[:2] == ["cell", "Sec/it"] and line.endswith(":28") for line in lines)
+
+
 def on_a_terminal(folder: Path, columns: int, *args: str) -> str:
     leader, follower = pty.openpty()
     done = subprocess.Popen(

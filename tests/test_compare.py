@@ -143,6 +143,23 @@ def test_logs_with_other_arguments_are_not_pooled_and_named(data: Path, folder: 
     assert "The logs also differ in overlap_grad_reduce False → True" in said
 
 
+PROFILE = """-------------------------- DeepSpeed Flops Profiler --------------------------
+samples/second:                                                         {}
+------------------------------------------------------------------------------
+"""
+
+
+def test_what_a_profiler_measures_is_no_argument(data: Path, folder: Path) -> None:
+    for name, rate in (("a", 141.64), ("b", 42.47)):
+        path = folder / name / "1.log"
+        log(data, path, 1.0)
+        path.write_text(path.read_text() + PROFILE.format(rate))
+    assert quick(folder, "ingest", "a").code == 0
+    counted = "SELECT count(*) AS n FROM facts WHERE field = 'samples/second'"
+    assert quick(folder, "sql", counted, "--format", "csv").out == "n\n1\n"
+    assert "also differ" not in quick(folder, "compare", "a/1.log", "b/1.log").out
+
+
 def test_nothing_alike_is_refused_by_name(folder: Path) -> None:
     table(folder / "a.md", jobs([10.0], 1) + jobs([10.0], 4))
     other = [line.replace("| 16 | 1 | 1 |", "| 4 | 2 | 2 |") for line in jobs([9.0], 2)]
@@ -281,6 +298,7 @@ def test_repeats_of_a_launched_sweep_are_jobs_of_one_configuration(folder: Path)
     assert pair["speedup"] == pytest.approx(2.0)
     said = quick(folder, "compare", "--by", "dp", ".").out
     assert "OMP_NUM_THREADS follows dp" in said and "also differ" not in said
+    assert said.count("OMP_NUM_THREADS") == 1, "not among what else the logs differ in"
 
 
 def test_the_page_of_a_sweep_says_what_repeats_do_not_tell(folder: Path) -> None:

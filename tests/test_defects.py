@@ -47,6 +47,11 @@ def test_a_defect_is_reported_with_its_place() -> None:
         _ = 1 / 0
 
 
+def test_a_file_that_takes_all_memory_is_reported() -> None:
+    with pytest.raises(Defect, match="MemoryError at"), contained():
+        bytearray(1 << 62)
+
+
 @pytest.mark.parametrize("when", ["99999999999999", "18446744073709551615", "-1", "253402300800"])
 def test_a_commit_of_no_time(tmp_path: Path, when: str) -> None:
     """git takes any number; `bench trend` asks when files were added."""

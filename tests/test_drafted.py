@@ -299,3 +299,23 @@ def test_a_run_in_json_that_goes_on_from_a_checkpoint_twice(tmp_path: Path) -> N
         rows = warehouse.rows("SELECT segment, tokens_per_s FROM iterations ORDER BY line")
     assert [row[0] for row in rows] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
     assert {row[1] for row in rows} == {43176.5}
+
+
+def test_the_second_rate_of_a_pair_is_no_rate_of_the_step(tmp_path: Path) -> None:
+    """OpenNMT: tokens of the source and of the target."""
+    line = "Step {}/200000; acc:  31.18; ppl: 57.53; xent: {:.2f}; lr: 0.00028; 5092/261 tok/s;\n"
+    text = "".join(line.format(n, 5 - n / 999) for n in range(50, 300, 50))
+    assert len(_steps(tmp_path, text)) == 5
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        rates = warehouse.rows("SELECT DISTINCT tokens_per_s, lr FROM iterations")
+    assert rates == [(None, 0.00028)]
+
+
+def test_a_count_within_an_epoch_without_a_name_states_no_plan(tmp_path: Path) -> None:
+    line = "Train: [29/300][{}/2859] eta 0:01:24 lr 0.000872 loss {:.4f} (1.9)\n"
+    text = "".join(line.format(n, 2.1 - n / 1e4) for n in range(0, 60, 10))
+    assert len(_steps(tmp_path, text)) == 6
+    with in_memory() as warehouse:
+        ingest_into(warehouse, [tmp_path], tmp_path)
+        assert warehouse.rows("SELECT train_iters FROM configurations") == [(None,)]

@@ -58,7 +58,7 @@ def test_every_device_is_found_by_its_own_name_and_has_a_source() -> None:
         assert all(peak > 0 for peak in device.peak.values())
         named = device_of(device.name.replace("TPUv", "TPU v").replace("-PCIe", " PCIe"))
         assert named is not None and named.family == device.family
-        assert set(device.peak) <= {"fp64", "fp32", "fp16", "bf16", "fp8", "fp4"}
+        assert set(device.peak) <= {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4"}
 
 
 def test_sparse_peaks_of_data_sheets_are_in_no_table() -> None:

@@ -44,6 +44,24 @@ def test_a_narrow_table_wraps_text_and_cuts_nothing() -> None:
     assert "123,456,789" in render(["tokens"], [[123456789]], Format.TABLE, width=3)
 
 
+def test_a_narrow_table_shows_what_identifies_its_rows() -> None:
+    where = "llama3_h100_202412_torchtitan:"
+    rows = [[f"{where}{n}", "Nemotron_3_5_Lightning", "device not stated", "64 (512)", "8/1/8",
+             12345.6, 1234, "timeout", "Schedule=1F1B"] for n in (60, 169)]  # fmt: skip
+    names = ["where", "size", "device", "nodes", "dp/tp/pp", "s/it", "tokens/s", "status", "more"]
+    kept = ("size", "device", "dp/tp/pp", "s/it", "tokens/s", "status")
+    wide, narrow = (
+        render(names, rows, Format.TABLE, width=width, keep=kept).splitlines()
+        for width in (160, 80)
+    )
+    assert wide[0].split() == names and f"{where}169" in wide[2]
+    assert max(map(len, narrow)) <= 80
+    heads = "\n".join(narrow[:3])
+    assert all(name.split("/")[-1] in heads for name in kept) and "[1]" not in narrow
+    assert any(line.split()[0].endswith(":169") for line in narrow), "a line number is never cut"
+    assert narrow[-1] == "also: nodes, more (--columns, --format)"
+
+
 def test_a_table_that_has_no_room_becomes_records() -> None:
     names = [f"column_{n}" for n in range(12)]
     rows = [[n * 10**6 for n in range(1, 13)]] * 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import read_lines
 from bench.ingest.logs.log import LogReader
-from bench.ingest.logs.steps import OPEN_STEPS
+from bench.ingest.logs.step import OPEN_STEPS
 from bench.schema.opening import in_memory
 from bench.schema.store import insert
 from tests.logs import BLOCK, codes, header, iteration, only_run, read, rows

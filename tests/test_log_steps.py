@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import textwrap
 import time
 from datetime import datetime
 from pathlib import Path
@@ -295,3 +296,23 @@ def test_bars_that_begin_again_each_epoch_go_on() -> None:
     assert [row["iteration"] for row in rows(log, "iterations")] == list(range(1, 61))
     assert {row["segment"] for row in rows(log, "iterations")} == {1}
     assert rows(log, "runs")[0]["train_iters"] is None
+
+
+@pytest.mark.parametrize("width", (72, 80, 100))
+def test_a_step_of_fields_that_a_terminal_breaks_is_joined(width: int) -> None:
+    """torchtitan's lines at the width of a terminal, as pages quote them."""
+    shown: list[str] = []
+    for n in (1, 2, 3):
+        step = (
+            f"[rank0]:[titan] 2026-07-16 11:20:4{n},921 - root - INFO - step:  {n}  "
+            f"loss:  7.9882{n}  grad_norm:  3.7762  memory:  3.87GiB(2.17%)  tps: 1,578  "
+            "tflops: 0.86  mfu: 12.50%"
+        )
+        shown += textwrap.wrap(step, width, break_long_words=False)
+        shown.append(f"[rank0]:[titan] 2026-07-16 11:20:4{n},921 - root - INFO - Synchronizing")
+    found = rows(read(*shown), "iterations")
+    assert [row["iteration"] for row in found] == [1, 2, 3]
+    for row in found:
+        assert (row["loss"], row["tflops"]) == (float(f"7.9882{row['iteration']}"), 0.86)
+        assert row["tokens_per_s_per_device"] == 1578
+        assert row.get("mfu") == (None if width == 80 else 0.125), "a number alone on its line"

@@ -46,6 +46,73 @@ Same merged model, same prompts, greedy decode:
 | NF4 | 26.3 | 2.76 GB |
 | bf16 | 33.0 | 8.10 GB |
 """,
+    "fields of weather": """\
+# A U-Net for rainfall
+
+### Training speed
+
+| Batch size | Samples/s | GPU memory |
+|--|--|--|
+| 2 | 1.4 | 6 GB |
+""",
+    "sound": """\
+## Training configuration
+
+| Parameter | Value |
+|--|--|
+| Batch size | 2 |
+| Max sequence length | 160 frames |
+| Vocoder | HiFiGAN |
+| Step time | 1.3 s/step |
+""",
+    "frames": """\
+## Training speed
+
+| Device | Batch size | Training speed | GPU memory |
+|--|--|--|--|
+| 1x A100 | 16 | 25 FPS | 8 GB |
+""",
+    "robots": """\
+One policy for all robots, trained on an A100:
+
+| batch | peak VRAM | throughput |
+|--|--|--|
+| 4 | 35.9 GB | 2.86 step/s, 12 samples/s |
+""",
+    "comparisons": """\
+## Training of a 7B model
+
+| GPUs | Batch size | Training speed | GPU memory |
+|--|--|--|--|
+| 1 | 8 | 100% (baseline) | 100% |
+| 4 | 32 | 3.7x | 25% |
+""",
+    "hypotheses": """\
+# SFT, LoRA and QLoRA, before any run
+
+| | Peak memory | Training time |
+|--|--|--|
+| Full SFT | Highest | Slowest |
+| LoRA | Low | Similar to full SFT, possibly slower |
+| QLoRA | Lowest | Similar to LoRA |
+""",
+    "kernels with a share of the peak": """\
+### The persistent kernel
+
+| Config | TFLOPS | MFU |
+|--|--|--|
+| 8K, 2SM, cluster (2,4) | 5544 | 77.7% |
+""",
+    "decoding": """\
+Speculative decoding of a 1B model: prefill and decode on one core.
+
+## Timeline
+
+| Step | Change | tok/s | Step time |
+|--|--|--|--|
+| Baseline | ONNX f32 | 2.7 | 320ms |
+| Prewarm | Zero warm-up | 43.0 | 21ms |
+""",
     "segmentation": """\
 | Experiment | Architecture | Val PSNR (dB) | Val SSIM | Peak VRAM | Train Time |
 |--|--|--|--|--|--|
@@ -58,3 +125,41 @@ Same merged model, same prompts, greedy decode:
 @pytest.mark.parametrize("subject", UNREAD)
 def test_tables_of_other_work_stay_unread(subject: str) -> None:
     assert runs(UNREAD[subject]) == []
+
+
+READ = {
+    "a language model that sees": """\
+# A language model for robots, on image and text
+
+| Batch size | Samples/s | GPU memory |
+|--|--|--|
+| 2 | 1.4 | 6 GB |
+""",
+    "a parallel model of video": """\
+# Training a diffusion model
+
+| GPUs | TP | GBS | Samples/s |
+|--|--|--|--|
+| 8 | 2 | 64 | 1.4 |
+""",
+    "a kernel in a model": """\
+### With the fused kernel
+
+| Model | TFLOPS | MFU |
+|--|--|--|
+| 7B | 544 | 55% |
+""",
+    "one comparison among results": """\
+## Training of a 7B model
+
+| GPUs | Batch size | Training speed | GPU memory |
+|--|--|--|--|
+| 1 | 8 | 100% (baseline) | 40 GB |
+""",
+}
+
+
+@pytest.mark.parametrize("subject", READ)
+def test_tables_near_other_work_are_read(subject: str) -> None:
+    [run] = runs(READ[subject])
+    assert run.get("samples_per_s") or run.get("tflops") or run["memory"] == 40

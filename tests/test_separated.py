@@ -136,3 +136,19 @@ def test_a_cell_of_any_length(tmp_path: Path) -> None:
 def test_headings_below_a_title(title: str) -> None:
     semicolons = f"{HEADER}\n{ROW}\n".replace(",", ";")
     assert [fact[1:] for fact in facts_of(read(f"{title}\n{semicolons}"))] == [EXPECTED[0][1:]]
+
+
+def test_a_file_of_more_rows_than_people_publish() -> None:
+    """A row takes a few KB while it is read: 8 MiB of short ones took all memory."""
+    rows, coverage = read_separated("model,tp,dp,tflops\n" + "a,1,2,3\n" * 200_001, "s", "csv")
+    assert not rows.by_table["runs"] and coverage.tables == 0 and coverage.tables_other == 1
+    [warning] = rows.by_table["warnings"]
+    assert warning["message"] == "a table of 200,001 rows is not read"
+
+
+def test_a_larger_file_is_not_read_as_one_table(tmp_path: Path) -> None:
+    file = tmp_path / "large.csv"
+    file.write_text(HEADER + "\n" + f"{ROW}{'x' * (1 << 20)}\n" * 65)
+    with in_memory() as warehouse:
+        summary = ingest_into(warehouse, [file], tmp_path)
+    assert (summary.new, summary.skipped) == (0, ["large.csv"])

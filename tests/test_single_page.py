@@ -56,6 +56,7 @@ def test_its_charts_are_drawings_with_their_numbers_as_a_table(
     marks = re.findall(r'<a class="mark[^>]*>', shown)
     assert marks and not any("href" in mark for mark in marks), "no page stands beside it"
     assert shown.count("<figure") == shown.count("As a table")
+    assert re.search(r"<h1[^>]*>[^<]*1\.3B", shown), "whoever gets it by mail sees of what it is"
 
 
 def test_an_effect_is_drawn(swept: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_slash_searches_everything(opens: Opens, site: Path) -> None:
     assert answer.inner_text().startswith("recompute: full → none: 1.")
     # What was found for the first words adds nothing to what all of them find.
     page.locator("dialog.search input").fill("")
-    page.keyboard.type("did recompute help")
+    page.keyboard.type("is recompute worth it")
     answer.wait_for()
     page.wait_for_timeout(300)
     found = page.locator("dialog.search li").all_inner_texts()
@@ -93,7 +93,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["report", "best", "days", "audit"])
+@pytest.mark.parametrize("name", ["report", "best", "days", "compare", "audit"])
 def test_a_page_in_one_file_sorts_and_asks_nobody(opens: Opens, single: Path, name: str) -> None:
     page = opens(f"{name}.html", top=single.as_uri())
     head = page.locator("table.grid:visible th button.sort").first
@@ -145,6 +145,15 @@ def test_a_phone_shows_the_whole_menu_and_what_a_finding_rests_on(opens: Opens) 
     ]
     for box in boxes:
         assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= 390)
+
+
+def test_a_phone_shows_short_names_of_runs_whole(opens: Opens, site: Path) -> None:
+    page = opens(a_page(site, ">hostile</span>", "models"), viewport={"width": 390, "height": 844})
+    names = page.locator("table.grid td:first-child a:has(.stem)")
+    cut = """all => all.flatMap((one) => [...one.children])
+        .filter((part) => part.scrollWidth > part.clientWidth + 1)
+        .map((part) => part.textContent)"""
+    assert names.count() > 3 and names.evaluate_all(cut) == []
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="NOT TESTED: axe-core is not installed (npm)")

@@ -59,6 +59,22 @@ def test_a_new_log_changes_its_own_pages_alone(
     assert "<p>1 new: <a href=" in unescape((out / "index.html").read_text())
 
 
+def test_what_another_version_reads_differently_is_not_called_changed(tmp_path: Path) -> None:
+    out, state = tmp_path / "out", tmp_path / "out" / MANIFEST
+    (tmp_path / "a.log").write_text(log())
+    assert quick(tmp_path, "-q", "ingest", "a.log").code == 0
+    assert quick(tmp_path, "-q", "site", "-o", str(out)).code == 0
+    told = []
+    for code in (None, "an earlier one"):  # the digest of a run, as if it had been another one
+        kept = json.loads(state.read_text())
+        kept["runs"] = dict.fromkeys(kept["runs"], "00000000")
+        state.write_text(json.dumps({**kept, "code": code or kept["code"]}))
+        assert quick(tmp_path, "-q", "site", "-o", str(out)).code == 0
+        told.append(unescape((out / "index.html").read_text()))
+    assert "<p>1 changed: <a" in told[0]
+    assert "<p>1 changed, or read differently by another version of bench: <a" in told[1]
+
+
 def test_what_has_not_changed_is_not_audited_or_made_again(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

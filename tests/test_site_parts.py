@@ -49,6 +49,7 @@ def test_a_data_file_holds_no_end_of_a_script() -> None:
         ([1, 4, 64], True, ["1", "4", "64"]),
         ([0.001, 0.05], True, ["0.001", "0.002", "0.005", "0.01", "0.02", "0.05"]),
         ([1.0e-4, 1.2e-4], False, ["1e-4", "1.1e-4", "1.2e-4"]),
+        ([0.48, 0.58], False, ["0.48", "0.50", "0.52"]),
     ],
 )
 def test_ticks_are_told_apart(values: list[float], log: bool, texts: list[str]) -> None:

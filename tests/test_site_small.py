@@ -70,6 +70,10 @@ def test_rows_of_dots_keep_their_labels_and_lie_in_shares_of_the_width() -> None
     shown = re.sub(r'<tspan class="near">.*?</tspan>|<title>.*?</title>', "", made)
     assert long in unescape(re.sub(r"<[^>]+>", "", shown))
     assert "viewBox" not in made and 'class="whisker"' in made
+    # Of labels that begin alike the end is seen too, also on a phone.
+    alike = [DotRow(f"{long} {layers} layers", rows[1].mark) for layers in (78, 84)]
+    made = re.sub(r'<tspan class="far">.*?</tspan>', "", str(dot_rows("a", alike, "t", "")))
+    assert "78 layers</text>" in made and "84 layers</text>" in made
     shares = [float(one) for one in re.findall(r' x1?="(-?[\d.]+)%"', made)]
     assert shares and all(-100 <= one <= 100 for one in shares)
 
@@ -241,13 +245,25 @@ def test_a_new_run_that_is_the_fastest_is_named_since_the_last_build(folder: Pat
     (folder / "a.md").write_text(head)
     assert quick(folder, "site", "a.md", "-o", "public").code == 0
     overview = folder / "public" / "index.html"
-    assert "Since the last build" not in overview.read_text("utf-8")
+    first = overview.read_text("utf-8")
+    assert "Since the last build" not in first and "no run has changed" in first
     for name, seconds in (("slow", 4.4), ("fast", 3.8)):
         (folder / f"{name}.md").write_text(head.replace("4.1", f"{seconds}").replace("4.9", "5"))
         assert quick(folder, "site", "a.md", f"{name}.md", "-o", "public").code == 0
         text = overview.read_text("utf-8").partition("Since the last build")[2]
         leads = "fast:5</a>, now the fastest of 7B on H100" in text
         assert leads == (name == "fast")
+        assert f'{name}:6</a> <span class="badge oom">oom</span>' in text
+
+
+def test_what_a_build_says_of_the_last_one_stays_until_something_changes(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(TABLE.replace("4.1", str(len(name) + ord(name))))
+        assert quick(folder, "-q", "ingest", f"{name}.md").code == 0
+        assert quick(folder, "-q", "site", "-o", "public").code == 0
+    again = quick(folder, "site", "-o", "public")
+    assert ", 0 written" in again.text
+    assert "Since the last build" in (folder / "public" / "index.html").read_text("utf-8")
 
 
 def test_runs_of_one_size_are_dots_named_by_what_they_differ_in(folder: Path) -> None:
@@ -268,3 +284,43 @@ def test_runs_of_one_size_are_dots_named_by_what_they_differ_in(folder: Path) ->
     assert [re.sub("<[^>]*>|…", "", one) for one in labels] == [
         "Attn=FA3, Type=SFT", "Attn=FA3, Type=RL", "Attn=FA2, Type=SFT", "Attn=FA2, Type=RL",
     ]  # fmt: skip
+
+
+def test_numbers_of_a_source_keep_its_digits_and_lead_to_its_line(folder: Path) -> None:
+    (folder / "rates.md").write_text("""# Training on 8 H100 GPUs
+
+| Model | Setup | MFU | Tokens/s/GPU |
+|---|---|---|---|
+| 7B | 8 GPUs, BF16, SL=8192 | 38.55% | 123 |
+""")
+    assert quick(folder, "site", "rates.md", "-o", "public").code == 0
+    pages = [folder / "public" / "index.html", *(folder / "public" / "models").glob("7b*.html")]
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert re.search(r'<td class="number"[^>]*>38\.55%?</td>', text), page
+        assert re.search(r'<td class="number"[^>]*>123</td>', text), page
+    [page] = (folder / "public" / "runs").glob("*.html")
+    text = page.read_text("utf-8")
+    assert "MFU <b>38.55%</b>" in text and "Tokens/s <b>123</b> of a device" in text
+    assert "not recorded" not in text
+
+
+def test_every_run_of_a_cause_is_named(folder: Path) -> None:
+    rows = "".join(f"| 7B | 8 | 2 | {mbs} | 64 | OOM | |\n" for mbs in range(1, 8))
+    (folder / "a.md").write_text(TABLE + rows)
+    assert quick(folder, "site", "a.md", "-o", "public").code == 0
+    public = folder / "public"
+    causes = (public / "failures.html").read_text("utf-8").partition('<h2 id="all">')[0]
+    assert {f">a:{line}</a>" in causes for line in range(7, 14)} == {True}
+    overview = (public / "index.html").read_text("utf-8")
+    assert re.search(r'and <a href="failures.html#causes">\d more</a>', overview)
+
+
+def test_the_best_of_many_models_are_folded_until_asked_for(folder: Path) -> None:
+    rows = "".join(f"| {size}B | 8 | 2 | 1 | 64 | {size}.5 | |\n" for size in range(10, 26))
+    (folder / "a.md").write_text(TABLE.replace("GPUs\n", "GPUs, sequence length 2048\n", 1) + rows)
+    assert quick(folder, "site", "a.md", "-o", "public").code == 0
+    overview = (folder / "public" / "index.html").read_text("utf-8")
+    assert '<input type="checkbox"> All 17 rows' in overview
+    best = overview.partition('id="best"')[2].partition("</table>")[0]
+    assert best.count("<tr data-run") == 17, "all are there, and on paper"

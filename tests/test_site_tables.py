@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.program import quick
 from tests.site_browser import (
     BROWSED,
     Opens,
@@ -159,3 +160,41 @@ def test_over_http_it_is_the_same(opens: Opens, site: Path) -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_folded_table_shows_the_first_of_what_is_sorted_or_found(
+    opens: Opens, folder: Path
+) -> None:
+    head = (
+        "# Training on 8 H100 GPUs, sequence length 2048\n\n| Model | GPUs | GBS | Step time (s) |"
+    )
+    rows = "".join(f"| {size}B | 8 | 64 | {size}.5 |\n" for size in range(10, 30))
+    (folder / "a.md").write_text(f"{head}\n|---|---|---|---|\n{rows}")
+    assert quick(folder, "-q", "site", "a.md", "-o", "public").code == 0
+    page = opens("index.html", top=(folder / "public").as_uri())
+    shown = page.locator("#best tbody tr:visible")
+    assert shown.count() == 12
+    page.click("#best th[data-key=days] button")
+    page.click("#best th[data-key=days] button")
+    assert shown.first.inner_text().startswith("10B") and shown.count() == 12
+    page.fill("#best-filter", "29B")
+    expect(shown).to_have_count(1)
+    page.fill("#best-filter", "")
+    page.get_by_label("All 20 rows").check()
+    expect(shown).to_have_count(20)
+    page.get_by_label("All 20 rows").uncheck()
+    page.emulate_media(media="print")
+    assert shown.count() == 20, "paper has all of them"
+
+
+def test_the_columns_of_a_table_within_a_figure_are_chosen_within_the_window(
+    opens: Opens, site: Path
+) -> None:
+    page = opens(a_page(site, 'class="as-table"', "models"))
+    for figure in page.locator(".figures details.as-table:has(.chooser)").all():
+        figure.locator("summary").first.click()
+        figure.locator(".chooser > summary").click()
+        box = figure.locator(".popover").bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 1280
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.keyboard.press("Escape")

@@ -54,11 +54,11 @@ def test_headings(name: str, heading: str) -> None:
 
 
 TECHNIQUES = {
-    "full": "+ Activation Checkpointing|[+ Activation Checkpointing](https://x.org/a.html#b)"
+    "full": "Full checkpointing|+ Activation Checkpointing|[+ Activation Checkpointing](https://x.org/a.html#b)"
     "|FSDP + AC|full recompute|TP2, gradient checkpointing|act ckpt|激活重计算|+ remat"
     "|Activation checkpointing: on|with gradient checkpointing",
     "selective": "Selective activation recomputation|activation checkpointing (selective)"
-    "|TP + 选择性重计算|FSDP2 + SAC",
+    "|TP + 选择性重计算|FSDP2 + SAC|Selective checkpointing",
     "none": "FSDP2 + no AC|w/o gradient checkpointing|gradient checkpointing off|recompute=none"
     "|Disable activation checkpointing",
     "": "+ Activation Offloading|- Activation checkpointing|Checkpointing|async checkpointing"

@@ -31,6 +31,7 @@ TWO = "2 | 16 | 1 | 1 | 1 | 256 | {} | 10.0\n2 | 16 | 1 | 1 | 1 | 256 | {} | 8.0
     [
         ("Recipe", ["[Link](https://example.org/a)", "[Link](https://example.org/b)"]),
         ("Error", ["+7.20%", "-3.10%"]),
+        ("Allocated vs `[]`", ["control", "-1.96%", "+0.01%"]),
         ("1B Training Time(minutes)", ["8.4(300B 1.75days)", "3.2(1211105280, 3.9minutes)"]),
     ],
 )

@@ -169,3 +169,31 @@ def test_what_torch_writes(tmp_path: Path) -> None:
     rows, _ = read_events(file, "s")
     assert [row["loss"] for row in rows.by_table["iterations"]] == [2.0, 1.0, 0.0]
     assert rows.by_table["runs"][0]["layers"] == 12
+
+
+@pytest.mark.parametrize("shape", [[10**10], [2**40, 2**40], [-5], [0], [2]])
+def test_a_scalar_is_one_number(tmp_path: Path, shape: list[int]) -> None:
+    """NumPy would fill the shape that a tensor claims, from its only value."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+    from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_STRING
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(str(tmp_path))
+    plugin = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars"))
+    claimed = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
+    for tensor in (
+        TensorProto(dtype=DT_FLOAT, float_val=[2.5], tensor_shape=claimed),
+        TensorProto(dtype=DT_STRING, string_val=[b"2.5 or so"]),
+        TensorProto(dtype=999, float_val=[2.5]),
+        TensorProto(dtype=DT_FLOAT, float_val=[1.5]),
+    ):
+        value = Summary.Value(tag="lm loss", metadata=plugin, tensor=tensor)
+        writer.add_event(Event(summary=Summary(value=[value]), step=1, wall_time=1.7e9))
+    writer.close()
+    [file] = tmp_path.glob("events.out.tfevents.*")
+    rows, coverage = read_events(file, "s")
+    assert [row["loss"] for row in rows.by_table["iterations"]] == [1.5]
+    assert coverage.lines_unread == 3

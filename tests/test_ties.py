@@ -213,3 +213,14 @@ def test_runs_of_one_line_that_tie_are_told_apart(folder: Path) -> None:
     (folder / "wide.md").write_text(WIDE)
     said = quick(folder, "best", "wide.md").out
     assert "wide:5 (MBS 1) ties with wide:5 (MBS 2)." in said, said
+
+
+def test_equal_rates_tie_where_no_time_is_printed(folder: Path) -> None:
+    head = "# 7B on A100-80GB\n\n| GPUs | TP | MBS | Tokens/s/GPU |\n|--|--|--|--|\n"
+    rates = {1: 3625, 2: 3625, 4: 3624, 8: 3100}
+    rows = "".join(f"| 64 | 1 | {mbs} | {rate} |\n" for mbs, rate in rates.items())
+    (folder / "a.md").write_text(head + rows)
+    for command in ("best", "days"):
+        found = answer(folder, command, "a.md")
+        assert [row["ties_with"] for row in found] == [None, 1, 1, None], command
+    assert "To the printed digits a:5 ties with a:6, a:7." in quick(folder, "best", "a.md").out

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from bench.schema.errors import BenchError
-from bench.schema.lake_files import is_marked
+from bench.schema.errors import BenchError, Incompatible
+from bench.schema.lake_files import is_marked, require_tables
 from bench.schema.opening import open_read
 from bench.schema.place import place_of
 from tests.sharing import made
 
 THESIS = "thesis.odt"
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
+TRIGGER = "CREATE TRIGGER g AFTER INSERT ON plain FOR EACH STATEMENT INSERT INTO others SELECT 1"
 _FILE = """INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, path,
     path_is_relative, file_format, record_count, file_size_bytes)
     SELECT 9999, table_id, 0, {}, 'parquet', 1, 9 FROM ducklake_table WHERE table_name = 'loads'"""
@@ -88,6 +91,38 @@ def test_a_lake_removes_no_file_that_it_has_not_made(
         with pytest.raises(BenchError, match="none of it"):
             place_of(Path(f"ducklake:sqlite:{lake}")).collect(age)
     assert (tmp_path / THESIS).exists() and (tmp_path / "ducklake-a-b.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t (a INT, b INT GENERATED ALWAYS AS (a) STORED)",
+        "CREATE TABLE t (a INT, b INT AS (hex(zeroblob(1000000000))))",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE t (a INT); CREATE TRIGGER g AFTER INSERT ON t BEGIN SELECT 1; END",
+    ],
+)
+def test_a_catalog_in_sqlite_has_plain_tables(statement: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as con:
+        con.execute("CREATE TABLE plain (a INT PRIMARY KEY)")
+        require_tables(lambda query: con.execute(query).fetchall(), "sqlite")
+        con.executescript(statement)
+        with pytest.raises(Incompatible, match="not one of DuckLake"):
+            require_tables(lambda query: con.execute(query).fetchall(), "sqlite")
+
+
+@pytest.mark.parametrize("statement", ["CREATE VIEW v AS SELECT 1", TRIGGER])
+def test_a_catalog_in_duckdb_has_plain_tables(tmp_path: Path, statement: str) -> None:
+    if statement == TRIGGER and duckdb.__version__ < "2":
+        pytest.skip("DuckDB 1.5 has no triggers")
+    version = "v2.0.0" if statement == TRIGGER else "v1.5.0"
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{tmp_path / 'lake'}' AS wh (STORAGE_VERSION '{version}')")
+        con.execute("CREATE TABLE wh.plain (a INT); CREATE TABLE wh.others (a INT)")
+        require_tables(lambda query: con.execute(query).fetchall(), "duckdb")
+        con.execute(f"USE wh; {statement}")
+        with pytest.raises(Incompatible, match="not one of DuckLake"):
+            require_tables(lambda query: con.execute(query).fetchall(), "duckdb")
 
 
 def test_files_of_another_lake_are_no_orphans(lake: Path, tmp_path: Path) -> None:

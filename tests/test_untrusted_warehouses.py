@@ -60,6 +60,13 @@ REFUSED = {
     "a value that is filled in": [
         "ALTER TABLE raw.loads ADD COLUMN e BIGINT DEFAULT (list_sum(range(1000000000000)))",
     ],
+    "a check of each row": ["CREATE TABLE raw.others (x BIGINT CHECK (x > 0))"],
+    "a key of rows": ["CREATE UNIQUE INDEX one ON raw.loads (parser_version)"],
+    "an expression of an index": ["CREATE INDEX long ON raw.loads ((repeat(uri, 1000000000)))"],
+    "a column that has to be filled": [
+        "ALTER TABLE raw.loads ADD e INT",
+        "ALTER TABLE raw.loads ALTER e SET NOT NULL",
+    ],
     "a column that may be NULL": ["ALTER TABLE raw.audits ALTER facts DROP NOT NULL"],
     "a column of another type": ["ALTER TABLE raw.findings ALTER rules TYPE VARCHAR"],
     "a column that is missing": ["ALTER TABLE raw.loads DROP COLUMN to_byte"],
@@ -108,6 +115,24 @@ def test_what_cannot_be_made_anew_is_refused(
             opening(path)
     done = quick(path.parent, "runs")
     assert done.code == Incompatible.exit_code and "try: " in done.err, done.text
+
+
+@pytest.mark.skipif(duckdb.__version__ < "2", reason="DuckDB 1.5 has no triggers")
+def test_a_trigger_is_refused(made: Path, tmp_path: Path) -> None:
+    """It is a statement of the file's creator, run by each write to its table."""
+    path = tmp_path / "bench.duckdb"
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{made}' AS made (READ_ONLY)")
+        con.execute(f"ATTACH '{path}' AS strange (STORAGE_VERSION 'v2.0.0')")
+        con.execute("COPY FROM DATABASE made TO strange")
+        con.execute("USE strange")
+        con.execute(
+            "CREATE TRIGGER theirs AFTER INSERT ON raw.loads FOR EACH STATEMENT"
+            " INSERT INTO raw.hidden SELECT 'uri', 'theirs', true, now()::TIMESTAMP"
+        )
+    for opening in (open_read, open_write):
+        with pytest.raises(Incompatible, match="no warehouse of bench"):
+            opening(path)
 
 
 def test_a_backup_of_others_is_not_asked_before_it_is_compared(

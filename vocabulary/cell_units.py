@@ -9,7 +9,8 @@ from .headings import Column
 # `tokens/s/p`, as Chinese pages write it
 DEVICE = "GPU|gpu|device|chip|NPU|HPU|TPU|GCD|card|卡|p"
 _UNITS = {
-    "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|h)"
+    "time": r"(?:[uµμ]s|ms|msec|milliseconds?|secs?|seconds?|s|mins?|minutes?|hours?|hrs?|h"
+    r"|秒钟?|分钟|小时)"
     r"(?:/(?:it|iter|iteration|step)s?)?",
     "memory": r"[KMGT]i?B|bytes",
     "clock": r"[MG]?Hz",

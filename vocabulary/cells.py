@@ -23,9 +23,11 @@ _IN_WORDS = ("text", "notes")  # types of column
 _COUNTED = ("result", "topology", "batch")  # roles of columns
 _MOST_LAYERS = 3  # of emphasis or links around a cell: ***`1.5`***
 _WRAP = re.compile(r"^(\*\*|__|~~|`|\*|_)(?=\S)(.+?)(?<=\S)\1$", re.S)
+_REPLACED = re.compile(r"~~[^~]{1,60}~~\s{0,4}(?:(?:→|->|=>)\s{0,4})?(?=\S)")
 _BOLD_FIRST = re.compile(
     r"\*\*(?P<bold>[^*\s][^*]{0,30})\*\*(?P<rest>[^*]{1,80}|\s{0,3}\*\([^()*\d]{1,40}\)\*)"
 )
+STRUCK = "struck out"  # why such a cell has no value
 _REMEMBERED = 1 << 14  # cells: topology, batch and labels repeat in every row of a sweep
 _LARGEST = 1e30  # of any number printed; the FLOPs of a training have 26 digits
 
@@ -48,7 +50,7 @@ def parse_cell(raw: str, column: Column | None) -> Cell:
         closed.insert(0, ["gap", layer[2]])
     cell = _begun(inner, column) or _parse(inner, column)
     if ["gap", "~~"] in opened:
-        cell = replace(cell, kind="misfit", invalid="struck out")
+        cell = replace(cell, kind="misfit", invalid=STRUCK)
     if not opened:
         return cell
     return replace(cell, raw=raw, pieces=(*opened, *cell.pieces, *closed))
@@ -68,7 +70,12 @@ def _begun(raw: str, column: Column) -> Cell | None:
 
 
 def _layer(text: str, column: Column) -> tuple[str, str, str] | None:
-    """The opening and closing of an emphasis or a link around a whole cell, and its content."""
+    """The opening and closing of an emphasis or a link around a whole cell, and its content.
+
+    What is struck out before another value opens it: `~~1.2~~ 1.1`.
+    """
+    if was := _REPLACED.match(text):
+        return was[0], text[was.end() :], ""
     found = _WRAP.match(text)
     # `**8** / **16**` is wrapped twice, not as a whole.
     if found and (found[1][0] == "_" or found[1] not in found[2].strip(found[1])):

@@ -27,6 +27,15 @@ class Device:
     memory_gb_s: float | None = None  # of its memory, 1e9 bytes/s
     link_gb_s: float | None = None  # of its links to the others of a node, both directions
 
+    def bound(self, dtype: str) -> float | None:
+        """The most TFLOP/s in a number format, of fp32 also as TF32; None if not known."""
+        known = [
+            self.peak[name]
+            for name in (dtype, "tf32" if dtype == "fp32" else "")
+            if name in self.peak
+        ]
+        return max(known, default=None)
+
 
 _NAME = 200  # characters
 

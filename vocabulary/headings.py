@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from .declared import declared
+from .estimates import is_estimate
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
 from .heading_words import meaning_of, quantities_in, undressed
@@ -41,8 +42,7 @@ _TOKENS_IN = re.compile(
 _SNAKE = re.compile(r"(?<=[a-z])_(ms|us|s|sec|secs|seconds|[kmgt]i?b|tflops|pct)$", re.I)
 _RESULTS = frozenset({"time", "throughput", "rate"})
 _RATIO = re.compile(r"/|\bper\b", re.I)
-_TOTALS = frozenset({"energy", "price"})
-_SHARES = frozenset({"mfu", "hfu"})
+_TOTALS, _SHARES = frozenset({"energy", "price"}), frozenset({"mfu", "hfu"})
 _NO_RATES = frozenset({"mem", "mem_reserved", "days"})
 _TABLES = frozenset({"sample", "qualifier"})  # of headings.toml, apart from its columns
 
@@ -119,6 +119,7 @@ def _columns_of(headings: tuple[str, ...]) -> tuple[Column | None, ...]:
     for at, column in enumerate(found):
         if at and _PER_DEVICE.fullmatch(headings[at]):
             column = _each_of(found[at - 1])
+        column = None if column and is_estimate(column.name, headings[at]) else column
         if column and column.alone and column.alone not in named:
             column = _standing_for(column)
         if column is None and "seq_len" in named and headings[at].strip("*` ") == "B":

@@ -78,11 +78,11 @@ def _dense(device: Device | None, dtype: str | None) -> tuple[float, ...]:
     if device is None:
         return ()
     if dtype and dtype in device.peak:
-        return (device.peak[dtype],)
+        return tuple({device.peak[dtype], device.bound(dtype) or device.peak[dtype]})
     if dtype == "fp8" and "bf16" in device.peak:
         return (2 * device.peak["bf16"],)
     # An unstated format is not one of 8 or 4 bits, whose peaks would pass for sparse ones.
-    wide = {peak for name, peak in device.peak.items() if name not in ("fp8", "fp4")}
+    wide = {peak for name, peak in device.peak.items() if name not in ("tf32", "fp8", "fp4")}
     return tuple(wide) if dtype is None else ()
 
 
@@ -189,7 +189,7 @@ def _devices_with(peak: float) -> list[str]:
         f"{device.name} in {dtype}"
         for device in devices()
         for dtype, value in device.peak.items()
-        if abs(peak / value - 1) < _OFF
+        if dtype != "tf32" and abs(peak / value - 1) < _OFF  # as large as half of bf16
     ]
 
 

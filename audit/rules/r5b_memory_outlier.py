@@ -25,7 +25,7 @@ _ROUNDING = 1.02  # a GB of 2**30 bytes, and memory reserved by the driver
 @RULE.check
 def check(data: AuditInput) -> Iterator[Finding]:
     """Rows with more memory than the device has, or far from that of similar rows."""
-    doubted = data.doubted()
+    doubted, from_afar = data.doubted(), _devices_from_afar(data)
     for document in data.documents:
         for table in document.tables:
             beyond = _beyond(table.rows)
@@ -45,8 +45,9 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     continue
                 limit = capacity(row)
                 if limit and have > limit * _ROUNDING:
-                    # A device may exist in sizes that its bare name does not distinguish.
-                    named = bool(_SIZED.search(row.device or ""))
+                    # A device may exist in sizes that its bare name does not distinguish, and the
+                    # one that a document names elsewhere may not be that of the row.
+                    named = _SIZED.search(row.device or "") and row.run_id not in from_afar
                     yield RULE.finding(
                         "capacity" if named else "usual_capacity",
                         (row.at("mem"),),
@@ -58,6 +59,12 @@ def check(data: AuditInput) -> Iterator[Finding]:
                     )
                 elif (row.uri, row.line) not in doubted:
                     yield from _unusual(row, _like(row, alike))
+
+
+def _devices_from_afar(data: AuditInput) -> set[str]:
+    """The runs whose device is stated for the whole document alone."""
+    query = "SELECT run_id FROM facts WHERE field = 'device' AND scope = 'document'"
+    return {run_id for (run_id,) in data.warehouse.rows(query)}
 
 
 def _beyond(rows: Sequence[Row]) -> list[Row]:

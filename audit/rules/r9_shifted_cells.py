@@ -14,7 +14,7 @@ from statistics import median
 
 from ...ingest.documents.results import habits_of, results
 from ...vocabulary.cell import Cell
-from ...vocabulary.cells import parse_cell
+from ...vocabulary.cells import STRUCK, parse_cell
 from ...vocabulary.headings import Column, columns_of
 from ..finding import Finding, Place
 from ..input import AuditInput, Row, Table
@@ -112,6 +112,8 @@ def _judge(
         return
     if worded and not row.invalid and surplus == 0 and _are_remarked(table, raws):
         return
+    if surplus == 0 and not worded and _are_struck(table, raws):
+        return  # taken back, not misplaced
     move = _best(table, raws, found)
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
@@ -126,6 +128,13 @@ def _judge(
     columns = columns_of(table.headings)
     row.printed, row.invalid, row.unshifted = move.printed(columns), False, True
     yield RULE.finding("shifted", doubted, shape=shape, fix=_suggestion(table, raws, move))
+
+
+def _are_struck(table: Table, raws: Sequence[str]) -> bool:
+    """Whether all that does not fit is struck out."""
+    pairs = zip(columns_of(table.headings), raws, strict=False)
+    odd = [cell for column, raw in pairs if (cell := parse_cell(raw, column)).invalid]
+    return all(one.invalid == STRUCK for one in odd)
 
 
 def _are_remarked(table: Table, raws: Sequence[str]) -> bool:

@@ -288,7 +288,7 @@ class _Reader:
         read = shaped(original, around, self.legends)
         table = self.configurations.applied(read.table)
         described = self.configurations.are_in(original)
-        if read.is_benchmark and not described:
+        if read.is_benchmark and not (described or table.is_endless):
             number = 1 + sum(table.number is not None for table in self.document.tables)
         elif not (described or self.paragraph.is_aside) and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.
@@ -305,11 +305,10 @@ class _Reader:
         reach = without_other_families(reach, [(one.line, one.text) for one in path])
         found_table = FoundTable(table, number, path, [*reach, *near], near)
         found_table.continues = continues
-        found_table.label = label_line(self.since_heading, lead_lines(self.paragraph.lines))
+        found_table.lead = lead_lines(self.paragraph.lines)
+        found_table.label = label_line(self.since_heading, found_table.lead)
         found_table.explained = self.legends.explained(table.header.cells)
-        found_table.captioned = any(
-            is_caption(line.text) for line in lead_lines(self.paragraph.lines)
-        )
+        found_table.captioned = any(is_caption(line.text) for line in found_table.lead)
         found_table.batches = [batch for section in self.sections for batch in section.batches]
         found_table.withdrawn = self.sections[-1].withdrawn or struck(self.sections)
         self.sections[-1].others += near

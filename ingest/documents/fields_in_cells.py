@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...vocabulary.hardware import device_of
+from ...vocabulary.headings import columns_of
 from .context import formats_in, phrases_in, recipe_of
 from .fact import Fact
 from .frameworks import trainers_in
@@ -12,6 +14,8 @@ from .grid import Table
 from .own_tool import is_named_in
 
 _FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that are searched for words
+_MACHINES = ("device", "devices", "devices_per_node")  # of rows that name theirs
+_ADDRESS = re.compile(r"\]\([^()]{0,300}\)|https?://\S{1,300}")
 _WORD = re.compile(r"[A-Za-z]{2}")
 _CODE = re.compile(r"`[^`]{1,80}`|(?<!\w)\w{1,40}_\w{1,80}")  # `use_fp8_permute` is no format
 
@@ -22,6 +26,9 @@ def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
     Rows that name other number formats only are exceptions to that of the document.
     """
     fields = _fields_in(table)
+    columns = columns_of(table.header.cells)
+    if any(one is None and names_devices(table, at) for at, one in enumerate(columns)):
+        facts = [fact for fact in facts if fact.field not in _MACHINES]
     rows = (table.header, *table.rows[:_FIRST_ROWS])
     cells = [cell for row in rows for cell in row.cells if len(cell) <= _LONGEST_CELL]
     return [
@@ -31,6 +38,12 @@ def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
         or (fact.field == "dtype" and _has_exceptions(fact, cells))
         or (fact.field not in fields and not _is_one_of(fact, cells))
     ]
+
+
+def names_devices(table: Table, at: int) -> bool:
+    """Whether half of the cells of a column name known devices."""
+    cells = [_ADDRESS.sub("", row.cells[at]) for row in table.rows if at < len(row.cells)]
+    return bool(cells) and 2 * sum(device_of(cell) is not None for cell in cells) >= len(cells)
 
 
 def _fields_in(table: Table) -> frozenset[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 _NOTHING = frozenset(("", "&nbsp;", "-", "–", "—"))
 _FEWEST = 2  # empty cells after the name of a group of rows
+MOST_ROWS = 200_000  # each takes about 6 KB while a table is read
 _DRAWN = re.compile(r"[-–—_=]{4,}")  # a line across a cell; fewer are a value that is missing
 
 
@@ -52,6 +53,11 @@ class Table:
     rows: tuple[TableRow, ...]
     groups: tuple[str, ...] = ()
     end_line: int = 0  # of the mark that closes it, in markups that have one
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it has more rows than results are published in."""
+        return len(self.rows) > MOST_ROWS
 
     @property
     def last_line(self) -> int:

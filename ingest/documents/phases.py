@@ -20,6 +20,7 @@ _GENERATION = re.compile(
     rf"(?=$|{_EDGE}|\))|\W*G-(?=\w)",  # `G-TP | T-TP`
     re.I,
 )
+_ROLLOUT = re.compile(rf"(?!\W*infer){_GENERATION.pattern}", re.I)  # of a step of the training
 _TRAINING = re.compile(
     r"\W*(?:train(?:ing|er|s)?|(?:actor|policy|model|gradient)[ _-](?:train(?:ing)?|updates?)"
     r"|actor|policy|learner|updates?)"
@@ -39,7 +40,8 @@ def with_training_alone(table: Table) -> Table:
     heads = table.header.cells
     if not has_both_phases(heads):
         return table
-    cells = tuple(map(_renamed, heads))
+    served = not any(_ROLLOUT.match(head) for head in heads)
+    cells = tuple(_renamed(head, served=served) for head in heads)
     groups = tuple(
         "" if _GENERATION.match(head) or _TRAINING.match(head) else group
         for head, group in zip(heads, table.groups, strict=False)
@@ -60,7 +62,8 @@ def without_generation(headings: Sequence[str]) -> list[str]:
     return [heading for heading in headings if not _GENERATION.match(heading)]
 
 
-def _renamed(heading: str) -> str:
+def _renamed(heading: str, *, served: bool) -> str:
+    """The heading as that of a run; `served`: what generates is the trained model, afterwards."""
     if _GENERATION.match(heading):
         return f"Generation phase: {heading}" if column_of(heading) else heading
     match = _TRAINING.match(heading)
@@ -72,6 +75,9 @@ def _renamed(heading: str) -> str:
     if column is None:
         column, rest = column_of(bare), bare
     if column is None:
+        return heading
+    own = column_of(heading)
+    if served and own and own.name == "train_time":
         return heading
     if column.name in _TIMES:
         return f"{_PHASE}: {heading}" if column_of(heading) else heading

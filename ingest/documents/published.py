@@ -14,11 +14,10 @@ from ...vocabulary.slices import names_machines
 from .agreement import Refused
 from .around import TableContext
 from .column_cells import add_cells, read_rows
-from .context import is_aside
 from .fact import Fact
 from .flops_scope import flops_settled
 from .grid import Table, TableRow
-from .markdown import Heading
+from .projected import is_projected
 from .rate_scope import OPEN_SCOPE, settled
 from .results import Result, devices_of_rates, habits_of, is_measured, results
 from .row import (
@@ -66,6 +65,9 @@ class RowReader:
         unread = self._warn_of_unread(found)
         table_id = self._id("table", found.table.header.cells)
         self._add_table(found, table_id, columns, form)
+        if found.table.is_endless:
+            message = f"a table of {len(found.table.rows):,} rows is not read"
+            self.rows.warn("endless_table", message, found.table.header.line)
         if found.number is None:
             return
         self._warn_of_shape(found.table)
@@ -233,7 +235,7 @@ class RowReader:
             flags = sorted([*flags, "machines"])
         if self._adapters.trained(row.cells):
             flags = sorted([*flags, "adapters"])
-        if _is_projected(found_table.path, are_rounded(read.cells, columns)):
+        if is_projected(found_table.path, found_table.lead, are_rounded(read.cells, columns)):
             status = replace(status, kind="planned")
         if note := found_table.withdrawn:
             flags = sorted([*flags, "withdrawn"])
@@ -313,9 +315,3 @@ def add_facts(rows: Rows, run_id: str, facts: Mapping[str, Fact]) -> None:
             scope=fact.scope,
             how="stated",
         )
-
-
-def _is_projected(path: Sequence[Heading], about: bool) -> bool:
-    """Whether a heading but the title says that nothing was measured, or expects `~50k`."""
-    texts = [one.text for one in path if one.level > 1 or one is path[-1]]
-    return any(is_aside(one, "projected") or (about and is_aside(one, "expected")) for one in texts)

@@ -15,7 +15,10 @@ from ...vocabulary.pieces import half_digit
 from .agreement import DEVICES_OF_RATES, ERROR_OF_RATES
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_SPELLED = {"µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h"}
+_SPELLED = {
+    "µs": "us", "μs": "us", "msec": "ms", "mil": "ms", "sec": "s", "hou": "h", "hr": "h",
+    "秒": "s", "秒钟": "s", "分钟": "min", "小时": "h",
+}  # fmt: skip
 _FLOPS = {"G": 1e-3, "T": 1.0, "P": 1e3}
 _FLOPS_OF = {"tflops": "TFLOP/s", "hardware_tflops": "TFLOP/s", "aggregate_pflops": "PFLOP/s"}
 _RATES = (
@@ -165,7 +168,8 @@ def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, floa
     if column.metric is None:
         return None
     if column.type == "time":
-        return column.metric, "s", in_seconds(unit) or 1.0
+        open_time = column.name == "train_time" and not unit  # minutes, hours or seconds
+        return None if open_time else (column.metric, "s", in_seconds(unit) or 1.0)
     if column.type == "percent":
         return column.metric, "1", 0.01 if unit == "%" or column.name in habits.percent else 1.0
     if column.type == "memory":

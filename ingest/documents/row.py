@@ -30,10 +30,13 @@ MODEL = tuple(name for name, table in _WHOLE.items() if table == "runs")
 TOPOLOGY = tuple(name for name, table in _WHOLE.items() if table == "topology")
 # Fields that text around a table may state; nodes, devices and DP are columns of the table.
 FROM_TEXT = frozenset(field.name for field in stated_by("text"))
-_BRACKETED = re.compile(r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})\s?[)）]")
+_BRACKETED = re.compile(  # nodes and devices of each: `(2x8)`, `(1x8*80G)`
+    r"[(（]\s?(\d{1,4})\s?[x×*]\s?(\d{1,3})(?:\s?[x×*]\s?\d{2,3}\s?G(?:i?B)?)?\s?[)）]"
+)
 _YES_OR_NO = (0.0, 1.0)
 _FEW_LETTERS = 40
 _KIND = re.compile(r"(?:GPU|NPU|TPU|HPU|XPU)s?", re.I)  # of device, not which
+_LABELS = ("size", "framework")
 _BATCHES = frozenset(("gbs", "mbs", "device_batch"))
 
 
@@ -99,9 +102,9 @@ class PublishedRow:
         return int(cell.value)
 
     def _with_label(self) -> str:
-        """The words of the row, and those of the model's label: `345m with zero3`."""
-        label = self.by_name.get("size")
-        return f"{label.raw}; {self.words}" if label else self.words
+        """The words of the row, and of its model and framework: `345m with zero3`, `FSDP2 TP8`."""
+        labels = [cell.raw for name in _LABELS if (cell := self.by_name.get(name))]
+        return "; ".join([*labels, self.words])
 
     def bare_batch(self) -> int | None:
         """A batch in the row's words that may be of a step or of each device."""

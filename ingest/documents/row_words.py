@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ...vocabulary.parallelism import sizes_in
+from .assigned import assigned_in, shape_in
 from .nouns import named_numbers
 
 # A bare number of parameters may be a number of tokens, so words have to follow it.
@@ -37,6 +38,8 @@ def numbers_in_words(words: str) -> dict[str, int]:
     found = {name: {value} for name, value in sizes_in(words).items()}
     for name, _, value in named_numbers(words):
         found.setdefault(name, set()).add(int(value))
+    for name, number in (*assigned_in(words), *shape_in(words)):
+        found.setdefault(name, set()).add(number)
     return {name: values.pop() for name, values in found.items() if len(values) == 1}
 
 

@@ -125,6 +125,7 @@ class FoundTable:
     continues: FoundTable | None = None
     captioned: bool = False  # its caption is above it
     label: TextLine | None = None  # the line above that names it
+    lead: Sequence[TextLine] = ()  # the end of the paragraph right above it
     explained: frozenset[str] = frozenset()  # headings that the text defines as no known column
 
     # Batches stated above it that may be of a step or a micro-batch.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from ...schema.rows import Rows
 from ...vocabulary.headings import is_benchmark
@@ -32,7 +33,8 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
     if table is None:
         return Rows(), Coverage(form, None, None, lines, 0, lines, 0)
     ours = any(names <= set(table.header.cells) for names in _OWN_COLUMNS)
-    number = 1 if is_benchmark(table.header.cells) and not ours else None
+    read_as_runs = is_benchmark(table.header.cells) and not (ours or table.is_endless)
+    number = 1 if read_as_runs else None
     rows = Rows()
     RowReader(source_id, rows).add(FoundTable(table, number, (), []), form)
     read = len(table.rows) + 1 if number else 0
@@ -44,10 +46,9 @@ def _table(text: str, form: str) -> Table | None:
     csv.field_size_limit(_FIELD_LIMIT)
     first = _first_line(text)
     delimiters = "\t" if form == "tsv" else sorted(",;\t", key=first.count, reverse=True)
-    found = [_rows_by(text, delimiters[0])]
-    if _header(found[0]) is None:  # a line of title has other commas
-        found += [_rows_by(text, delimiter) for delimiter in delimiters[1:]]
-    rows = next((rows for rows in found if _header(rows) is not None), found[0])
+    # A line of title has other commas.
+    headed = (one for one in delimiters if _header(_first_rows(text, one)) is not None)
+    rows = list(_rows(_reader(text, next(headed, delimiters[0]))))
     if not rows:
         return None
     at = _header(rows) or 0
@@ -55,8 +56,12 @@ def _table(text: str, form: str) -> Table | None:
     return Table(header, None, ("none",) * len(header.cells), tuple(rows[at + 1 :]))
 
 
-def _rows_by(text: str, delimiter: str) -> list[TableRow]:
-    return list(_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+def _first_rows(text: str, delimiter: str) -> list[TableRow]:
+    return list(islice(_rows(_reader(text, delimiter)), _TITLES))
+
+
+def _reader(text: str, delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
 def _header(rows: Sequence[TableRow]) -> int | None:

@@ -17,7 +17,8 @@ _NUMBER = re.compile(
     re.I,
 )
 _LINK = re.compile(r"\[[^\[\]]{1,80}\]\(|https?://")
-_DIFFERENCE = re.compile(r"[-+−]\s?\d[\d.,]*\s?%")  # from another column
+_DIFFERENCE = re.compile(r"[-+−]\s?\d[\d.,]*\s?%")  # from another column, or from one row
+_REFERENCE = re.compile(r"\(?(?:control|base(?:line)?|ref(?:erence)?)\)?", re.I)
 _BEGINS_WITH_NUMBER = re.compile(r"[~≈<>]?\s*\d")
 
 
@@ -83,7 +84,8 @@ def is_setting(heading: str, cells: Sequence[str]) -> bool:
         told = sum(bool(_TOLD.search(text)) for text in stated)
         changes = words in (["name"], ["run"]) and 2 * told > len(stated)
         return changes and not all(map(_COUNTED.fullmatch, stated))
-    if all(map(_LINK.match, stated)) or all(map(_DIFFERENCE.match, stated)):
+    differences = [text for text in stated if not _REFERENCE.fullmatch(text)]
+    if all(map(_LINK.match, stated)) or (differences and all(map(_DIFFERENCE.match, differences))):
         return False
     numbers = [_NUMBER.fullmatch(text) for text in stated]
     measured = bool(_MEASURED & set(words)) and not _SET & set(words)

@@ -12,18 +12,23 @@ from .grid import Table
 from .legends import Legends
 from .methods import with_method_a_row
 from .orientation import lists_features, oriented
+from .other_models import is_of_others
 from .paired import with_pairs_apart
 from .phases import has_both_phases, with_training_alone, without_generation
 from .quantities import quantity_above, quantity_in
+from .relative import is_relative
 from .rivals import with_both_a_row
 from .row_groups import with_group_a_row
 from .side_by_side import with_sides_below
 from .spanned import one_run_a_row
+from .stated_units import with_stated_unit
 from .steady import with_step_times
+from .trailing import with_remarks_headed
 from .training_tables import is_training
 from .unfolded import UNNAMED
 from .united import with_units_apart
 
+_ROWS = 20  # whose cells may name what is trained
 _LONGEST = 200  # characters of a cell that names a configuration
 
 
@@ -59,7 +64,8 @@ def _words_of(table: Table) -> Iterator[str]:
 def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
-    original = with_units_apart(with_step_times(with_sides_below(original)))
+    original = with_remarks_headed(with_units_apart(with_step_times(with_sides_below(original))))
+    original = with_stated_unit(original, lead)
     named = quantity_in([original.header.cells[0], lead, *above[-1:]])
     quantity = named or quantity_above(lead, around.section) or UNNAMED
     turned = legends.applied(oriented(with_axis_named(legends.applied(original))))
@@ -77,5 +83,9 @@ def shaped(original: Table, around: Surroundings, legends: Legends) -> Shaped:
     heads = without_generation(table.header.cells) if of_phases else table.header.cells
     cells = [row.cells for row in table.rows]
     training = is_training(heads, above, lead, subject, cells, names=names, generates=of_phases)
+    own = " | ".join([*heads, names, *(cell for row in cells[:_ROWS] for cell in row)])
+    if training and is_of_others(heads, [own, lead, *reversed(above)], around.subject):
+        training = False
+    training = training and not is_relative(heads, cells)
     corner = turned is not original and turned.header.cells[:1] != original.header.cells[:1]
     return Shaped(table, training and not lists_features(table), corner)

@@ -10,7 +10,7 @@ from .grid import Table, TableRow
 
 _STATES = re.compile(
     r"(?<!\w)(?P<what>\w{1,20}?)"
-    r"(?:\s?的?单位[是为：:]|\s(?:is|are)\s(?:(?:given|measured|reported)\s)?in\s)"
+    r"(?:\s?的?单位[是为：:]|\s(?:(?:is|are)\s(?:(?:given|measured|reported)\s)?)?in\s)"
     r"[\s`*]{0,4}(?P<unit>(?:tok(?:en)?s?|samples?|seq(?:uence)?s?)(?:\s?/\s?[A-Za-z]{1,12}){1,2})"
     r"(?![\w/])",
     re.I,

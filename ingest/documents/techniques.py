@@ -28,7 +28,7 @@ _SHORT = re.compile(
 )
 # Without a word for what is saved, `checkpointing` may save the model.
 _SWITCHED = re.compile(
-    r"(?P<no>no|without)\s+(?:check-?pointing|ckpt)"
+    r"(?:(?P<no>no|without)|(?P<kind>full|selective))\s+(?:check-?pointing|ckpt)"
     r"|(?:check-?pointing|ckpt)\s?[:=]?\s?(?P<state>on|enabled|off|disabled)",
     re.I,
 )
@@ -81,8 +81,9 @@ def _kind_of(part: str, listed: bool) -> str | None:
     found = _NAMED.fullmatch(part) or (short if short and (listed or short["kind"]) else None)
     if found is None:
         switched = _SWITCHED.fullmatch(part)
-        off = switched and (switched["no"] or switched["state"].lower() in _OFF)
-        return None if switched is None else "none" if off else "full"
+        if switched is None or switched["kind"]:
+            return switched["kind"].lower() if switched else None
+        return "none" if switched["no"] or switched["state"].lower() in _OFF else "full"
     state = (found["state"] or found["kind"] or "").strip(" -").lower()
     if found["no"]:
         return None if state else "none"

@@ -11,10 +11,11 @@ from ...vocabulary.headings import Column, columns_of, is_benchmark
 from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.parallelism import sizes_in
 from ...vocabulary.sizes import find_size
+from .other_models import OTHER, is_about_others
 from .own_listing import is_own_listing
 
 _TRAINING = HintedPattern(
-    r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\bZeRO\b"
+    r"(?<![^\W_])(?:pre-?|post-?)?train(?:s|ed|ing|er|able)?(?![^\W_])|\bfine-?tun\w*|\bFSDP2?\b|\bHSDP\b|\b(?-i:ZeRO)\b|\bzero-?[123]\b"
     r"|\bactivation (?:checkpoint|recompute)\w*|\btokens? (?:per|/) ?gpu|\bmicro[- ]?batch"
     r"|\bgradient (?:accumulation|checkpoint\w*)|\bno checkpointing|\bcheckpointing (?:on|off)\b"
     r"|\boptimi[sz]er\b|\bbackward pass\b|\bforward(?:\s?[+/&]\s?|-| and )backward\b"
@@ -45,7 +46,7 @@ _SAVES = HintedPattern(
 )
 _CHECKPOINTS = re.compile(r"\bcheckpoint\w*[ -]+sizes?\b", re.I)
 _KERNELS = HintedPattern(
-    r"\bkernels?\b|\bgemms?\b|\bmatmuls?\b|\bmicro-?bench\w*|\ball-?(?:reduce|gather|to-?all)\b"
+    r"\bkernels?\b|(?<![^\W_])(?:gemms?|matmuls?)(?![^\W_])|\bmicro-?bench\w*|\ball-?(?:reduce|gather|to-?all)\b"
     r"|\breduce-?scatter\b|\bcollectives?\b(?!-)|\bbandwidth\b",
     re.I,
 )
@@ -112,6 +113,7 @@ _KINDS = (
 )
 # No kernel has these: such a table is about runs that use kernels.
 _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"})
+_OF_KERNELS = frozenset({"mfu", "hfu", "tflops", "hw_tflops", "agg_pflops"})
 _COSTS = frozenset({"mem", "train_time"})  # of a training, next to what came of it
 _OF_MODEL_STEPS = frozenset({"step_time", "samples_per_s"})
 
@@ -128,8 +130,14 @@ _RANK = re.compile(r"\W*ranks?\W*", re.I)
 
 
 def subject_of(texts: Iterable[str]) -> str | None:
-    """The subject of most lines of a document that name one: training or inference."""
-    subjects = Counter(subject for text in texts if (subject := _nearest([text])))
+    """The subject of most lines of a document that name one: training or inference.
+
+    That of other models than those of language is OTHER.
+    """
+    lines = list(texts)
+    if is_about_others(lines):
+        return OTHER
+    subjects = Counter(subject for text in lines if (subject := _nearest([text])))
     return subjects.most_common(1)[0][0] if subjects else None
 
 
@@ -180,7 +188,8 @@ def is_training(
     if _is_elsewhere(headings, results):
         return False
     at = moments.index(True) if any(moments) else -1
-    if (at == 0 and not _says_what_changed(rows)) or (
+    # A single row is a run, told with the epochs that it took.
+    if (at == 0 and len(rows) != 1 and not _says_what_changed(rows)) or (
         at > 0 and losses and not sized and _counts_up(rows, at)
     ):
         return False
@@ -188,7 +197,9 @@ def is_training(
     saves = of_checkpoints or _SAVES.search(" ".join(near[:2]))
     if saves and results <= {"step_time", "speed", "mem"}:
         return False
-    whole = sized or results & _OF_MODELS or results >= _OF_MODEL_STEPS
+    # A kernel has a share of the peak, too, but no model and no tokens.
+    modelled = results - _OF_KERNELS or any(column.role == "model" for column in columns)
+    whole = sized or (results & _OF_MODELS and modelled) or results >= _OF_MODEL_STEPS
     if not whole and any(_KERNELS.search(text) for text in (*headings, near[0], *near[1:2])):
         return False
     if not results and losses:
@@ -232,7 +243,7 @@ def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
     cells = [row[at].replace(",", "").strip(" *`") for row in rows if at < len(row)]
     numbers = [int(cell) for cell in cells if cell.isdecimal()]
     up = sum(before < after for before, after in pairwise(numbers))
-    return 2 * up >= len(cells) - 1
+    return len(cells) > 1 and 2 * up >= len(cells) - 1
 
 
 def _says_what_changed(rows: Sequence[Sequence[str]]) -> bool:

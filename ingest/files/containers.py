@@ -1,12 +1,28 @@
-"""Logs wrapped or encoded by another program: Docker's JSON lines, and UTF-16."""
+"""Logs wrapped or encoded otherwise: Docker's JSON lines, UTF-16, and JSON with a value a line."""
 
 from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from typing import BinaryIO, cast
 
+from ..kinds import is_of_docker, is_trainer_state
+
 _CHUNK = 1 << 20
+_MOST_LINES = 400  # of an object that is read as one line
+
+
+def wrapping(head: bytes) -> Callable[[BinaryIO], BinaryIO] | None:
+    """What makes the lines of a log of a file with this beginning; None where they are its own."""
+    if is_of_docker(head):
+        return unwrapped
+    return joined if is_trainer_state(head) else None
+
+
+def joined(stream: BinaryIO) -> BinaryIO:
+    """A file of JSON with each innermost object on its first line, and blank lines below it."""
+    return cast(BinaryIO, io.BufferedReader(_Joined(stream), _CHUNK))
 
 
 def unwrapped(stream: BinaryIO) -> BinaryIO:
@@ -19,12 +35,11 @@ def recoded(stream: BinaryIO) -> BinaryIO:
     return io.BytesIO(stream.read().decode("utf-16", "replace").encode("utf-8", "replace"))
 
 
-class _Unwrapped(io.RawIOBase):
-    """Docker's file, line by line: a long line, which Docker splits, comes where it ends."""
+class _Lines(io.RawIOBase):
+    """A file whose lines are others."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._rest = stream, b""
-        self._begun = ""  # of a line that Docker has split
 
     def readable(self) -> bool:
         return True
@@ -33,9 +48,56 @@ class _Unwrapped(io.RawIOBase):
         view = memoryview(cast(bytearray, buffer))
         while not self._rest and (line := self._stream.readline(_CHUNK)):
             self._rest = self._printed(line)
+        if not self._rest:
+            self._rest = self._left()
         chunk, self._rest = self._rest[: len(view)], self._rest[len(view) :]
         view[: len(chunk)] = chunk
         return len(chunk)
+
+    def _printed(self, line: bytes) -> bytes:
+        """The lines that are known with this one."""
+        raise NotImplementedError
+
+    def _left(self) -> bytes:
+        """At the end of the file: the lines that wait for another."""
+        return b""
+
+
+class _Joined(_Lines):
+    """JSON of one value a line, with objects as one line."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self._object: list[bytes] = []  # the lines of one that has begun
+
+    def _printed(self, line: bytes) -> bytes:
+        text = line.strip()
+        if text.endswith(b"{") or not self._object or len(self._object) >= _MOST_LINES:
+            before = self._left()
+            if not text.endswith(b"{"):
+                return before + line
+            self._object = [line]
+            return before
+        self._object.append(line)
+        if not text.startswith(b"}"):
+            return b""
+        members = [one.strip() for one in self._object]
+        self._object.clear()
+        whole = members[0] + b" ".join(members[1:-1]) + members[-1]
+        return whole + b"\n" * len(members)
+
+    def _left(self) -> bytes:
+        left = b"".join(self._object)
+        self._object.clear()
+        return left
+
+
+class _Unwrapped(_Lines):
+    """Docker's file, line by line: a long line, which Docker splits, comes where it ends."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self._begun = ""  # of a line that Docker has split
 
     def _printed(self, line: bytes) -> bytes:
         try:

@@ -19,10 +19,11 @@ from .source import read_file
 from .task import ReadFile, Task
 
 REMARKS_KEPT = 1000  # of one file are shown; the warehouse has all of them
-# What code that is wrong raises. Whatever a machine or a person does has other exceptions.
+# What code that is wrong raises, and a file that takes all memory. Whatever else a machine or a
+# person does has other exceptions.
 DEFECTS = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
-    ValueError,
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError,
+    TypeError, ValueError,
 )  # fmt: skip
 
 

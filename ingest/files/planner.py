@@ -212,6 +212,7 @@ class Planner:
             same = present is not None and plan.source_id == present.source_id
             found = self._read(turn, content, plan, before if grown and same else None)
         found.sha256, found.stamp = content.sha256, stamp
+        found.same_bytes = present is not None and present.sha256 == content.sha256
         yield found
 
     def _is_whole(self, content: Content) -> bool:

@@ -12,10 +12,11 @@ from ...schema.incremental import Checkpoint
 from ...schema.rows import Rows
 from ...vocabulary.own_pages import is_own
 from ..coverage import Coverage
-from ..kinds import are_samples, is_event_file, is_of_docker, may_be_jobs, may_be_sidecar
+from ..kinds import are_samples, is_event_file, may_be_jobs, may_be_sidecar
 from ..logs.checkpoint import freeze, thaw
 from ..logs.dialect import dialects
 from ..logs.log import LogReader
+from .containers import wrapping
 from .content import UTF_16
 from .streams import ended_early
 from .task import ReadFile, Sink, Task, finished_log, with_source_row
@@ -27,7 +28,7 @@ _SEPARATED = {".csv": "csv", ".tsv": "tsv"}
 _COMPANION_LIMIT = 1 << 20  # of a job script, a configuration
 _SAMPLES_LIMIT = 64 << 20  # of power: a day of eight devices, each second
 _JOBS_LIMIT = 64 << 20  # of an accounting file
-_DOCUMENT_LIMIT = 64 << 20  # a larger file is read as a log, line by line
+_DOCUMENT_LIMIT = 64 << 20  # a larger file is read line by line, for steps alone
 _SEPARATOR_ROW = re.compile(
     # Possessive: a long line of blanks or dashes is scanned once.
     rb"^[ \t>]*+(?:\|[ \t]*+)?:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)++\|?[ \t]*+\r?$",
@@ -77,9 +78,10 @@ def _read_text(task: Task, head: bytes, sink: Sink | None) -> ReadFile:
         if sidecar.kind:
             return sidecar
     if suffix in _SEPARATED:
-        table = _separated(task, _SEPARATED[suffix])
         from .unknown_trainer import steps_in_table
 
+        is_table = size <= _DOCUMENT_LIMIT
+        table = _separated(task, _SEPARATED[suffix]) if is_table else ReadFile(None, Rows())
         return table if table.kind else steps_in_table(task, sink) or table
     if suffix in _LOGS:  # programs print tables with pipes into their logs
         log = _read_log(task, sink)
@@ -160,10 +162,7 @@ def _read_log(
     from ..logs.bulk import feed
 
     content = task.content
-    if recode is None and is_of_docker(content.first_bytes()):
-        from .containers import unwrapped
-
-        recode = unwrapped
+    recode = recode or wrapping(content.first_bytes())
     if task.may_grow and sink and recode is None and not content.packing():
         return _growing(task, sink)
     reader, digest = LogReader(task.source_id, dialects(task.formats)), content.digest()

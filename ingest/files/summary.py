@@ -44,6 +44,7 @@ class Outcome:
     stamp: Stamp | None = None
     warning: Warning | None = None
     reason: str = ""
+    same_bytes: bool = False  # as stored: it was read again by another version
 
 
 @dataclass(slots=True)
@@ -65,6 +66,7 @@ class Summary:
     formats: dict[tuple[str, str], FormatCount] = field(default_factory=dict)
     known: int = 0
     changed: int = 0  # of the new ones, those stored before with other bytes
+    reread: int = 0  # of the new ones, those that another version of bench had read
     grown: int = 0  # of the new ones, those of which only the added bytes were read
     copies: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -97,7 +99,9 @@ class Summary:
             self.uris.append(uri)
         if outcome.parsed and outcome.load:
             self.grown += outcome.status == "grown"
-            self.changed += outcome.status == "read" and outcome.load.plan.generation > 1
+            again = outcome.status == "read" and outcome.load.plan.generation > 1
+            self.reread += again and outcome.same_bytes
+            self.changed += again and not outcome.same_bytes
             self._add_rows(uri, outcome.parsed)
 
     def _add_rows(self, uri: str, parsed: Parsed) -> None:

@@ -106,22 +106,32 @@ def _load(path: Path) -> _Events:
 
 
 def _take(found: _Events, event: Any, value: Any, array: Any) -> None:  # Any: untyped protobuf
-    kind = value.metadata.plugin_data.plugin_name
+    kind, tensor = value.metadata.plugin_data.plugin_name, value.tensor
     if not value.HasField("tensor") or kind not in ("scalars", "text"):
         return
-    content = array(value.tensor).reshape(-1)
-    if content.size == 0:
-        return
     if kind == "text":
-        text = content[0]
-        plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-        found.texts.append((value.tag, plain[:_LONGEST_TEXT], found.records))
+        for text in tensor.string_val[:1]:
+            plain = text.decode("utf-8", "replace")[:_LONGEST_TEXT]
+            found.texts.append((value.tag, plain, found.records))
     elif value.tag not in _known():
         found.others += 1
     elif math.isfinite(event.wall_time) and 0 < event.wall_time < 2**33:
+        if (number := _number(tensor, array)) is None:
+            found.others += 1
+            return
         at = datetime.fromtimestamp(event.wall_time, UTC).replace(tzinfo=None)
-        number = float(content[0])
         found.scalars.append(Scalar(value.tag, int(event.step), number, found.records, at))
+
+
+def _number(tensor: Any, array: Any) -> float | None:  # Any: untyped protobuf
+    """The number of a scalar; None for anything else."""
+    # A few bytes may claim a shape of any size, which NumPy would fill.
+    if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
+        return None
+    try:
+        return float(array(tensor).item())
+    except (TypeError, ValueError):
+        return None
 
 
 def _writer(scalars: list[Scalar]) -> Writer | None:

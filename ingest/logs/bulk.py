@@ -24,8 +24,9 @@ from .line_shapes import LineShape, Shapes, shapes_of
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import Argument, LogReader
 from .scan import Scan
+from .step import OPEN_STEPS
 from .step_rows import FieldsOf, Taken, as_rows, timer_rows
-from .steps import COPIES_WITHIN, OPEN_STEPS
+from .steps import COPIES_WITHIN
 from .stretch import Stretch
 
 BLOCK = 12 << 20  # bytes

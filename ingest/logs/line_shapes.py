@@ -25,7 +25,7 @@ from .masks import is_digit_blind, mask_digits, may_read
 # that are an s or a k where case does not matter: their text is not where it seems.
 ODD = ("\r", "\x1b", "\0", "\x1c", "\x1d", "\x1e", "\x1f", "\u017f", "\u212a")
 # Text of no format that may still be part of a record, which a page or terminal has broken in two.
-WRAPPED = ("|", "iteration", "': ")
+WRAPPED = ("|", "iteration", "': ", "  loss:", "  grad_norm:", "  tps:", "  mfu:")
 # How what launchers put in front of a line may end: the rest of such a line may be empty.
 PREFIX_END = (
     r"(?:[:\]>]|/\d+|:\d+(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?| std(?:out|err) [FP]|=[\d.]+\)"

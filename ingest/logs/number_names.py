@@ -23,6 +23,8 @@ _RANK = re.compile(r"^(?:rank|gpu|node|worker)\d+\s+", re.I)
 _FILLERS = re.compile(r"^(?:(?:at|after|in|the|is|of|and)\s+)+")
 _UNIT = re.compile(r"\s?([A-Za-zµ%]+(?:/[A-Za-z]+){0,2})(?![\w/])(?!\s?[=:])")
 _SUFFIX = re.compile(r"[kKMGBT](?![A-Za-z/])")
+# `[29/300][2670/2859]`: the second count is within one of the first
+_IN_TOTAL = re.compile(r"\d/\d{1,9}[\])] ?[\[(]$")
 _TOTAL = re.compile(r"\s?/\s?\d++(?!/| \d\d?:\d)")
 _WORD = re.compile(r"(?i)nan (?:iterations|steps|gradients|values)\b")  # and no number
 _IN_UNIT = re.compile(r"[ _(]{1,3}(?:ms|msecs?|s|secs?|seconds|us)\)?$", re.I)
@@ -143,6 +145,9 @@ def _number(
 ) -> Number | None:
     before, start, stop = line[end : match.start()], match.start(), match.end()
     if before.strip() == "/" and earlier and earlier[-1].column == "iteration":
+        unnamed = not any(number.name == "epoch" for number in earlier)
+        if unnamed and _IN_TOTAL.search(line[: earlier[-1].start]):
+            return Number(place, start, stop, "of_epoch", "more.of_epoch", name="/")
         return Number(place, start, stop, "train_iters", "train_iters", "bigint", name="/")
     if re.match(r"[:,]\d|%\|", line[stop:]) or re.search(r"\d:$", line[:start]):
         return None  # a clock, a decimal comma, or how full a bar is
@@ -165,6 +170,8 @@ def _number(
         return Number(place, start, stop, group, f"more.{group}", name=known)
     kind = _SHORTENED.get(word.type, word.type) if suffix else word.type
     number = Number(place, start, stop, word.column, word.column, kind, 0, known, word.is_vague)
+    if before.strip() == "/":
+        return kept(number)  # `5092/261 tok/s`: of two sides, or a mean
     if not word.has_unit:
         return number
     unit_alone = unit.partition("/")[0]

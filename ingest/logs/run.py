@@ -172,7 +172,7 @@ class Run:
         # The end of an epoch need not be that of the training.
         reached = step + from_zero == self.goal and self.first_epoch is None
         self.termination.resumed(fields, line, reached=reached)
-        self.hang_detection.step(fields, self.steps.length)
+        self.hang_detection.step(fields, newest.length if (newest := self.steps.newest) else None)
         self.figures.add_memory(record, line, self.steps.iteration, rank)
 
     def _begin(self, record: Record, line: int) -> None:
@@ -201,8 +201,7 @@ class Run:
         if (kind, raw) in self.events_seen or len(self.events_seen) >= EVENTS_KEPT:
             return
         self.events_seen.add((kind, raw))
-        # A checkpoint that is loaded does not belong to the step above it.
-        at = None if kind == LOAD else self.steps.iteration
+        at = None if kind == LOAD else self.steps.iteration  # what is loaded is of no step above
         if kind == LOAD:
             self.starts_again = 0
         elif kind == "phase" and self.steps.count and self.starts_again is None:

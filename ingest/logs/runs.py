@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...schema.rows import Rows, content_id
+from .anew import begins_anew
 from .dialect import Dialect
 from .environment import Environment
 from .figures import SUMMARY
@@ -122,16 +123,23 @@ class Runs:
         own = own or (dialect.progress_bar and run.goal == record.fields.get("train_iters"))
         over = own and run.late.is_behind(record, run.steps.iteration)
         step, first = record.fields.get("iteration"), run.steps.begins_at
-        if dialect.reads == "iteration" and isinstance(step, int) and first:
+        if dialect.reads == "iteration" and isinstance(step, int) and first is not None:
             if run.starts_again:
                 over, line = step <= first, run.starts_again
             else:
                 # Of a batch that grows, the first step prints the same one again.
                 other = self._batch is not None and record.fields.get("gbs", self._batch)
                 over = over or (step <= first and bool(other) and other != self._batch)
-        if over:
+        anew = not over and self._begins_anew(run, dialect, record)
+        if over or anew:
             run.last_line = line - 1
-            self.finish(line)
+            self.finish(None if anew else line)
+
+    def _begins_anew(self, run: Run, dialect: Dialect, record: Record) -> bool:
+        """Whether a step is another training's, though no line says that one starts."""
+        own = dialect.reads == "iteration" and not (dialect.secondary or dialect.progress_bar)
+        said = run.starts_again is not None or run.termination.over  # loaded, or started again
+        return own and not said and begins_anew(run.steps, record.fields)
 
     def _take_bars(self) -> None:
         """The bar of the training, now that losses show there is one: the bar with most updates."""

@@ -14,6 +14,7 @@ from .record import NO_COLUMNS, Fields, Record
 if TYPE_CHECKING:
     from .blocks import Whole
 
+OPEN_STEPS = 3  # the newest steps, to which a line may still add
 STEPS_KEPT = 1024  # the newest steps, whose printing processes are known
 NEAR = 64  # lines within which a copy comes where no prefix distinguishes the processes
 # What each process measures for itself; all other values of a step are the same on every rank.

@@ -18,12 +18,11 @@ from ...vocabulary.secrets import redact, redact_text
 from .dialect import Dialect
 from .equations import FirstSteps
 from .record import Fields, Record
-from .step import Ranks, Step, is_of, members_of, readings
+from .step import OPEN_STEPS, Ranks, Step, is_of, members_of, readings
 from .stretch import Stretch
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
-OPEN_STEPS = 3  # the newest steps, to which a line may still add
 PARTS_WITHIN = 400  # lines between a step and a line that belongs to it
 # A new line, one of another rank with its own measurements, or a copy.
 LineKind = Literal["new", "rank", "copy"]
@@ -41,6 +40,7 @@ class Steps:
     copies: int = 0
     lost: int = 0  # losses whose lines give no step
     interval: int | None = None  # iterations between two lines, where an argument states it
+    beginning: Fields = field(default_factory=dict)  # the first step of the segment
     first: FirstSteps = field(default_factory=FirstSteps)
     _last: dict[bool, int | None] = field(default_factory=dict)
     _first: int | None = None  # of the segment, by the framework's own lines
@@ -73,7 +73,7 @@ class Steps:
     def part(self, dialect: Dialect, record: Record, line: int, rank_prefix: str = "") -> LineKind:
         """A line without a step number, or with one that restarts with the process."""
         self._settle(line)
-        step = self._open[-1] if self._open else None
+        step = self.newest
         near = step is not None and line - step.line <= PARTS_WITHIN
         key = dialect.name, step.iteration if step is not None and near else 0
         lacks = step is not None and (dialect.name not in step.by or step.lacks(record.fields))
@@ -143,9 +143,9 @@ class Steps:
         return self._absolute
 
     @property
-    def length(self) -> int | None:
-        """Iterations that the newest line is a mean over."""
-        return self._open[-1].length if self._open else None
+    def newest(self) -> Step | None:
+        """The newest step."""
+        return self._open[-1] if self._open else None
 
     def goes_on(self, dialect: Dialect, first: int, texts: Callable[[], list[str]]) -> bool:
         """Whether steps from this one on are new, and no line read before belongs to them.
@@ -275,7 +275,7 @@ class Steps:
         if step.segment == self.segment:
             self._last[dialect.secondary] = step.iteration
             if not dialect.secondary and self._first is None:
-                self._first = step.iteration
+                self._first, self.beginning = step.iteration, step.fields
         secondary = dialect.secondary and bool(step.by)
         step.merge(record.fields, secondary)
         if not step.by:

@@ -5,6 +5,7 @@ Values follow each other; one that comes again begins the next step. They are co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,8 @@ from .step import readings
 
 COUNTED = "counted: no line numbers the steps"
 MOST_KEPT = 100_000
+OF_EPOCHS = re.compile(r"\b[Ee]poch:?\s{0,2}\[?\d{1,6}\s?/\s?(?!1\b)\d")  # `Epoch 1/5`
+LONGEST_NAME = 200  # characters in front of a bar
 Part = tuple[Dialect, Record, int]
 
 
@@ -75,4 +78,7 @@ def of_all_epochs(record: Record, first: int | None) -> tuple[Record, int | None
         return record, first
     first = epoch if first is None else first
     step += max(0, epoch - first) * length
-    return replace(record, fields=record.fields | {"iteration": step}), first
+    fields = record.fields | {"iteration": step}
+    if OF_EPOCHS.search(record.before + record.raw, 0, LONGEST_NAME):
+        del fields["train_iters"]  # the length of one of several epochs is no plan
+    return replace(record, fields=fields), first

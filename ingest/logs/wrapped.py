@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .dialect import Dialect
@@ -11,6 +12,7 @@ from .segments import Segments
 
 MOST_LINES = 6
 LONGEST = 4000
+FIELDS = re.compile(r"\bstep: {1,12}\d{1,12} {2}loss:")  # torchtitan: two blanks between fields
 
 
 class Wrapped:
@@ -25,10 +27,11 @@ class Wrapped:
         self._fields = -1  # fields read so far; -1: nothing yet
 
     def begin(self, record: Record, line: int) -> None:
-        """A record of segments was read: its tail may follow."""
+        """A record of segments or fields was read: its tail may follow."""
         text = record.raw + record.after
         whole = "number of nan iterations" in record.raw or "number_of_nan" in record.raw
-        if whole or len(text) > LONGEST or "|" not in text:
+        parted = "|" in text or ("mfu:" not in text and _is_of_fields(text))
+        if whole or len(text) > LONGEST or not parted:
             self._text = ""
             return
         self._text, self._line, self._lines, self._fields = text, line, 1, size(record)
@@ -49,6 +52,7 @@ class Wrapped:
             self._remember(text, line)
             return None
         goes_on = "|" in text or (_is_cut_dict(self._text) and "': " in text)
+        goes_on = goes_on or (": " in text and _is_of_fields(self._text))
         if not text.strip() or line != self._line + self._lines or not goes_on:
             if text.strip():
                 self._text = ""
@@ -68,11 +72,14 @@ class Wrapped:
     def _best(self, text: str, dialects: Sequence[Dialect]) -> tuple[Dialect, Record, str] | None:
         best = None
         most, cut_dict = self._fields, _is_cut_dict(self._text)
-        for between in ("", " "):
+        of_fields = not cut_dict and _is_of_fields(self._text)
+        for between in ("", " ", "  ") if of_fields else ("", " "):
             joined = self._text.rstrip() + between + text.strip()
             for dialect in dialects:
                 if cut_dict:
                     own = dialect.buffered and isinstance(dialect.reader, Mapped)
+                elif of_fields:
+                    own = dialect.reads == "iteration" and not dialect.secondary
                 else:
                     steps = dialect.reads == "iteration" and isinstance(dialect.reader, Segments)
                     own = steps or dialect.reads == "memory"
@@ -85,6 +92,7 @@ class Wrapped:
 
     def _remember(self, text: str, line: int) -> None:
         is_half = ("iteration" in text and "|" in text) or _is_cut_dict(text)
+        is_half = is_half or _is_of_fields(text)
         if is_half and len(text) < LONGEST:
             self._text, self._line, self._lines, self._fields = text, line, 1, -1
 
@@ -92,6 +100,11 @@ class Wrapped:
 def _is_cut_dict(text: str) -> bool:
     """Whether a text is the first part of a dict with a loss, which a terminal has broken."""
     return text.startswith("{'loss': ") and "}" not in text
+
+
+def _is_of_fields(text: str) -> bool:
+    """Whether a text begins a step whose fields have two blanks between them."""
+    return "step: " in text and FIELDS.search(text) is not None
 
 
 def size(record: Record) -> int:

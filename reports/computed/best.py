@@ -19,8 +19,8 @@ from ..costs import COSTS, cost_cells, costs_headed
 RANKED = True
 PLACES = ("page", "region")
 SHOWN = (
-    ("rank", "Rank"), ("ties_with", "Ties with"), ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"),
+    ("rank", "Rank"), ("size", "Model"), ("system", "System"), ("nodes", "Nodes (devices)"),
+    ("split", "DP/TP/PP"), ("mbs", "MBS"), ("ties_with", "Ties with"),
     ("step_time_s", "Sec/it"), ("jobs", "Jobs"), ("tokens_per_s", "Tokens/s"),
     ("tokens_per_s_normalised", "Normalised"), ("rank_normalised", "Its rank"),
     ("samples_per_s", "Samples/s"), ("tokens_per_s_per_device", "Tokens/s/device"),

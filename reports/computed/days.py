@@ -24,15 +24,14 @@ COLUMNS = (
     *RUN, *MEASURED, "left_out",
 )  # fmt: skip
 SHOWN = (
-    ("rank", "Rank"), ("ties_with", "Ties with"), ("days", "Days"), ("range", "Range"),
-    ("range_from", "Range from"), ("tokens", "Tokens"), ("ramp_up_days", "Ramp-up"),
-    ("device_hours", "Device-hours"), *COSTS,
-    ("size", "Model"), ("system", "System"),
-    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("mbs", "MBS"), ("gbs", "GBS"),
-    ("device_batch", "Batch/device"),
+    ("rank", "Rank"), ("days", "Days"), ("size", "Model"), ("system", "System"),
+    ("nodes", "Nodes (devices)"), ("split", "DP/TP/PP"), ("range", "Range"), ("mbs", "MBS"),
+    ("tokens", "Tokens"), *COSTS, ("ties_with", "Ties with"), ("step_time_s", "Sec/it"),
+    ("tokens_per_s_per_device", "Tokens/s/device"), ("device_hours", "Device-hours"),
+    ("mfu", "MFU"), ("gbs", "GBS"), ("device_batch", "Batch/device"), ("jobs", "Jobs"),
+    ("range_from", "Range from"), ("ramp_up_days", "Ramp-up"),
     ("recompute", "Recompute"), ("zero_stage", "ZeRO"), ("heads", "Heads"),
-    ("settings", "Settings"), ("step_time_s", "Sec/it"), ("jobs", "Jobs"),
-    ("tokens_per_s_per_device", "Tokens/s/device"), ("mfu", "MFU"),
+    ("settings", "Settings"),
     ("goodput", "Goodput"), ("goodput_from", "Goodput is"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 KEEP = ("Where",)
@@ -63,5 +62,10 @@ def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
         **cost_cells(row),
         "ramp_up_days": significant(row["ramp_up_days"], 3),
         "jobs": row["jobs"] if row["jobs"] > 1 else None,
-        "goodput": f"{row['goodput']:.2f}",
+        # An assumed one is in the sentences above.
+        **(
+            {"goodput": None, "goodput_from": None}
+            if row["goodput_from"] == "assumed"
+            else {"goodput": f"{row['goodput']:.2f}"}
+        ),
     }

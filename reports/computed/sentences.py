@@ -72,7 +72,7 @@ def _environment() -> jinja2.Environment:
         "system": _with_names(Names.system),
         "short": _with_names(Names.short),
         "within": _with_names(Names.within),
-        "by_reason": _with_names(answer.by_reason),
+        "by_kind": _with_names(answer.by_kind),
         "by_frequency": _with_names(answer.by_frequency),
         "configuration": answer.configuration_words,
         "settings": answer.settings_words,

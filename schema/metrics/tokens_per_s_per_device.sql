@@ -1,9 +1,9 @@
 -- title: Tokens per second and device (of a source that states no devices: and process)
 -- unit: tokens/s
 -- source: GBS x sequence length / (step time x devices); else the printed rate
--- from: tokens_per_s / devices | unit tokens/s of a device
--- from: tokens_per_s / world_size | unit tokens/s of a process
--- from: printed tokens_per_s_per_device
+-- from: tokens_per_s / devices | unit tokens/s of a device | when tokens_per_s > 0 AND devices > 0 AND rate_from <> 'tokens_per_s_per_device'
+-- from: tokens_per_s / world_size | unit tokens/s of a process | when tokens_per_s > 0 AND world_size > 0 AND rate_from <> 'tokens_per_s_per_device'
+-- from: printed tokens_per_s_per_device | unit tokens/s of a device
 -- prints: 4 digits
 -- leads: an explanation of its run
 CREATE OR REPLACE VIEW metric_tokens_per_s_per_device AS

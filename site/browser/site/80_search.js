@@ -4,7 +4,7 @@
 const FOUND = 40; // shown of a search
 
 // What turns a name into a question.
-const ASKING = /^(?:an?|and|are|did|do|does|for|help(?:s|ed)?|how|in|is|it|much|of|on|the|to|was|were|what|which|why|with)$/;
+const ASKING = /^(?:an?|and|are|can|did|do|does|for|help(?:s|ed)?|how|i|in|is|it|much|of|on|should|the|to|was|we|were|what|which|why|with|worth)$/;
 
 /** @typedef {[string, string, string, string?]} Entry title, kind, href, the setting that it is */
 
