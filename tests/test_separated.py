@@ -113,6 +113,14 @@ def test_another_table_is_counted_but_not_read(text: str) -> None:
     assert (coverage.tables, coverage.tables_other) == (0, 1)
 
 
+def test_steps_of_several_logs_are_no_runs() -> None:
+    lines = [f"{nodes},{at},2.9,1513,{12 - at / 10}" for nodes in (1, 2) for at in (10, 20, 30)]
+    heading = "nodes,step,step_time_s,tokens_per_s,loss"
+    assert "runs" not in read("\n".join([heading, *lines])).by_table
+    ablations = [f"{nodes},100,2.9,1513,11.1" for nodes in (1, 2, 4)]
+    assert len(read("\n".join([heading, *ablations])).by_table["runs"]) == 3
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_file_with_bom_and_windows_lines(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.csv").write_bytes(f"{HEADER}\n{ROW}\n".replace("\n", "\r\n").encode(encoding))

@@ -14,6 +14,7 @@ from ..coverage import Coverage
 from .grid import Table, TableRow
 from .published import RowReader
 from .sections import FoundTable
+from .training_tables import are_steps
 
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
 _TITLES = 5  # first rows that are searched for the headings
@@ -33,7 +34,10 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
     if table is None:
         return Rows(), Coverage(form, None, None, lines, 0, lines, 0)
     ours = any(names <= set(table.header.cells) for names in _OWN_COLUMNS)
-    read_as_runs = is_benchmark(table.header.cells) and not (ours or table.is_endless)
+    others = (
+        ours or table.is_endless or are_steps(table.header.cells, [row.cells for row in table.rows])
+    )
+    read_as_runs = is_benchmark(table.header.cells) and not others
     number = 1 if read_as_runs else None
     rows = Rows()
     RowReader(source_id, rows).add(FoundTable(table, number, (), []), form)

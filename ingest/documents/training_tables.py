@@ -235,6 +235,12 @@ def _names_sizes(columns: Sequence[Column | None], rows: Sequence[Sequence[str]]
     return bool(named) and 2 * named >= len(rows)
 
 
+def are_steps(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the rows of a file are steps of runs: their number counts up beside a loss."""
+    at = next((at for at, name in enumerate(headings) if _MOMENT.fullmatch(name)), None)
+    return at is not None and any(map(_LOSS.search, headings)) and _counts_up(rows, at)
+
+
 def _counts_up(rows: Sequence[Sequence[str]], at: int) -> bool:
     """Whether most cells of a column are larger numbers than those above: moments of a run.
 

@@ -97,7 +97,8 @@ class _Unwrapped(_Lines):
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream)
-        self._begun = ""  # of a line that Docker has split
+        self._begun: list[str] = []  # of a line that Docker has split
+        self._size = 0
 
     def _printed(self, line: bytes) -> bytes:
         try:
@@ -105,10 +106,11 @@ class _Unwrapped(_Lines):
             text, at = str(entry["log"]), str(entry.get("time", ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return line if line.endswith(b"\n") else line + b"\n"
-        text = self._begun + text
-        if not text.endswith("\n") and len(text) < _CHUNK:
-            self._begun = text
+        self._begun.append(text)
+        self._size += len(text)
+        if not text.endswith("\n") and self._size < _CHUNK:
             return b"\n"
-        self._begun = ""
+        text, self._size = "".join(self._begun), 0
+        self._begun.clear()
         body = text.removesuffix("\n").replace("\n", " ")
         return f"{at} {body}\n".encode("utf-8", "replace")
