@@ -8,8 +8,8 @@ import typer
 
 from . import commands
 from .schema import own_process
+from .terminal.command_group import Commands, application
 from .terminal.messages import run
-from .terminal.program import Commands, application
 
 
 class Program(Commands):

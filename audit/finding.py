@@ -22,7 +22,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class ClosingFact:
     """A fact that closes a finding from one day to another; None: always."""
 
     reason: str
@@ -42,7 +42,7 @@ class Finding:
     cells: tuple[Place, ...]
     suggestion: str = ""
     closed: str = field(default="", compare=False)  # the reason given for closing it
-    closings: tuple[Closing, ...] = field(default=(), compare=False)
+    closings: tuple[ClosingFact, ...] = field(default=(), compare=False)
 
     @property
     def rule(self) -> str:

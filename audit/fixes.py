@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from operator import attrgetter
 
-from .detect import expected, rate_of, time_of
+from .formula_detection import expected, rate_of, time_of
 from .formula_fixes import as_in_cell, in_thousands, number, with_printed, with_value
 from .input import Row, Table, title
 from .interval import Interval, Printed
 from .relations import COUNTS, WORK, Powers, fitted, quantity
 from .same_configuration import set_apart
+from .sequence_flops import share_of, work_of
 from .topology import broken, contradicts
-from .work import share_of, work_of
 
 _CELLS = {"step_time_s": "step_time", "memory": "mem", "aggregate_pflops": "agg_pflops"}
 _EXACTLY = 1e-6  # fixed by other counts: any whole number is accepted
@@ -25,7 +25,7 @@ _PERCENT = ("mfu", "hfu", "peak_share")
 
 
 @dataclass(frozen=True)
-class Demand:
+class RequiredFactor:
     """A required correction: the factor by which a product of quantities is off."""
 
     powers: Powers
@@ -50,7 +50,7 @@ class Fix:
         return f"{title(self.name)}{'=' if self.whole else ' '}{self.text}"
 
 
-def demands(table: Table, row: Row) -> list[Demand]:
+def demands(table: Table, row: Row) -> list[RequiredFactor]:
     """The corrections that every equation needs for a row, except time against TFLOPs."""
     found = []
     for one in fitted(table):
@@ -60,11 +60,11 @@ def demands(table: Table, row: Row) -> list[Demand]:
         if value is not None and one.has(row):
             scale = one.point / one.relation.point(row)
             rough = 1 - one.span.low / one.span.high
-            found.append(Demand(one.relation.powers, one.span / value, scale, rough))
+            found.append(RequiredFactor(one.relation.powers, one.span / value, scale, rough))
     return [*found, *_batch(table, row), *_nodes(table, row)]
 
 
-def _work(table: Table, row: Row) -> Iterator[Demand]:
+def _work(table: Table, row: Row) -> Iterator[RequiredFactor]:
     if not (row.time and row.tflops and row.time.value > 0):
         return
     detected = table.detected
@@ -73,14 +73,14 @@ def _work(table: Table, row: Row) -> Iterator[Demand]:
         rate = rate_of(row, detected.reading)
         exact = wanted.low * time_of(row).high / row.time.value
         rough = 2 * min(row.tflops.half / row.tflops.value, row.time.half / row.time.value)
-        yield Demand(WORK, wanted / rate, exact / row.tflops.value, rough)
+        yield RequiredFactor(WORK, wanted / rate, exact / row.tflops.value, rough)
     elif (share := share_of(table, row)) is not None:
         mine = work_of(row)
         rough = 1 - share.low / share.high
-        yield Demand(WORK, share / mine, share.middle / mine.middle, rough)
+        yield RequiredFactor(WORK, share / mine, share.middle / mine.middle, rough)
 
 
-def _batch(table: Table, row: Row) -> Iterator[Demand]:
+def _batch(table: Table, row: Row) -> Iterator[RequiredFactor]:
     """MBS x GA x DP is GBS, if three quarters of the table confirm it."""
     right: list[Row] | None = table.counted.get("batches")
     if right is None:
@@ -92,14 +92,14 @@ def _batch(table: Table, row: Row) -> Iterator[Demand]:
         powers = {"mbs": 1, "grad_accum": 1, "gbs": -1}
         powers |= {"dp": 1} if row.dp else {"world": 1, "tp": -1, "pp": -1}
         scale = row.gbs / slots
-        yield Demand(powers, _exactly(scale), scale, 0.0)
+        yield RequiredFactor(powers, _exactly(scale), scale, 0.0)
 
 
-def _nodes(table: Table, row: Row) -> Iterator[Demand]:
+def _nodes(table: Table, row: Row) -> Iterator[RequiredFactor]:
     """The usual number of devices per node, if both are printed."""
     if (usual := devices_a_node(table)) and row.nodes and row.devices:
         scale = usual * row.nodes / row.devices
-        yield Demand({"world": 1, "nodes": -1}, _exactly(scale), scale, 0.0)
+        yield RequiredFactor({"world": 1, "nodes": -1}, _exactly(scale), scale, 0.0)
 
 
 def devices_a_node(table: Table) -> float | None:
@@ -132,7 +132,7 @@ def consistent(table: Table, row: Row, changed: Row) -> bool:
     return _fine(row, changed) and not _is_duplicate(table, row, changed)
 
 
-def _moved(demand: Demand, row: Row, changed: Row) -> float:
+def _moved(demand: RequiredFactor, row: Row, changed: Row) -> float:
     """The factor by which a changed row changes a product."""
     found = 1.0
     for name, power in demand.powers.items():
@@ -174,7 +174,7 @@ def suggest_fixes(table: Table, row: Row) -> list[Fix]:
     return counts or list(_exchanged(table, row, set.union(*open_names))) or rates
 
 
-def _common(name: str, required: Sequence[Demand]) -> Interval | None:
+def _common(name: str, required: Sequence[RequiredFactor]) -> Interval | None:
     """The factors of one quantity that meet every demand."""
     low, high = 0.0, float("inf")
     for demand in required:
@@ -188,7 +188,7 @@ def _common(name: str, required: Sequence[Demand]) -> Interval | None:
     return Interval(low, high) if low <= high * (1 + 1e-9) and high > 0 else None
 
 
-def _rate(row: Row, name: str, required: Sequence[Demand], limits: Interval) -> Fix:
+def _rate(row: Row, name: str, required: Sequence[RequiredFactor], limits: Interval) -> Fix:
     """A measurement corrected by the most precise demand."""
     best = min(
         (demand for demand in required if demand.powers.get(name)), key=lambda demand: demand.rough

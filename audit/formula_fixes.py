@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from .detect import expected, fits, rate_of, time_of
+from .formula_detection import expected, fits, rate_of, time_of
 from .formulas import readings
 from .input import Document, Reading, Row, Table, title
 from .interval import Interval, Printed

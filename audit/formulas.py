@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from ..schema.catalogue import formulas as described
-from ..vocabulary.declared import declared
+from ..vocabulary.package_toml import declared
 from .input import Reading, Row
 
 Shape = tuple[int, int, int]  # layers, hidden, heads

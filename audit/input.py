@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..vocabulary.headings import columns
-from ..vocabulary.stated import Stated
+from ..vocabulary.run_fields import Stated
 from .finding import Finding, Place
 from .interval import Printed
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..schema.warehouse import Warehouse
-from ..vocabulary.pieces import half_digit_of
+from ..vocabulary.cell_pieces import half_digit_of
 from .input import AuditInput, Document, Row, Table
 from .interval import Printed
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 from ..vocabulary.printable import Commands, json_text, workflow_command
-from .closing import RULE, SLUG, is_from_facts
+from .closed_findings import RULE, SLUG, is_from_facts
 from .finding import Finding, Place
 from .rule import described, slugs
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..ingest.files.source_text import source_text
 from ..schema.warehouse import Warehouse
 from ..vocabulary.secrets import redact_text
-from .closing import by_comment, comments, lines_of
+from .closed_findings import by_comment, comments, lines_of
 from .finding import Finding, Place
 
 _CELL = re.compile(r"(?:\\.|[^|\\])*")

@@ -11,13 +11,13 @@ from typing import Any
 from ..vocabulary.hardware import device_of
 from ..vocabulary.heading_words import is_per_device
 from ..vocabulary.headings import column_of
-from .detect import expected, rate_of, time_of
 from .fixes import devices_a_node
+from .formula_detection import expected, rate_of, time_of
 from .formulas import shape_of
 from .input import Row, Table, title
 from .memory import capacity, capacity_gib, gigabytes, states
+from .sequence_flops import token_share, tokens_of
 from .topology import SIZES, counts_otherwise
-from .work import token_share, tokens_of
 
 MEASURED = frozenset((
     "step_time_s", "tflops", "aggregate_pflops", "samples_per_s", "samples_per_s_per_device",

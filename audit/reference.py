@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from . import closing
+from . import closed_findings
 from .rule import described, number_of
 
 
@@ -17,7 +17,8 @@ def table() -> str:
         for one in sorted(described(), key=lambda rule: number_of(rule.id))
     ]
     lines.append(
-        f"| {closing.RULE} {closing.SLUG} | {closing.TITLE} | {closing.TESTS} | none | warning |"
+        f"| {closed_findings.RULE} {closed_findings.SLUG} | {closed_findings.TITLE}"
+        f" | {closed_findings.TESTS} | none | warning |"
     )
     return "\n".join(lines) + "\n"
 

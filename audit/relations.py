@@ -13,8 +13,8 @@ from itertools import combinations, product
 from statistics import median
 from typing import Any
 
-from ..vocabulary.declared import declared
 from ..vocabulary.fields import fields
+from ..vocabulary.package_toml import declared
 from .input import Row, Table
 from .interval import Interval, largest_agreement
 from .same_configuration import Texts, device_name, model, texts_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.hardware import device_of
-from .detect import detect, fits
+from .formula_detection import detect, fits
 from .formulas import (
     ONLY_PLAIN,
     compute,
@@ -39,7 +39,7 @@ _QUERY = """SELECT c.*, t.value AS step_time_s, t.low AS step_time_low, t.high A
 
 
 @dataclass(frozen=True, slots=True)
-class Restated:
+class RestatedRun:
     """A run under one formula: TFLOP/s of a process, and the share of the device's peak.
 
     `printed_by` is the formula of the printed value; `why` is the reason for a missing value.
@@ -70,13 +70,13 @@ def known(text: str) -> str:
     )
 
 
-def restate(warehouse: Warehouse, wanted: str) -> list[Restated]:
+def restate(warehouse: Warehouse, wanted: str) -> list[RestatedRun]:
     """Every measured run with a time or TFLOPs, ordered by source and line."""
     wanted = known(wanted)
     return restate_all(warehouse, [wanted])[wanted]
 
 
-def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[Restated]]:
+def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[RestatedRun]]:
     """The same for several formulas; the formulas of the originals are detected once."""
     printed = dict(_printings(warehouse))
     rows = warehouse.dicts(_QUERY)
@@ -86,7 +86,7 @@ def restate_all(warehouse: Warehouse, wanted: Sequence[str]) -> dict[str, list[R
 
 
 @dataclass(frozen=True, slots=True)
-class Printing:
+class PrintedFormula:
     """How a row's TFLOPs were computed: its table's reading, the FLOP, and the divisor."""
 
     reading: Reading
@@ -113,7 +113,7 @@ def implied_times(warehouse: Warehouse, uris: Sequence[str]) -> dict[str, float]
 
 def _printings(
     warehouse: Warehouse, uris: Sequence[str] | None = None
-) -> Iterator[tuple[str, Printing]]:
+) -> Iterator[tuple[str, PrintedFormula]]:
     """How the TFLOPs of rows were computed, by run."""
     for document in load(warehouse, uris).documents:
         detect(document)
@@ -127,19 +127,21 @@ def _printings(
                 time = None
                 if total and each and row.tflops and row.tflops.value and not row.time:
                     time = total / 1e12 / each / row.tflops.value
-                yield row.run_id, Printing(by, fits(row, by) is not False, total, each, time)
+                yield row.run_id, PrintedFormula(by, fits(row, by) is not False, total, each, time)
 
 
-def _restated(row: Row, wanted: str, printing: Printing | None) -> Restated:
+def _restated(row: Row, wanted: str, printing: PrintedFormula | None) -> RestatedRun:
     recompute = row["recompute"] or _implied(printing.reading if printing else None)
     if wanted == HARDWARE and recompute is None:
         why = _either_way(row, printing)
-        return Restated(row["run_id"], row["tflops"], _printed_by(row, printing), "", None, None,
+        return RestatedRun(row["run_id"], row["tflops"], _printed_by(row, printing), "", None, None,
                         None, None, why)  # fmt: skip
     return _by(row, _formula(row, wanted, recompute), printing, recompute)
 
 
-def _by(row: Row, formula: str, printing: Printing | None, recompute: str | None) -> Restated:
+def _by(
+    row: Row, formula: str, printing: PrintedFormula | None, recompute: str | None
+) -> RestatedRun:
     vocab = (
         printing.vocabulary(row["tp"])
         if printing and printing.fits and row["vocab_assumed"]
@@ -161,11 +163,13 @@ def _by(row: Row, formula: str, printing: Printing | None, recompute: str | None
         why = "no step time: from the printed TFLOPs"
     elif total:
         why = "no step time"
-    return Restated(row["run_id"], row["tflops"], _printed_by(row, printing), formula, value, low,
-                    high, _share(row, value), why)  # fmt: skip
+    return RestatedRun(
+        row["run_id"], row["tflops"], _printed_by(row, printing), formula, value, low, high,
+        _share(row, value), why,
+    )  # fmt: skip
 
 
-def _either_way(row: Row, printing: Printing | None) -> str:
+def _either_way(row: Row, printing: PrintedFormula | None) -> str:
     """Hardware FLOPs without recompute and with full recompute, as text."""
     both = [_by(row, _formula(row, HARDWARE, one), printing, one) for one in ("none", "full")]
     without, full = both
@@ -221,7 +225,7 @@ _TITLES = {
 }  # fmt: skip
 
 
-def _printed_by(row: Row, printing: Printing | None) -> str:
+def _printed_by(row: Row, printing: PrintedFormula | None) -> str:
     if row["tflops"] is None:
         return "MFU as printed" if row["mfu"] is not None else ""
     if printing:

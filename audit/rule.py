@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ..vocabulary.declared import declarations
+from ..vocabulary.package_toml import declarations
 from .finding import Finding, Place
 
 if TYPE_CHECKING:

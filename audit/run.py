@@ -15,15 +15,15 @@ from importlib import import_module
 from ..schema.materialized import OF_RUNS, OF_SOURCES, materialize, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hardware import device_of
-from .detect import detect, expected, testable
 from .equations import checks_of
 from .finding import Finding, merged
+from .formula_detection import detect, expected, testable
 from .input import AuditInput, Document, Row, Table
 from .load import load
 from .memory import ratio
 from .relations import fitted
 from .rule import Rule, declaration, number_of, rule_files, rule_of
-from .work import share_of, token_share, usable
+from .sequence_flops import share_of, token_share, usable
 
 
 def audit(warehouse: Warehouse, uris: Sequence[str] | None = None) -> list[Finding]:

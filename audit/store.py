@@ -55,7 +55,7 @@ def audit_documents(
     loads = open_audits(warehouse, facts, again=again)
     if not loads:
         return None
-    from .closing import closed  # slow import, rarely needed
+    from .closed_findings import closed  # slow import, rarely needed
     from .places import placed
     from .run import audit
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..vocabulary.fields import axes
-from .detect import fits
+from .formula_detection import fits
 from .formula_fixes import with_value
 from .input import Detected, Document, Row, Table, title
 

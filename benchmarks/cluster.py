@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil
 
-BATCH_MB, COMMIT_MB, AHEAD = 4.0, 256.0, 4  # as in prefetch.py, pipeline.py, elsewhere.py
+BATCH_MB, COMMIT_MB, AHEAD = 4.0, 256.0, 4  # as in prefetch.py, pipeline.py, remote_chunks.py
 WORKERS = (1, 2, 10, 30, 100, 300, 1000)
 ARCHIVE_MB = 100e6
 TASKS = 400

@@ -28,10 +28,10 @@ from typing import NamedTuple
 import numpy as np
 from predict import settings_of
 
-from bench.foresight.likeness import PACE_SCALES
 from bench.foresight.posterior import fit
 from bench.foresight.proposals import order
 from bench.foresight.setting import Setting
+from bench.foresight.similarity import PACE_SCALES
 from bench.foresight.terms import PACE
 
 GRIDS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2))  # DP, TP, PP

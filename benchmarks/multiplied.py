@@ -15,7 +15,7 @@ import making
 
 from bench.ingest.files.pipeline import ingest
 from bench.schema.opening import open_write
-from bench.schema.stored import rebuild
+from bench.schema.stored_views import rebuild
 from bench.schema.warehouse import Warehouse
 
 STEPS = 1000  # of a log

@@ -27,12 +27,12 @@ from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
 from bench.decide.query import Query
 from bench.foresight.failures import lacking
-from bench.foresight.folds import Beyond, Fold, folds, reach
-from bench.foresight.intervals import Widths
-from bench.foresight.likeness import PACE_SCALES, places
+from bench.foresight.folds import ExtrapolationKind, Fold, folds, reach
+from bench.foresight.intervals import IntervalWidths
 from bench.foresight.posterior import fit
 from bench.foresight.recompute import unstated
 from bench.foresight.setting import Setting, setting
+from bench.foresight.similarity import PACE_SCALES, places
 from bench.foresight.terms import PACE
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
@@ -50,16 +50,20 @@ TUNED = (
 )
 SWEEPS = ("002_", "003_", "004_")
 LEFT_OUT = (
-    ("a configuration", Beyond.SETTING, "at most 5%"),
-    ("a node count, with all above it", Beyond.SIZE, "at most 12%"),
-    ("a model, between smaller and larger ones", Beyond.MODEL, "none stated"),
-    ("values of TP, PP, a batch or a sequence, with all above", Beyond.RANGE, "none stated"),
-    ("a document, its system known", Beyond.SOURCE, "at most 15%"),
+    ("a configuration", ExtrapolationKind.SETTING, "at most 5%"),
+    ("a node count, with all above it", ExtrapolationKind.SIZE, "at most 12%"),
+    ("a model, between smaller and larger ones", ExtrapolationKind.MODEL, "none stated"),
+    (
+        "values of TP, PP, a batch or a sequence, with all above",
+        ExtrapolationKind.RANGE,
+        "none stated",
+    ),
+    ("a document, its system known", ExtrapolationKind.SOURCE, "at most 15%"),
 )
 MOST = 40  # folds of a kind without a target
 
 
-class Miss(NamedTuple):
+class HeldOutError(NamedTuple):
     """Relative errors for a held-out run, and whether its interval covers it."""
 
     document: str
@@ -86,9 +90,9 @@ def settings_of(folders: Sequence[Path]) -> list[Setting]:
     return [silent.settled(one) for one in read]
 
 
-def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
+def parts(settings: Sequence[Setting], beyond: ExtrapolationKind) -> list[Fold]:
     """The held-out parts."""
-    if beyond is not Beyond.SETTING:
+    if beyond is not ExtrapolationKind.SETTING:
         return folds(settings, beyond, MOST)
     groups = list(dict.fromkeys(one.group for one in settings))  # a set's order differs by run
     random.Random(1).shuffle(groups)
@@ -100,8 +104,8 @@ def parts(settings: Sequence[Setting], beyond: Beyond) -> list[Fold]:
 
 
 def misses(
-    settings: Sequence[Setting], beyond: Beyond, of: frozenset[str] | None = None
-) -> Iterator[Miss]:
+    settings: Sequence[Setting], beyond: ExtrapolationKind, of: frozenset[str] | None = None
+) -> Iterator[HeldOutError]:
     """The errors for every run whose system has other runs; `of`: only for these documents."""
     for fold in parts(settings, beyond):
         gone = set(fold.removed)
@@ -114,7 +118,7 @@ def misses(
         paces = [float(one.s_per_token or 0) for one in kept]
         fitted = fit(PACE, kept, paces, [one.noise for one in kept], PACE_SCALES)
         mean, covariance = fitted.predicted(tested)
-        widths = Widths(fitted)
+        widths = IntervalWidths(fitted)
         for one, middle, variance in zip(tested, mean, np.diag(covariance), strict=True):
             # As it would be asked: it may also lie beyond sizes that others have.
             width = widths.width(reach(kept, one), one.source[0], float(variance), one.system)
@@ -122,7 +126,7 @@ def misses(
             rate = statistics.median(run.flops / float(run.s_per_token or 1) for run in same)
             like = nearest(one, same)
             pace = float(one.s_per_token or 0)
-            yield Miss(
+            yield HeldOutError(
                 Path(one.source[0]).name,
                 abs(float(np.exp(middle)) / pace - 1),
                 abs(float(like.s_per_token or 0) * one.flops / like.flops / pace - 1),
@@ -141,7 +145,7 @@ def nearest(one: Setting, runs: Sequence[Setting]) -> Setting:
     return runs[int(np.argmin(apart))]
 
 
-def line(name: str, found: Sequence[Miss]) -> str:
+def line(name: str, found: Sequence[HeldOutError]) -> str:
     """One row of the table."""
     model, like, flops = (
         statistics.median(getattr(miss, name) for miss in found)
@@ -189,13 +193,13 @@ def main(folders: Sequence[Path], unseen: Sequence[Path] = ()) -> None:
     print(f"\n{time.process_time():.0f} s of processor time")
 
 
-def documents(found: Sequence[Miss]) -> dict[str, list[Miss]]:
+def documents(found: Sequence[HeldOutError]) -> dict[str, list[HeldOutError]]:
     """The runs of each document."""
     names = sorted({miss.document for miss in found})
     return {name: [miss for miss in found if miss.document == name] for name in names}
 
 
-def show(groups: Mapping[str, Sequence[Miss]]) -> None:
+def show(groups: Mapping[str, Sequence[HeldOutError]]) -> None:
     """Print a row for each group with runs."""
     for group, of in groups.items():
         if of:

@@ -76,8 +76,8 @@ def measured(form: str) -> Steps:
     from bench.ingest.files.pipeline import ingest
     from bench.schema import store
     from bench.schema.lake import Lake
+    from bench.schema.location import place_of
     from bench.schema.opening import open_read, open_write
-    from bench.schema.place import place_of
     from tests.making import log
 
     clock = Clock()

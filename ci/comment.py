@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..reports import rowdiff, rowtable
+from ..reports import row_diff, row_diff_table
 from ..reports.escape import LINK, PUNCTUATION, TAG, markdown_cell
 from ..vocabulary.format import counted
 from ..vocabulary.printable import typed, visible
@@ -25,13 +25,13 @@ def marker(comment_id: str) -> str:
     return f"<!-- bench:comment id={comment_id} -->"
 
 
-def body(pages: Sequence[Page], diff: rowdiff.Diff | str, base: str, comment_id: str) -> str:
+def body(pages: Sequence[Page], diff: row_diff.Diff | str, base: str, comment_id: str) -> str:
     """The whole text, marker first; `diff` is a string with the reason where there is none."""
     lines = [marker(comment_id), "### Benchmarks", ""]
     if isinstance(diff, str):
         lines += [f"Rows not compared: {_line(diff)}."]
     else:
-        lines += [rowtable.markdown(diff).rstrip("\n"), "", f"Compared with {_line(base)}."]
+        lines += [row_diff_table.markdown(diff).rstrip("\n"), "", f"Compared with {_line(base)}."]
     regions = sum(len(page.document.regions) for page in pages)
     errors = [f"{error.where}: {error.what}" for page in pages for error in page.errors]
     stale = [f"{page.name}:{one.begin} {one.title}" for page in pages for one in page.stale]

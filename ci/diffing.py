@@ -12,7 +12,7 @@ from ..project.git import top_of_checkout
 from ..project.read import open_settled, read
 from ..project.repository import FILE, find_home
 from ..project.settings import read_file, read_settings
-from ..reports import rowdiff, rowtable
+from ..reports import row_diff, row_diff_table
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError, NothingRecognised
 from ..schema.warehouse import Row
 from ..terminal.messages import info, warn_of
@@ -35,12 +35,16 @@ def diff(
     found = against(base, paths, where) if base else between(paths, where)
     form = choose_format(form, output)
     if form is Format.MD:
-        text = rowtable.markdown(found)
+        text = row_diff_table.markdown(found)
     elif form is Format.JSON:
-        text = json_text(rowtable.plain(found), indent=1) + "\n"
+        text = json_text(row_diff_table.plain(found), indent=1) + "\n"
     else:
-        text = render(rowtable.columns(found), rowtable.cells(found), form) if found.changes else ""
-        if form is Format.TABLE and (common := rowtable.common_words(found)):
+        text = (
+            render(row_diff_table.columns(found), row_diff_table.cells(found), form)
+            if found.changes
+            else ""
+        )
+        if form is Format.TABLE and (common := row_diff_table.common_words(found)):
             text += f"all: {common}\n"
     emit(text, output, name=f"diff.{form}")
     if form is not Format.MD or output:
@@ -48,7 +52,7 @@ def diff(
     return FOUND if check and (found.counts["changed"] or found.counts["removed"]) else FINE
 
 
-def between(paths: Sequence[Path], where: str | None) -> rowdiff.Diff:
+def between(paths: Sequence[Path], where: str | None) -> row_diff.Diff:
     """Two files, folders or warehouses."""
     if len(paths) != 2:
         raise BenchError(
@@ -61,7 +65,7 @@ def between(paths: Sequence[Path], where: str | None) -> rowdiff.Diff:
 
 def against(
     base: str, paths: Sequence[Path], where: str | None = None, sources: Sources | None = None
-) -> rowdiff.Diff:
+) -> row_diff.Diff:
     """Compare the working tree with git's version at `base`; without paths, the sources of
     bench.toml, which `sources` may have read already."""
     home = find_home(Path.cwd()).resolve()
@@ -86,7 +90,7 @@ def against(
         before = _rows(old, root / home.relative_to(top), where) if old else []
         kept = sources.kept(read_settings().sources) if sources and not paths else None
         present = [path for path in named if path.exists()]
-        after = rowdiff.rows(kept, where) if kept else _rows(present, home, where)
+        after = row_diff.rows(kept, where) if kept else _rows(present, home, where)
         return _compared(before, after)
 
 
@@ -118,13 +122,13 @@ def _drop_wrong(settings: Path) -> None:
         settings.unlink()
 
 
-def _compared(old: list[Row], new: list[Row]) -> rowdiff.Diff:
+def _compared(old: list[Row], new: list[Row]) -> row_diff.Diff:
     if not old and not new:
         error = BenchError("nothing to compare", why="neither side has a measured run",
                            hint="check the paths")  # fmt: skip
         error.exit_code = NOTHING_TO_COMPARE
         raise error
-    return rowdiff.compare(old, new)
+    return row_diff.compare(old, new)
 
 
 def _rows(paths: Sequence[Path], root: Path, where: str | None) -> list[Row]:
@@ -132,11 +136,11 @@ def _rows(paths: Sequence[Path], root: Path, where: str | None) -> list[Row]:
         return []
     if len(paths) == 1 and paths[0].suffix in DATABASES:
         with open_settled(paths[0]) as warehouse:
-            return rowdiff.rows(warehouse, where)
+            return row_diff.rows(warehouse, where)
     try:
         warehouse, _, checked = read(paths, root, read_settings().formats)
         warn_of(checked.contradictions)
     except NothingRecognised:
         return []  # a side without a run is all added or all removed
     with warehouse:
-        return rowdiff.rows(warehouse, where)
+        return row_diff.rows(warehouse, where)

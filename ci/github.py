@@ -14,7 +14,7 @@ from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal.messages import info
 from ..terminal.tables import emit
 from ..vocabulary.printable import Commands, json_text, workflow_command
-from ..vocabulary.regular import parse_json, read_regular
+from ..vocabulary.regular_files import parse_json, read_regular
 from . import comment as text_of
 from .review import Annotation, annotations_of, review, update_comment
 from .sticky import ApiError, GitHub

@@ -16,7 +16,7 @@ from ..project.settings import read_settings
 from ..reports.regions import Document, Region, read_document
 from ..schema.errors import NOTHING_RECOGNISED, BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular import read_regular
+from ..vocabulary.regular_files import read_regular
 from .region_page import Chart, NotRendered, make
 from .sources import Sources
 

@@ -20,7 +20,7 @@ from ..project.repository import inside
 from ..project.settings import find_templates, read_settings
 from ..reports.computed import REGION, answered, reports
 from ..reports.page import Page, page, report_names
-from ..reports.pictures import draw
+from ..reports.page_charts import draw
 from ..reports.regions import Region
 from ..reports.sweep import regenerate
 from ..reports.write import section

@@ -12,7 +12,7 @@ from typing import Literal
 from ..project.git import git
 from ..project.repository import find_home
 from ..project.settings import JobSettings, read_settings
-from ..reports import rowdiff, rowtable
+from ..reports import row_diff, row_diff_table
 from ..schema.errors import FINE, FOUND, NOTHING_TO_COMPARE, BenchError
 from ..terminal.messages import info
 from ..vocabulary.printable import typed
@@ -40,7 +40,7 @@ class Reviewed:
     """The pages, the rows changed since the base (or why they are unknown), and the comment."""
 
     pages: tuple[Page, ...]
-    diff: rowdiff.Diff | str
+    diff: row_diff.Diff | str
     body: str
     error: BenchError | None = (
         None  # why rows could not be compared; raised after everything else is printed
@@ -80,7 +80,7 @@ def review(
     with Sources(lock_timeout=timeout, own_templates=own_templates) as sources:
         pages = examine(find_pages(named), sources)
         commit, missing = "", None
-        diff: rowdiff.Diff | str
+        diff: row_diff.Diff | str
         try:
             diff, commit = _diff(base, history, sources, pages)
         except BenchError as error:
@@ -115,8 +115,10 @@ def annotations_of(reviewed: Reviewed) -> Iterator[Annotation]:
             yield Annotation("error", file, chart.line, "stale chart", f"{chart.file}; {update}")
     if isinstance(reviewed.diff, str):
         return
-    heads = rowtable.columns(reviewed.diff)[2:]
-    for change, cells in zip(reviewed.diff.changes, rowtable.cells(reviewed.diff), strict=True):
+    heads = row_diff_table.columns(reviewed.diff)[2:]
+    for change, cells in zip(
+        reviewed.diff.changes, row_diff_table.cells(reviewed.diff), strict=True
+    ):
         if change.kind != "removed":
             message = "; ".join(f"{h}: {c}" for h, c in zip(heads, cells[2:], strict=True) if c)
             file = _from_top(home / change.row["file"])
@@ -145,7 +147,7 @@ def _from_top(file: Path) -> str:
 
 def _diff(
     base: str, history: str, sources: Sources, pages: Sequence[Page]
-) -> tuple[rowdiff.Diff | str, str]:
+) -> tuple[row_diff.Diff | str, str]:
     """The rows changed since the branch left its base, or why they are unknown.
 
     Where bench.toml sets no sources, those of the regions are compared.

@@ -40,7 +40,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ClaimAnswer:
     """The answer, its rows and derivation; `places` are the lines it is computed from."""
 
     result: Result
@@ -66,7 +66,7 @@ def sources_of(warehouse: Warehouse) -> dict[str, Source]:
     return {uri: Source(*one) for uri, *one in warehouse.rows(_SOURCES)}
 
 
-def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
+def answered(warehouse: Warehouse, root: Path, question: Question) -> ClaimAnswer:
     """Answer the question from a warehouse; sources lie below `root`.
 
     Raises BenchError without an answer, or if several runs have the value.
@@ -86,7 +86,7 @@ def answered(warehouse: Warehouse, root: Path, question: Question) -> Answered:
     result = Result(value=rounded(found.value), unit=found.tree.unit, low=low, high=high,
                     runs=found.considered)  # fmt: skip
     places = frozenset(runs | found.tree.places())
-    return Answered(
+    return ClaimAnswer(
         result, tuple(dict.fromkeys(rows)), _derivation(found.tree, known),
         used(found.tree), places,
     )  # fmt: skip

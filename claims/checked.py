@@ -16,7 +16,7 @@ from .badge import sentence
 from .make import annotations_of
 from .signing import check, signature_of
 from .statement import Statement, parse, read_bytes
-from .verdict import Outcome, Verdict, Way, outcome
+from .verdict import Fault, Outcome, Verdict, outcome
 from .verify import verify
 
 
@@ -48,7 +48,7 @@ def checked(
     try:
         statement = parse(data)
     except BenchError as error:
-        verdicts.append(Verdict(Way.INVALID, f"The file is {error.what}: {error.why}."))
+        verdicts.append(Verdict(Fault.INVALID, f"The file is {error.what}: {error.why}."))
         return Checked("", outcome(verdicts))
     found = _against(statement, paths, root or Path.cwd(), unreadable)
     notes = [*([signer] if signer else []), *found.notes]
@@ -66,7 +66,7 @@ def _against(
                                given=annotations_of(statement))  # fmt: skip
     except NothingRecognised:
         words = "The paths have no source of the claim: no log or benchmark table."
-        return outcome([Verdict(Way.MISSING_SOURCE, words)])
+        return outcome([Verdict(Fault.MISSING_SOURCE, words)])
     with warehouse:
         return verify(statement, warehouse, root)
 

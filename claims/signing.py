@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from .statement import read_bytes
-from .verdict import Verdict, Way
+from .verdict import Fault, Verdict
 
 NAMESPACE = "bench-claim"
 SUFFIX = ".sig"
@@ -49,7 +49,7 @@ def check(data: bytes, signature: Path, allowed: Path | None) -> tuple[Verdict |
     if not signature.is_file():
         if allowed is None:
             return None, "not signed"
-        return Verdict(Way.UNSIGNED, f"There is no signature at {signature}."), ""
+        return Verdict(Fault.UNSIGNED, f"There is no signature at {signature}."), ""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         # Copied, so that the checked bytes are those read, and no file name begins with a dash.
         copy = Path(folder, "sig")
@@ -57,7 +57,7 @@ def check(data: bytes, signature: Path, allowed: Path | None) -> tuple[Verdict |
         done = _ssh("check-novalidate", "-n", NAMESPACE, "-s", str(copy), given=data)
         if done.returncode:
             words = f"The signature {signature} is not one of this claim."
-            return Verdict(Way.SIGNATURE, words), ""
+            return Verdict(Fault.SIGNATURE, words), ""
         if allowed is None:
             return None, f"signed by an unchecked key ({_key(done)})"
         return _by_whom(data, copy, allowed.absolute(), _key(done))
@@ -72,7 +72,7 @@ def _by_whom(data: bytes, copy: Path, allowed: Path, key: str) -> tuple[Verdict 
         if not done.returncode:
             return None, f"signed by {principal}"
     words = f"The claim is signed by {key}, which is none of the allowed signers."
-    return Verdict(Way.SIGNER, words), ""
+    return Verdict(Fault.SIGNER, words), ""
 
 
 def _key(done: subprocess.CompletedProcess[bytes]) -> str:

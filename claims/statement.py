@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 from ..project.configuration import SCHEMA_ID
 from ..schema.errors import BenchError
 from ..vocabulary.printable import json_text
-from ..vocabulary.regular import read_regular
+from ..vocabulary.regular_files import read_regular
 from ..vocabulary.validation import plain_reason
 from .question import Part, Question
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Way(StrEnum):
+class Fault(StrEnum):
     """A reason why a claim is false, by severity: the first of several gives the exit code."""
 
     INVALID = "invalid"
@@ -29,27 +29,27 @@ class Way(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        return FIRST + tuple(Way).index(self)
+        return FIRST + tuple(Fault).index(self)
 
 
 FIRST = 10  # exit codes below are those of every command
 MEANINGS = {
-    Way.INVALID: "not a valid claim: truncated, another format, or inconsistent parts",
-    Way.SIGNATURE: "the signature does not match the claim: one of them was changed",
-    Way.UNSIGNED: "a signature is required, and there is none",
-    Way.SIGNER: "the signature is valid, but its key is not among the allowed signers",
-    Way.MISSING_SOURCE: "a source of the claim is not among the paths",
-    Way.CHANGED_ROW: "a row of the claim has changed, by a digit for example",
-    Way.REMOVED_ROW: "a row of the claim was removed",
-    Way.BETTER_ROW: "the sources have a better row that the claim leaves out",
-    Way.DOUBTED: "the audit reports an error in a row of the claim",
-    Way.FORMULA: "a formula of the claim differs in this version",
-    Way.VERSION: "this version of bench computes another answer than the claim's",
-    Way.ANSWER: "the same sources give another answer, or none",
-    Way.ROWS: "the answer is right, but comes from other rows than the claim quotes",
-    Way.DERIVATION: "the answer is right, but its derivation differs",
-    Way.CHANGED_SOURCE: "a source has changed, in lines without effect on the answer",
-    Way.ADDED_SOURCE: "the paths have a source that is not in the claim",
+    Fault.INVALID: "not a valid claim: truncated, another format, or inconsistent parts",
+    Fault.SIGNATURE: "the signature does not match the claim: one of them was changed",
+    Fault.UNSIGNED: "a signature is required, and there is none",
+    Fault.SIGNER: "the signature is valid, but its key is not among the allowed signers",
+    Fault.MISSING_SOURCE: "a source of the claim is not among the paths",
+    Fault.CHANGED_ROW: "a row of the claim has changed, by a digit for example",
+    Fault.REMOVED_ROW: "a row of the claim was removed",
+    Fault.BETTER_ROW: "the sources have a better row that the claim leaves out",
+    Fault.DOUBTED: "the audit reports an error in a row of the claim",
+    Fault.FORMULA: "a formula of the claim differs in this version",
+    Fault.VERSION: "this version of bench computes another answer than the claim's",
+    Fault.ANSWER: "the same sources give another answer, or none",
+    Fault.ROWS: "the answer is right, but comes from other rows than the claim quotes",
+    Fault.DERIVATION: "the answer is right, but its derivation differs",
+    Fault.CHANGED_SOURCE: "a source has changed, in lines without effect on the answer",
+    Fault.ADDED_SOURCE: "the paths have a source that is not in the claim",
 }  # fmt: skip
 
 
@@ -57,7 +57,7 @@ MEANINGS = {
 class Verdict:
     """One reason why a claim is false, as a sentence."""
 
-    way: Way
+    way: Fault
     sentence: str
 
 
@@ -75,7 +75,7 @@ class Outcome:
 
 def outcome(verdicts: Iterable[Verdict], notes: Iterable[str] = ()) -> Outcome:
     """The outcome of verdicts: sorted by severity, without duplicates."""
-    order = tuple(Way)
+    order = tuple(Fault)
     return Outcome(
         tuple(sorted(dict.fromkeys(verdicts), key=lambda verdict: order.index(verdict.way))),
         tuple(notes),

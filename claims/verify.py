@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..decide.eligible import doubts
-from ..explain.ask import findings_on
 from ..explain.run import Lines
+from ..explain.target import findings_on
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted, significant
-from .answer import Answered, Source, answered, digests, sources_of
+from .answer import ClaimAnswer, Source, answered, digests, sources_of
 from .make import tool
 from .statement import Result, Row, Statement, Tool
-from .verdict import Outcome, Verdict, Way, outcome
+from .verdict import Fault, Outcome, Verdict, outcome
 
 _LESS_IS_BETTER = frozenset(("mem", "device_hours", "days", "energy"))
 _NEAR = 200  # lines around its old place in which a changed row is searched
@@ -50,7 +50,7 @@ class _Check:
     warehouse: Warehouse
     lines: Lines
     match: _Match
-    found: Answered | None
+    found: ClaimAnswer | None
     why: str  # the reason for no answer
 
     @property
@@ -87,7 +87,14 @@ def verify(statement: Statement, warehouse: Warehouse, root: Path) -> Outcome:
 
 
 _EXPLAINS = frozenset(
-    (Way.MISSING_SOURCE, Way.CHANGED_ROW, Way.REMOVED_ROW, Way.BETTER_ROW, Way.DOUBTED, Way.FORMULA)
+    (
+        Fault.MISSING_SOURCE,
+        Fault.CHANGED_ROW,
+        Fault.REMOVED_ROW,
+        Fault.BETTER_ROW,
+        Fault.DOUBTED,
+        Fault.FORMULA,
+    )
 )
 
 
@@ -116,18 +123,18 @@ def _matched(statement: Statement, local: Mapping[str, Source]) -> _Match:
 def _of_sources(check: _Check) -> Iterator[Verdict]:
     names, match = check.statement.names, check.match
     for sha256 in match.missing:
-        yield Verdict(Way.MISSING_SOURCE, f"The source {names[sha256]} (sha256 {sha256[:12]}) is"
+        yield Verdict(Fault.MISSING_SOURCE, f"The source {names[sha256]} (sha256 {sha256[:12]}) is"
                       " not among the paths.")  # fmt: skip
     for sha256, uri in match.changed.items():
-        yield Verdict(Way.CHANGED_SOURCE, f"The source {uri} has changed since the claim: its"
+        yield Verdict(Fault.CHANGED_SOURCE, f"The source {uri} has changed since the claim: its"
                       f" sha256 is {match.local[uri].sha256[:12]}, not {sha256[:12]}.")  # fmt: skip
     for one in check.statement.subject:
         uri = match.same.get(one.digest.sha256, "")
         if uri and match.local[uri].lines != one.annotations.lines:
-            yield Verdict(Way.ROWS, f"{uri} has {counted(match.local[uri].lines, 'line')};"
+            yield Verdict(Fault.ROWS, f"{uri} has {counted(match.local[uri].lines, 'line')};"
                           f" the claim says {one.annotations.lines}.")  # fmt: skip
     for uri in match.added:
-        yield Verdict(Way.ADDED_SOURCE, f"The source {uri} is not one of the claim.")
+        yield Verdict(Fault.ADDED_SOURCE, f"The source {uri} is not one of the claim.")
 
 
 def _of_rows(check: _Check) -> Iterator[Verdict]:
@@ -148,7 +155,7 @@ def _of_rows(check: _Check) -> Iterator[Verdict]:
         first = found.rows[0]
         uri = next(uri for uri, one in check.match.local.items() if one.sha256 == first.source)
         yield Verdict(
-            Way.BETTER_ROW,
+            Fault.BETTER_ROW,
             f"{uri}:{first.line} is better than the claim: {_figure(found.result.value)} against"
             f" {_figure(claimed.value)} {found.result.unit}.",
         )
@@ -163,7 +170,7 @@ def _fate(check: _Check, row: Row) -> Verdict | None:
         text = check.lines.text(same, row.line)
         if text == row.text:
             return None
-        return Verdict(Way.ROWS, f"{same}:{row.line} reads {text!r}; the claim quotes"
+        return Verdict(Fault.ROWS, f"{same}:{row.line} reads {text!r}; the claim quotes"
                        f" {row.text!r}.")  # fmt: skip
     uri = check.match.changed[row.source]
     lines = check.lines.all(uri)
@@ -178,10 +185,10 @@ def _fate(check: _Check, row: Row) -> Verdict | None:
     if alike and check.match.local[uri].lines >= before:
         at = 1 + max(row.line - _NEAR, 0) + [one[:_LONG] for one in near].index(alike[0])
         now = check.lines.text(uri, at)
-        return Verdict(Way.CHANGED_ROW, f"{uri}:{at} reads {now!r}; the claim rests on"
+        return Verdict(Fault.CHANGED_ROW, f"{uri}:{at} reads {now!r}; the claim rests on"
                        f" {row.text!r}.")  # fmt: skip
     return Verdict(
-        Way.REMOVED_ROW, f"The row {row.text!r} (line {row.line}) is no longer in {uri}."
+        Fault.REMOVED_ROW, f"The row {row.text!r} (line {row.line}) is no longer in {uri}."
     )
 
 
@@ -193,11 +200,11 @@ def _of_formulas(check: _Check) -> Iterator[Verdict]:
     for name, sha256 in sorted(theirs.items()):
         if ours.get(name) != sha256:
             known = "is another one here" if name in ours else "is not known here"
-            yield Verdict(Way.FORMULA, f"The claim rests on {name} (sha256 {sha256[:12]}), which"
+            yield Verdict(Fault.FORMULA, f"The claim rests on {name} (sha256 {sha256[:12]}), which"
                           f" {known}.")  # fmt: skip
     if check.found is not None and check.same_answer and check.match.is_whole:
         for name in sorted(check.found.formulas.keys() - theirs.keys()):
-            yield Verdict(Way.FORMULA, f"The answer rests on {name}, which the claim does not"
+            yield Verdict(Fault.FORMULA, f"The answer rests on {name}, which the claim does not"
                           " name.")  # fmt: skip
 
 
@@ -212,13 +219,13 @@ def _of_audit(check: _Check) -> Iterator[Verdict]:
     query = "SELECT run_id, uri, line FROM runs ORDER BY uri, line, run_id"
     for run, uri, line in check.warehouse.rows(query) if doubted else ():
         if (uri, line) in places and run in doubted:
-            yield Verdict(Way.DOUBTED, f"The audit doubts {uri}:{line}: {doubted[run]}.")
+            yield Verdict(Fault.DOUBTED, f"The audit doubts {uri}:{line}: {doubted[run]}.")
 
 
 def _of_answer(check: _Check) -> Iterator[Verdict]:
     """Verdicts on answer, rows and derivation, where no other verdict explains a difference."""
     claimed, found = check.statement.predicate, check.found
-    way = Way.ANSWER if check.same_version else Way.VERSION
+    way = Fault.ANSWER if check.same_version else Fault.VERSION
     theirs, local = claimed.tool.version, tool(check.warehouse).version
     by = "" if check.same_version else f" (by bench {theirs}; this is {local})"
     if found is None:
@@ -231,13 +238,15 @@ def _of_answer(check: _Check) -> Iterator[Verdict]:
     elif check.match.is_whole or not check.match.changed:
         if sorted(map(_key, found.rows)) != sorted(map(_key, claimed.rows)):
             listed = ", ".join(str(row.line) for row in found.rows[:12])
-            yield Verdict(Way.ROWS, f"The answer comes from other rows than the claim quotes: lines"
-                          f" {listed}.")  # fmt: skip
+            yield Verdict(
+                Fault.ROWS,
+                f"The answer comes from other rows than the claim quotes: lines {listed}.",
+            )
         elif found.derivation.flat() != claimed.derivation.flat():
-            yield Verdict(Way.DERIVATION, _difference(found, check.statement))
+            yield Verdict(Fault.DERIVATION, _difference(found, check.statement))
 
 
-def _difference(found: Answered, statement: Statement) -> str:
+def _difference(found: ClaimAnswer, statement: Statement) -> str:
     """The first number with another derivation."""
     ours, theirs = found.derivation.flat(), statement.predicate.derivation.flat()
     at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)

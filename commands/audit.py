@@ -15,13 +15,13 @@ from ..decide.query import Query
 from ..project.facts import facts_of
 from ..project.settings import find_db
 from ..schema.errors import FINE, FOUND, NothingRecognised
-from ..schema.place import is_there
+from ..schema.location import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
 from ..terminal.source import Source
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.format import counted
-from ..vocabulary.recording import note_source
+from ..vocabulary.output_recording import note_source
 
 if TYPE_CHECKING:
     from ..audit.finding import Finding
@@ -44,7 +44,7 @@ class AuditFormat(StrEnum):
     GITHUB = "github"
 
 
-class Grade(StrEnum):
+class FailSeverity(StrEnum):
     """The lowest severity that makes `bench audit` fail."""
 
     ERROR = "error"
@@ -57,8 +57,8 @@ def audit(
     source: Source,
     query: Query,
     fail_on: Annotated[
-        Grade, typer.Option("--fail-on", help="Severity of open findings that exits 1.")
-    ] = Grade.ERROR,
+        FailSeverity, typer.Option("--fail-on", help="Severity of open findings that exits 1.")
+    ] = FailSeverity.ERROR,
     if_any: Annotated[
         bool, typer.Option("--if-any", help="Exit 0 if there is nothing to audit.")
     ] = False,
@@ -92,7 +92,7 @@ def _audit(
     output: Path | None,
 ) -> int:
     """Write the findings; the exit code is that of the audit."""
-    from ..audit.closing import closed, unused
+    from ..audit.closed_findings import closed, unused
     from ..audit.places import placed
     from ..audit.run import examined
     from ..decide.history import require_history
@@ -135,7 +135,7 @@ def _text(findings: Sequence[Finding], scope: Sequence[str], form: str) -> str:
 
         return output.as_sarif(findings, version("bench-warehouse"), scope)
     if form == "html":
-        from ..terminal.layouts import html
+        from ..terminal.output_formats import html
 
         above = [_summary(findings), *scope]
         rows = output.rows(findings)

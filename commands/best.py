@@ -55,7 +55,7 @@ def best(
 def _rank(source: Source, query: Query, form: Format | None, output: Path | None) -> None:
     from ..reports.computed import answered, names_of
     from ..terminal.answers import write
-    from ..terminal.deciding import drawn, next_words, show_first
+    from ..terminal.computed_reports import drawn, next_words, show_first
 
     with source.opened(query.table) as warehouse:
         answer, names = answered(warehouse, "best", query), names_of(warehouse)

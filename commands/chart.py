@@ -49,7 +49,7 @@ def chart(
 ) -> None:
     """Draw a chart as SVG or PNG; its title says what it shows."""
     from ..decide.budget import planned
-    from ..project.short import Names
+    from ..project.short_names import ShortNames
     from ..reports import chart as charts
     from ..reports import drawing
     from ..reports.charts.style import Sheet, on_sheet
@@ -65,7 +65,7 @@ def chart(
     ratio = parse_size(size) if size else None
     with source.opened(query.table) as warehouse:
         sources: dict[str, str] = dict(warehouse.rows("SELECT uri, sha256 FROM sources"))
-        names, left_out = Names.of(warehouse), 0
+        names, left_out = ShortNames.of(warehouse), 0
         if name in _ANSWERS:
             answer = answered(warehouse, _ANSWERS[name], query)
             picture, left_out = drawing.PICTURES[name](names, answer), len(answer.left_out)

@@ -17,7 +17,7 @@ from ..project.settings import read_settings
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal import options as o
 from ..terminal.answers import write
-from ..terminal.deciding import drawn
+from ..terminal.computed_reports import drawn
 from ..terminal.messages import info, warn_of
 from ..terminal.source import Source
 from ..vocabulary.format import counted
@@ -25,7 +25,7 @@ from ..vocabulary.format import counted
 if TYPE_CHECKING:
     from ..decide.eligible import Rows
     from ..decide.rows import Decision
-    from ..project.short import Names
+    from ..project.short_names import ShortNames
 
 DATABASES = (".duckdb", ".db")
 
@@ -88,7 +88,9 @@ def compare(
     raise typer.Exit(FOUND if fails and worse else FINE)
 
 
-def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[Decision, Names]:
+def _decision(
+    arguments: Sequence[str], source: Source, query: Query
+) -> tuple[Decision, ShortNames]:
     if query.by is not None:
         return _by_column(arguments, source, query)
     if len(arguments) < 2:
@@ -98,13 +100,15 @@ def _decision(arguments: Sequence[str], source: Source, query: Query) -> tuple[D
         )  # fmt: skip
     if query.base is not None:
         raise BenchError("--base requires --by", hint="without --by, the first side is the base")
-    from ..project.short import Names
+    from ..project.short_names import ShortNames
 
     decision = _two_sides(arguments, source, query)
-    return decision, Names(decision.facts["sources"])
+    return decision, ShortNames(decision.facts["sources"])
 
 
-def _by_column(arguments: Sequence[str], source: Source, query: Query) -> tuple[Decision, Names]:
+def _by_column(
+    arguments: Sequence[str], source: Source, query: Query
+) -> tuple[Decision, ShortNames]:
     from ..decide.answers import compared
     from ..decide.eligible import candidates
     from ..reports.computed import names_of

@@ -30,7 +30,7 @@ def days(
     output: o.Output = None,
 ) -> None:
     """Estimate training time in days, device-hours, money and energy, with ranges."""
-    from ..terminal import deciding
+    from ..terminal import computed_reports
 
     query = replace(query, by=by.value)
-    deciding.report("days", source, query, format, output, next_command=None)
+    computed_reports.report("days", source, query, format, output, next_command=None)

@@ -9,9 +9,9 @@ import typer
 
 from ..schema.errors import FINE, FOUND, BenchError
 from ..terminal import options as o
+from ..terminal.command_group import group
 from ..terminal.messages import info as note
 from ..terminal.messages import warn
-from ..terminal.program import group
 from ..terminal.source import Source
 from ..terminal.tables import choose_format, emit, render
 
@@ -36,8 +36,8 @@ def check(
     from ..project.settings import find_db
     from ..schema.check import check as look
     from ..schema.check import check_place, stored_secrets
+    from ..schema.location import is_shared
     from ..schema.opening import open_read
-    from ..schema.place import is_shared
 
     db = find_db(source.db)
     with open_read(db, source.lock_timeout) as warehouse:
@@ -100,7 +100,7 @@ def rebuild(source: Source) -> None:
     from ..project.after_ingest import after_ingest_into
     from ..project.settings import find_db
     from ..schema.opening import open_write, require_warehouse
-    from ..schema.stored import rebuild as store_again
+    from ..schema.stored_views import rebuild as store_again
 
     db = find_db(source.db)
     require_warehouse(db)
@@ -117,8 +117,8 @@ def init(
 ) -> None:
     """Make an empty warehouse: a file, or a place that many share."""
     from ..project.settings import find_db
+    from ..schema.location import is_shared, is_there, place_of
     from ..schema.opening import open_write
-    from ..schema.place import is_shared, is_there, place_of
 
     db = find_db(source.db)
     if is_there(db):
@@ -161,7 +161,7 @@ def copy(
     from ..project.settings import find_db
     from ..schema.copies import backup as keep
     from ..schema.copies import share
-    from ..schema.place import is_shared, located
+    from ..schema.location import is_shared, located
 
     db, to = find_db(source.db), located(to, Path.cwd())
     if is_shared(to):
@@ -191,7 +191,7 @@ def gc(
     from datetime import timedelta
 
     from ..project.settings import find_db
-    from ..schema.place import is_shared, place_of, require_place
+    from ..schema.location import is_shared, place_of, require_place
 
     db = find_db(source.db)
     if not is_shared(db):
@@ -204,7 +204,7 @@ def gc(
 def snapshots(source: Source, format: o.Format = None) -> None:
     """List the commits of a shared warehouse that are kept."""
     from ..project.settings import find_db
-    from ..schema.place import is_shared, place_of, require_place
+    from ..schema.location import is_shared, place_of, require_place
 
     db = find_db(source.db)
     if not is_shared(db):

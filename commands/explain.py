@@ -15,15 +15,15 @@ from ..decide.query import Query
 from ..project.facts import facts_of
 from ..project.settings import find_db
 from ..schema.errors import BenchError
+from ..schema.location import is_there
 from ..schema.own_process import calculate_alone
-from ..schema.place import is_there
 from ..terminal import options as o
 from ..terminal.messages import info
-from ..terminal.sizes import SIZES, checked_sizes
+from ..terminal.size_options import SIZES, checked_sizes
 from ..terminal.source import Source
 from ..terminal.tables import emit
 from ..vocabulary.format import counted
-from ..vocabulary.recording import note_source
+from ..vocabulary.output_recording import note_source
 
 if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
@@ -74,10 +74,10 @@ def explain(
     """Trace a number to its formula, inputs and source lines."""
     calculate_alone()
 
-    from ..explain.ask import explain as answer
     from ..explain.output import as_json, as_tree
     from ..explain.prediction import WORD, explain_prediction
-    from ..project.short import Names
+    from ..explain.target import explain as answer
+    from ..project.short_names import ShortNames
     from ..vocabulary.release import VERSION
 
     what, source = _in_order(what, source)
@@ -98,7 +98,7 @@ def explain(
             found = answer(
                 warehouse, root, what, query=query, every=every, facts=facts_of(warehouse, root)
             )
-        names = Names.of(warehouse)
+        names = ShortNames.of(warehouse)
     text = as_json(found, VERSION) if format is ExplainFormat.JSON else as_tree(found, names.short)
     emit(text, output, name="explain.txt")
     number = len(found.matches) + found.more

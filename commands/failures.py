@@ -18,7 +18,7 @@ def failures(
     output: o.Output = None,
 ) -> None:
     """List failed runs, the latest first: when they ran, why, where, and what recurs."""
-    from ..terminal import deciding
+    from ..terminal import computed_reports
 
     query = replace(query, since=since)
-    deciding.report("failures", source, query, format, output, next_command=None)
+    computed_reports.report("failures", source, query, format, output, next_command=None)

@@ -35,12 +35,12 @@ def history(
 ) -> None:
     """Show when a number appeared, each change, when it went; -o FILE.svg draws it."""
     from ..decide.history import history as found
-    from ..project.short import Names
+    from ..project.short_names import ShortNames
     from ..reports.computed import presented
 
     with source.opened() as warehouse:
         made = found(warehouse, query, row, metric)
-        names = Names.of(warehouse)
+        names = ShortNames.of(warehouse)
     if output is not None and output.suffix.lower() in (".svg", ".png"):
         from ..reports.chart import write as write_chart
         from ..reports.history_chart import history_picture

@@ -11,9 +11,9 @@ import typer
 
 from ..terminal import options as o
 from ..terminal.messages import Progress, info, volume, warn_of
-from ..terminal.moments import parse_since
 from ..terminal.source import Source
 from ..terminal.tables import choose_format, emit, render
+from ..terminal.time_options import parse_since
 from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
@@ -111,6 +111,6 @@ def _workers(word: str | None, db: Path) -> AbstractContextManager[Cluster | Non
     if word is None:
         return nullcontext()
     from ..ingest.files.cluster import opened
-    from ..schema.place import scratch_of
+    from ..schema.location import scratch_of
 
     return opened(word, scratch_of(db), info)

@@ -11,8 +11,8 @@ import typer
 from ..decide.query import Query
 from ..schema.own_process import calculate_alone
 from ..terminal import options as o
-from ..terminal.messages import Waiting, info
-from ..terminal.sizes import SIZES, checked_sizes
+from ..terminal.messages import WaitNotice, info
+from ..terminal.size_options import SIZES, checked_sizes
 from ..terminal.source import Source
 from .predict import By
 
@@ -50,7 +50,7 @@ def plan(
 
     query = replace(query, by=by.value)
     limits = Limits(devices, device_hours, run_steps, money)
-    with source.opened(query.table) as warehouse, Waiting("weighing the runs to propose"):
+    with source.opened(query.table) as warehouse, WaitNotice("weighing the runs to propose"):
         found = proposed(warehouse, query, checked_sizes(sizes), count, limits)
         names = names_of(warehouse)
     answer = presented(found, names)

@@ -12,8 +12,8 @@ import typer
 from ..decide.query import Query
 from ..schema.own_process import calculate_alone
 from ..terminal import options as o
-from ..terminal.messages import Waiting, info
-from ..terminal.sizes import SIZES, checked_sizes
+from ..terminal.messages import WaitNotice, info
+from ..terminal.size_options import SIZES, checked_sizes
 from ..terminal.source import Source
 from ..vocabulary.format import counted
 
@@ -57,7 +57,7 @@ def predict(
     from ..terminal.answers import write
 
     query = replace(query, by=by.value)
-    with source.opened(query.table) as warehouse, Waiting("predicting"):
+    with source.opened(query.table) as warehouse, WaitNotice("predicting"):
         if days is not None:
             found = within_days(warehouse, query, checked_sizes(sizes), days)
         else:

@@ -20,7 +20,7 @@ from ..vocabulary.format import counted
 
 if TYPE_CHECKING:
     from ..decide.rows import Decision
-    from ..project.short import Names
+    from ..project.short_names import ShortNames
 
 
 class FailOn(StrEnum):
@@ -80,7 +80,7 @@ def trend(
     raise typer.Exit(FOUND if worse and fail_on is FailOn.REGRESSION else FINE)
 
 
-def _draw(decision: Decision, names: Names, output: Path) -> None:
+def _draw(decision: Decision, names: ShortNames, output: Path) -> None:
     from ..reports.chart import write as write_chart
     from ..reports.trend_chart import trend_picture
 

@@ -25,13 +25,13 @@ from .eligible import Rows
 from .jobs import alike_but_stated, by_configuration, of_other_dates, unstated
 from .provenance import Column, Derivation, Number, device_hours_of, input_number
 from .rows import NOT_STATED, Decision, assumed_devices, lacks_device_count
+from .shape_normalization import Work, labelled_flops, model_of, normalised, shapes_differ, work
 from .spreads import Spread, spread_of
 from .statistics import ENOUGH, critical_number
-from .work import Work, labelled_flops, model_of, normalised, shapes_differ, work
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RankingOrder:
     """What to rank by: a column, whether most is best, and what the first row is called."""
 
     column: str
@@ -40,30 +40,32 @@ class Order:
 
 
 ORDERS = {
-    "tokens_per_s": Order("tokens_per_s", True, "Fastest"),
-    "samples_per_s": Order("samples_per_s", True, "Fastest"),
-    "tokens_per_s_per_device": Order("tokens_per_s_per_device", True, "Fastest per device"),
-    "mfu": Order("mfu", True, "Highest MFU"),
-    "tflops": Order("tflops", True, "Highest printed TFLOP/s"),
-    "mem": Order("memory_gb", False, "Least memory"),
-    "device_hours": Order("device_hours", False, "Fewest device-hours"),
-    "cost": Order("cost", False, "Cheapest"),
-    "energy": Order("energy_kwh", False, "Least energy"),
+    "tokens_per_s": RankingOrder("tokens_per_s", True, "Fastest"),
+    "samples_per_s": RankingOrder("samples_per_s", True, "Fastest"),
+    "tokens_per_s_per_device": RankingOrder("tokens_per_s_per_device", True, "Fastest per device"),
+    "mfu": RankingOrder("mfu", True, "Highest MFU"),
+    "tflops": RankingOrder("tflops", True, "Highest printed TFLOP/s"),
+    "mem": RankingOrder("memory_gb", False, "Least memory"),
+    "device_hours": RankingOrder("device_hours", False, "Fewest device-hours"),
+    "cost": RankingOrder("cost", False, "Cheapest"),
+    "energy": RankingOrder("energy_kwh", False, "Least energy"),
 }
 
 
-def order_by(by: str, rows: Sequence[Row]) -> Order:
+def order_by(by: str, rows: Sequence[Row]) -> RankingOrder:
     """The requested order; TFLOPs that count recompute and others are replaced by model FLOPs."""
     found = ORDERS[by]
     # Programs count TFLOPs by different formulas: printed ones compare within one table only.
     printed = {(row["recompute"], row["table_id"]) for row in rows if row["tflops"] is not None}
     if by == "tflops" and len(printed) > 1 and all(row["model_tflops"] for row in rows):
-        return Order("model_tflops", True, "Highest model TFLOP/s (printed ones count differently)")
+        return RankingOrder(
+            "model_tflops", True, "Highest model TFLOP/s (printed ones count differently)"
+        )
     return found
 
 
 def ranked(
-    rows: Sequence[Row], order: Order, plan: Budget, prices: Prices
+    rows: Sequence[Row], order: RankingOrder, plan: Budget, prices: Prices
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """One row per configuration, best first, with days, device-hours and costs for the budget;
     and the rows without a cost, with the reason."""

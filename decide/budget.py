@@ -9,9 +9,9 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
+from ..vocabulary.cell_pieces import half_digit_of
 from ..vocabulary.format import number
 from ..vocabulary.format import tokens as as_tokens
-from ..vocabulary.pieces import half_digit_of
 from ..vocabulary.sizes import Length, parse_size
 from .provenance import Derivation, Number
 from .query import Query

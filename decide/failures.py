@@ -12,8 +12,8 @@ from typing import Any
 
 from ..schema.warehouse import Row, Warehouse
 from .query import Query
-from .ran import Ran, ran
 from .rows import Decision
+from .run_dates import RunDates, ran
 from .selection import select
 
 FAILED = ("oom", "hang", "nan", "fail", "timeout", "cancelled")
@@ -38,7 +38,7 @@ def failures(warehouse: Warehouse, query: Query) -> Decision:
     narrowed = (query.model, query.where, query.document) != (None, None, None)
     rows = warehouse.dicts(text, {"all_jobs": not narrowed})
     times = ran(warehouse)
-    every: list[Row] = [_timed(row, times.get(row["run"], Ran())) for row in rows]
+    every: list[Row] = [_timed(row, times.get(row["run"], RunDates())) for row in rows]
     every, copies = _without_copies(every)
     dated = [row for row in every if since is None or (row["at"] and row["at"] >= since)]
     broken = sorted((row for row in dated if row["status"] in FAILED), key=_latest_first)
@@ -105,7 +105,7 @@ def cause(status: str, reason: str | None) -> str | None:
     return f"{status}: {text[:200]}" if text not in ("", status) else None
 
 
-def _timed(row: Row, run: Ran) -> dict[str, Any]:
+def _timed(row: Row, run: RunDates) -> dict[str, Any]:
     began, ended = row["job_began"] or run.began, row["job_ended"] or run.ended
     known = "accounting" if row["job_ended"] or row["job_began"] else run.known_from
     return {

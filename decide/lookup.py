@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..project.settings import aliased, read_settings
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
@@ -32,7 +32,7 @@ def source_named(warehouse: Warehouse, name: str, *, whole: bool = False) -> str
         found = _at_path(warehouse, uris, name) or found
     if len(found) == 1:
         return found[0]
-    raise _ambiguous_or_unknown(Names.of(warehouse).short, uris, found, name)
+    raise _ambiguous_or_unknown(ShortNames.of(warehouse).short, uris, found, name)
 
 
 def _uris_named(warehouse: Warehouse, uris: Sequence[str], name: str, whole: bool) -> list[str]:
@@ -42,7 +42,7 @@ def _uris_named(warehouse: Warehouse, uris: Sequence[str], name: str, whole: boo
     if file and name in (found[0], file, file.rsplit(".", 1)[0]):
         return found
     # Before parts of names: `Notes:7` is printed for 001.md, whatever begins with it.
-    short = Names.of(warehouse).short
+    short = ShortNames.of(warehouse).short
     return [uri for uri in uris if short(uri) == name] or found
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ..ingest.documents.environment_columns import variable_of
 from ..ingest.documents.setting_columns import DRESS, MISSING, is_setting
 from ..ingest.documents.techniques import recompute_named
-from ..ingest.documents.variables import variable_of
 from ..schema.warehouse import Warehouse
 from ..vocabulary.fields import fields
 from ..vocabulary.hardware import device_pattern

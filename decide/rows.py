@@ -15,9 +15,9 @@ from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Row, Warehouse
+from ..vocabulary.device_names import slice_of
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
-from ..vocabulary.slices import slice_of
 from .cost import powers
 from .other_columns import other_columns
 from .provenance import Column, Derivation, Derivations, devices_of

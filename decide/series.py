@@ -21,8 +21,8 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from .distributions import t_tail
 from .jobs import identity, per_job, unstated
-from .ran import Ran
 from .rows import configuration
+from .run_dates import RunDates
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -57,7 +57,7 @@ class Series:
 
 
 def placed_by(
-    warehouse: Warehouse, rows: Sequence[Row], times: Mapping[str, Ran], by: str
+    warehouse: Warehouse, rows: Sequence[Row], times: Mapping[str, RunDates], by: str
 ) -> tuple[str, list[tuple[AxisPosition, Row]]]:
     """What runs are placed by, and those that have a place."""
     if by == "date":
@@ -67,7 +67,7 @@ def placed_by(
     texts = {row["versions"].get(name) for row in rows} - {None, "unknown"}
     first: dict[str, datetime] = {}
     for row in rows:
-        text, at = row["versions"].get(name), times.get(row["run"], Ran()).at
+        text, at = row["versions"].get(name), times.get(row["run"], RunDates()).at
         if text in texts and at:
             first[text] = min(at, first.get(text, at))
     order: dict[str, tuple[Any, ...]] = {text: _version_key(text) for text in texts}

@@ -51,7 +51,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Modes:
+class TwoClusters:
     """Jobs that fall into two clusters: their places in the group, fast ones first."""
 
     fast: tuple[int, ...]
@@ -78,7 +78,7 @@ def rounding(*sides: Sequence[Row]) -> float:
     return sum(math.sqrt(3) * grain(side) for side in sides)
 
 
-def modes(values: Sequence[float], grain: float = 0.0) -> Modes | None:
+def modes(values: Sequence[float], grain: float = 0.0) -> TwoClusters | None:
     """Two clusters of two jobs or more, if they stand too far apart for one.
 
     `grain` is the deviation that rounding alone gives, as a share: digits make no clusters.
@@ -100,10 +100,10 @@ def modes(values: Sequence[float], grain: float = 0.0) -> Modes | None:
         apart = high - low
         best = max(best, (apart / max(math.sqrt(within / (n - 2)), grain, 1e-6), cut))
     ratio, cut = best
-    return Modes(tuple(order[:cut]), tuple(order[cut:])) if ratio > 4 + 220 / n**2 else None
+    return TwoClusters(tuple(order[:cut]), tuple(order[cut:])) if ratio > 4 + 220 / n**2 else None
 
 
-def clusters(rows: Sequence[Row]) -> Modes | None:
+def clusters(rows: Sequence[Row]) -> TwoClusters | None:
     """The two clusters that the step times of jobs fall into, if they do."""
     times = per_job(rows, "step_time_s")
     return modes(times, grain(rows)) if len(times) > 3 else None

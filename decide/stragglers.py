@@ -15,8 +15,8 @@ from .eligible import candidates
 from .failures import FAILED
 from .jobs import identity, jobs
 from .query import Query
-from .ran import ran
 from .rows import Decision
+from .run_dates import ran
 from .statistics import LEVEL, false_discovery
 
 SLOWER = 0.05  # over the median of its configuration, from where on a job is slow

@@ -17,8 +17,8 @@ from .gate import nothing
 from .history import history
 from .jobs import unstated
 from .query import Query
-from .ran import Ran, ran
 from .rows import CONFIGURATION, Decision
+from .run_dates import RunDates, ran
 from .series import Change, Series, changes, grouped, levels, newest_p, placed_by, series
 from .statistics import LEVEL, false_discovery
 
@@ -54,7 +54,7 @@ def trend(
     chosen = chosen or _candidates(warehouse, query)
     rows = chosen.eligible(column).kept
     times = ran(warehouse)
-    kept = [row for row in rows if _is_since(times.get(row["run"], Ran()), query.since)]
+    kept = [row for row in rows if _is_since(times.get(row["run"], RunDates()), query.since)]
     by, placed = placed_by(warehouse, kept, times, query.by or "date")
     found = [one for one in map(series, grouped(placed, column)) if len(one.places) > 1]
     if not found:
@@ -151,7 +151,7 @@ def _column(metric: str) -> str:
     return _NAMES.get(name, name)
 
 
-def _is_since(run: Ran, since: datetime | None) -> bool:
+def _is_since(run: RunDates, since: datetime | None) -> bool:
     return since is None or (run.at is not None and run.at >= since)
 
 

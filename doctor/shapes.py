@@ -17,7 +17,7 @@ from ..ingest.logs.drafted import RANKED_DIGITS
 from ..ingest.logs.lines import printed_at, read_lines
 from ..ingest.logs.log import LogReader
 from ..ingest.logs.number_names import Number, numbers_of
-from ..vocabulary.measuring import LONGEST, METRIC, NUMBER
+from ..vocabulary.measurement_lines import LONGEST, METRIC, NUMBER
 from ..vocabulary.secrets import redact_text
 
 EXAMPLES = 200  # sample lines kept of a shape

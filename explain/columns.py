@@ -14,11 +14,11 @@ from typing import Any
 from ..decide.budget import Budget
 from ..decide.provenance import Column, Number
 from ..schema.catalogue import Value, formulas, metrics, values
-from ..schema.derivation import Input, Source, Way
+from ..schema.derivation import Alternative, Input, Source
 from ..vocabulary.fields import stated_by
 from .run import UNITS, Lines, RunContext
 from .statistic import printed, statistic
-from .tree import How, Node, SourceSpan
+from .tree import Arithmetic, Node, SourceSpan
 
 # Numbers stated by a source: explained on request, or if a run has nothing else.
 STATED = tuple(
@@ -57,14 +57,14 @@ def _device_days(run: RunContext, budget: Budget) -> Node:
     value = None
     if isinstance(days.value, float) and isinstance(many.value, int):
         value = days.value * many.value
-    how = How(f"days x {many.name}")
+    how = Arithmetic(f"days x {many.name}")
     return Node("device_days", value, "device-days", how=how, inputs=(days, many))
 
 
 def of_number(number: Number, lines: Lines, column: Callable[[Column], Node]) -> Node:
     """The tree of a number with a recorded derivation; `column` explains its input columns."""
     made = number.derivation
-    how = How(made.expression, "", made.title, made.source, made.counts)
+    how = Arithmetic(made.expression, "", made.title, made.source, made.counts)
     if made.formula:
         how = by_formula(made.formula, made.expression)
     inputs = []
@@ -143,11 +143,11 @@ def count(run: RunContext) -> Node:
     return of_column(run, "devices" if run.row["devices"] is not None else "world_size")
 
 
-def by_formula(name: str, expression: str = "") -> How:
+def by_formula(name: str, expression: str = "") -> Arithmetic:
     """The use of a formula of schema/formulas as a derivation."""
     formula = next(formula for formula in formulas() if formula.name == name)
     text = expression or plain(formula.expression)
-    return How(text, name, formula.title, formula.source, formula.counts)
+    return Arithmetic(text, name, formula.title, formula.source, formula.counts)
 
 
 def plain(expression: str) -> str:
@@ -176,7 +176,7 @@ def _way_sql(value: Value) -> str:
     return f"CASE {whens} ELSE {len(value.ways) - 1} END"
 
 
-def _value_and_note(run: RunContext, name: str, way: Way) -> tuple[Any, str]:
+def _value_and_note(run: RunContext, name: str, way: Alternative) -> tuple[Any, str]:
     """The value and its note, where the way has its own SQL for them."""
     if not way.value and not way.note:
         return run.row.get(name), ""
@@ -184,7 +184,7 @@ def _value_and_note(run: RunContext, name: str, way: Way) -> tuple[Any, str]:
     return value, note or ""
 
 
-def _leaf(run: RunContext, name: str, way: Way, value: Any, unit: str, note: str) -> Node:
+def _leaf(run: RunContext, name: str, way: Alternative, value: Any, unit: str, note: str) -> Node:
     """A value without inputs: stated, printed, or assumed."""
     if not way.inputs:
         return Node(name, value, unit, note=note)
@@ -195,7 +195,7 @@ def _leaf(run: RunContext, name: str, way: Way, value: Any, unit: str, note: str
     return run.stated(source.name or name, name, value)
 
 
-def _lacking(run: RunContext, way: Way) -> str:
+def _lacking(run: RunContext, way: Alternative) -> str:
     names = [one.sources[0].name for one in way.inputs if _first_known(run, one) is None]
     return f"not known: no {' and no '.join(names)} is stated" if names else "not known"
 
@@ -206,8 +206,8 @@ def _ends(run: RunContext, name: str) -> tuple[float | None, float | None]:
     return run.ends(view) if view else (None, None)
 
 
-def _how(way: Way) -> How:
-    return by_formula(way.formula, way.expression) if way.formula else How(way.expression)
+def _how(way: Alternative) -> Arithmetic:
+    return by_formula(way.formula, way.expression) if way.formula else Arithmetic(way.expression)
 
 
 def _first_known(run: RunContext, one: Input) -> Source | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..decide.budget import Budget, by_model, planned
 from ..decide.query import EVERYTHING, Query
 from ..decide.selection import select
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.materialized import OF_SOURCES, materialize_if_cheap
 from ..schema.warehouse import Warehouse
 from .run import Lines, RunContext, run_context
@@ -27,7 +27,7 @@ class ExplainContext:
     warehouse: Warehouse
     lines: Lines
     budget: Budget
-    names: Names
+    names: ShortNames
     by_model: Mapping[float, Budget] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -83,5 +83,5 @@ def explain_context(warehouse: Warehouse, root: Path, query: Query = EVERYTHING)
     if (query.where, query.document, query.since) != (None, None, None):
         select(warehouse, Query(model=query.model))
     materialize_if_cheap(warehouse, *OF_SOURCES)
-    names = Names.of(warehouse)
+    names = ShortNames.of(warehouse)
     return ExplainContext(warehouse, Lines(warehouse, root), budget, names, models)

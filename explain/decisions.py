@@ -39,7 +39,7 @@ from .number import (
     prints,
     shows,
 )
-from .tree import How, Match, Node
+from .tree import Arithmetic, Match, Node
 
 
 @dataclass
@@ -117,13 +117,15 @@ class DecisionContext:
         jobs = tuple(self._of_job(name, value, runs) for value, runs in by_job(members, name))
         if len(jobs) == 1:
             return jobs[0]
-        return Node(name, row[name], unit, how=How(f"median of {len(jobs)} jobs"), inputs=jobs)
+        return Node(
+            name, row[name], unit, how=Arithmetic(f"median of {len(jobs)} jobs"), inputs=jobs
+        )
 
     def _of_job(self, name: str, value: float, runs: Sequence[Row]) -> Node:
         nodes = tuple(self._node(run, name) for run in runs)
         if len(nodes) == 1:
             return nodes[0]
-        how = How(f"median of the {len(nodes)} segments of a log")
+        how = Arithmetic(f"median of the {len(nodes)} segments of a log")
         return Node(name, value, UNITS.get(name, ""), how=how, inputs=nodes)
 
     def _of_run(self, row: Row, name: str) -> Node:
@@ -308,6 +310,6 @@ def _counts(answer: DecisionContext, target: PrintedNumber) -> Iterator[Match]:
     for name, places in groups.items():
         # Lists of places are cut after 12, those of rows after 20, with a count of the rest.
         if target.digits in (str(len(places)), str(len(places) - 12), str(len(places) - 20)):
-            how = How("count; the first 12 places, or 20 rows, are listed")
+            how = Arithmetic("count; the first 12 places, or 20 rows, are listed")
             node = Node(name, len(places), how=how, inputs=of_places(answer.context.lines, places))
             yield Match(answer.command, "a count", node)

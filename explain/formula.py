@@ -11,7 +11,7 @@ from ..schema.errors import BenchError
 from ..vocabulary.format import counted
 from .columns import plain
 from .context import ExplainContext
-from .tree import How, Match, Node
+from .tree import Arithmetic, Match, Node
 
 _RULE = re.compile(r"r\d+[a-z]?")
 _ID = re.compile(r"[A-Z]\d{1,2}[A-Z]?", re.I)
@@ -79,7 +79,7 @@ def rule_named(text: str) -> Match | None:
 def matches(context: ExplainContext, formula: Formula) -> Iterator[Match]:
     """The formula, the metrics that use it, and the number of runs."""
     inputs = tuple(Node(name, "", note=_INPUTS.get(name, "")) for name in formula.parameters)
-    how = How(
+    how = Arithmetic(
         plain(formula.expression), formula.name, formula.title, formula.source, formula.counts
     )
     used = [m.name for m in metrics() if formula.name in m.source.replace(",", " ").split()]
@@ -94,7 +94,7 @@ def matches(context: ExplainContext, formula: Formula) -> Iterator[Match]:
 
 def _detected(context: ExplainContext, formula: Formula) -> Iterator[Match]:
     """The tables whose printed TFLOPs follow the formula, as detected by the audit."""
-    from ..audit.detect import detect
+    from ..audit.formula_detection import detect
     from ..audit.load import load
 
     for document in load(context.warehouse).documents:

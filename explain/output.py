@@ -9,7 +9,7 @@ from typing import Any
 from ..audit.output import objects
 from ..vocabulary.format import number, significant
 from ..vocabulary.printable import json_text, plain, terminal
-from .tree import Answer, How, Match, Node, SourceSpan
+from .tree import Answer, Arithmetic, Match, Node, SourceSpan
 
 _WIDE = 100  # characters shown of a raw line
 
@@ -95,7 +95,7 @@ def _leaf(node: Node, short: Callable[[str], str]) -> str:
     return terminal("  ".join(parts))
 
 
-def _how(how: How) -> Iterator[str]:
+def _how(how: Arithmetic) -> Iterator[str]:
     name = f"{how.formula}: " if how.formula else ""
     yield f"= {how.expression}" + (f"    {name}{how.title}" if how.title else "")
     if how.source:

@@ -8,19 +8,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..audit.restate import HARDWARE, MODEL, Restated, restate_all
+from ..audit.restate import HARDWARE, MODEL, RestatedRun, restate_all
 from ..decide.budget import A_SECOND, SECONDS_A_DAY, Budget
+from ..decide.page_rows import PageRows
 from ..decide.ranking import ranking
-from ..decide.reduced import Reduced
-from ..reports.answers_of_page import implied_seconds
 from ..reports.page import MOST, statements
+from ..reports.page_answers import implied_seconds
 from ..vocabulary.format import days_words, percent, significant
 from ..vocabulary.format import number as as_number
 from ..vocabulary.format import tokens as as_tokens
 from .columns import by_formula, measured, of_column, of_number
 from .context import ExplainContext
 from .number import PrintedNumber
-from .tree import How, Match, Node, SourceSpan
+from .tree import Arithmetic, Match, Node, SourceSpan
 
 _FILTER = re.compile(r"count\(\*\) FILTER \((.+)\) AS (\w+)")
 _COUNTS = {
@@ -85,7 +85,7 @@ def _count(context: ExplainContext, name: str, value: int, condition: str) -> Ma
         for position, (uri, line) in enumerate(rows[:12], 1)
     )
     rest = f"{len(rows) - len(shown)} more: bench runs --all" if len(rows) > len(shown) else ""
-    how = How(f"count of runs where {condition}" if condition else _COUNTS.get(name, ""))
+    how = Arithmetic(f"count of runs where {condition}" if condition else _COUNTS.get(name, ""))
     node = Node(name, value, "runs" if condition else "", how=how, note=rest,
                 inputs=shown if condition else ())  # fmt: skip
     return Match("page", "a count of the page", node)
@@ -98,7 +98,7 @@ def _groups(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             yield _count(context, row["status"], row["runs"], f"status = '{row['status']}'")
     shown, every = context.cached("ranked", lambda: _ranked(context))
     if number.digits == str(every - shown):
-        how = How(f"{every} ranked runs - {shown} shown, {MOST} of each model and system")
+        how = Arithmetic(f"{every} ranked runs - {shown} shown, {MOST} of each model and system")
         yield Match("page", "a count of the page", Node("runs not shown", every - shown, how=how))
 
 
@@ -108,8 +108,8 @@ def _ranked(context: ExplainContext) -> tuple[int, int]:
     return len(ranking(rows, context.budget, MOST)), every
 
 
-def _reduced(context: ExplainContext) -> Reduced:
-    return context.cached("reduced", lambda: Reduced(context.warehouse))
+def _reduced(context: ExplainContext) -> PageRows:
+    return context.cached("reduced", lambda: PageRows(context.warehouse))
 
 
 def _budget(context: ExplainContext, budget: Budget, number: PrintedNumber) -> Iterator[Match]:
@@ -182,7 +182,7 @@ def _pooled(context: ExplainContext, budget: Budget, number: PrintedNumber) -> I
     rows = _reduced(context).repeated(budget, number.limits())
     for row in ranking(rows, budget, 0):
         if row["jobs"] > 1 and number.is_in(significant(row["device_days"], 3)):
-            how = How(f"days x devices, days at the median speed of {row['jobs']} jobs")
+            how = Arithmetic(f"days x devices, days at the median speed of {row['jobs']} jobs")
             days = Node("days", row["days"], "days")
             place = SourceSpan(row["uri"], row["line"])
             node = Node("device_days", row["device_days"], how=how, inputs=(days,), place=place)
@@ -247,13 +247,13 @@ def restated(context: ExplainContext, number: PrintedNumber) -> Iterator[Match]:
             yield _restated_match(context, one, name)
 
 
-def _restatements(context: ExplainContext) -> list[Restated]:
+def _restatements(context: ExplainContext) -> list[RestatedRun]:
     chosen = {run_id for (run_id,) in context.warehouse.rows("SELECT run_id FROM selected")}
     every = restate_all(context.warehouse, _WANTED).values()
     return [one for found in every for one in found if one.run_id in chosen]
 
 
-def _printed_as(number: PrintedNumber, one: Restated) -> str:
+def _printed_as(number: PrintedNumber, one: RestatedRun) -> str:
     """The field of a restated rate that prints like `number`."""
     texts = {
         "tflops": significant(one.value, 3) if one.value is not None else "",
@@ -265,7 +265,7 @@ def _printed_as(number: PrintedNumber, one: Restated) -> str:
     return next((name for name, text in texts.items() if text and number.is_in(text)), "")
 
 
-def _restated_match(context: ExplainContext, one: Restated, name: str) -> Match:
+def _restated_match(context: ExplainContext, one: RestatedRun, name: str) -> Match:
     run = next(context.runs("run_id = ?", one.run_id))
     line: int | None = run.row["line"]
     place = SourceSpan(run.uri, line, None, context.lines.text(run.uri, line) if line else "")
@@ -282,7 +282,7 @@ def _restated_match(context: ExplainContext, one: Restated, name: str) -> Match:
         name, value, unit, one.low if name == "tflops" else None,
         one.high if name == "tflops" else None,
         how=by_formula(one.formula, "FLOP of a step / (step_time_s x world_size)")
-        if computed else How(f"printed by {one.printed_by}") if name == "printed" else None,
+        if computed else Arithmetic(f"printed by {one.printed_by}") if name == "printed" else None,
         inputs=(measured(run, "step_time_s"), of_column(run, "world_size")) if computed else (),
         place=None if computed else place,
         note=one.why if computed else "",

@@ -11,11 +11,11 @@ from ..decide.query import Query
 from ..foresight.answers import predicted
 from ..foresight.intervals import LEVEL
 from ..foresight.posterior import Part
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import chance, percent, significant
 from .context import explain_context
-from .tree import Answer, How, Match, Node, SourceSpan
+from .tree import Answer, Arithmetic, Match, Node, SourceSpan
 
 WORD = "prediction"
 _SOURCE = "docs/predict.md: terms, priors and intervals"
@@ -34,7 +34,7 @@ def explain_prediction(
     # Without a query: a model that was not measured has no runs.
     context = explain_context(warehouse, root, Query())
     uris = {uri for match in matches for uri, _ in match.tree.places()}
-    names = Names.of(warehouse)
+    names = ShortNames.of(warehouse)
     notes = tuple(f"assumed: {names.within(text)}" for text in made.facts["assumed"])
     return Answer(WORD, WORD, tuple(matches), versions=tuple(context.versions(uris)), notes=notes)
 
@@ -57,7 +57,7 @@ def _time(row: Row) -> Node:
     rests_on = (row["base"], *row["rests_on"])
     return Node(
         "step_time_s" if timed else "pace", whole, "s", low, high,
-        How(words, title="a law of physical terms, fitted to runs", source=_SOURCE),
+        Arithmetic(words, title="a law of physical terms, fitted to runs", source=_SOURCE),
         note=f"{LEVEL:.0%} interval by {row['scores']} runs left out: {row['beyond']}",
         inputs=(*inputs, *map(_run, {one["where"]: one for one in rests_on}.values())),
     )  # fmt: skip
@@ -72,8 +72,10 @@ def _memory(row: Row) -> Node:
     fitted = "fitted to printed peaks and to runs without room"
     return Node(
         "memory_gb", whole, "GB", row["memory_gb_low"], row["memory_gb_high"],
-        How("sum of the terms", title=fitted if row["memory_fitted"] else "not fitted: the priors",
-            source=_SOURCE),
+        Arithmetic(
+            "sum of the terms",
+            title=fitted if row["memory_fitted"] else "not fitted: the priors", source=_SOURCE,
+        ),
         inputs=tuple(inputs),
     )  # fmt: skip
 
@@ -88,7 +90,7 @@ def _part(part: Part, scale: float, whole: float, unit: str) -> Node:
     prior = f"prior {significant(part.usual, 3)}, {moved:.1f} deviations away"
     return Node(
         part.title, part.cost * scale, unit, note=share,
-        how=How(f"{fitted} x ({part.words})", title=prior),
+        how=Arithmetic(f"{fitted} x ({part.words})", title=prior),
     )  # fmt: skip
 
 

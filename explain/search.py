@@ -11,9 +11,9 @@ from ..decide.budget import Budget
 from ..reports.words import step_time
 from ..schema.catalogue import metrics, values
 from ..schema.warehouse import Row
+from ..vocabulary.cell_pieces import half_digit
 from ..vocabulary.format import days, days_words, params, range_text, seconds, significant, tokens
 from ..vocabulary.format import number as as_number
-from ..vocabulary.pieces import half_digit
 from .columns import derive, names
 from .context import ExplainContext
 from .number import PrintedNumber

@@ -9,7 +9,7 @@ from ..schema.sql import sql_file
 from ..schema.warehouse import Row
 from ..vocabulary.format import counted
 from .run import Interval, RunContext
-from .tree import How, Node
+from .tree import Arithmetic, Node
 
 SHOWN = 12  # lines listed for a window; of more, the middle values and the ends
 _GRADES = {1: "in the window", 2: "left out: an evaluation or a save in it", 3: "left out: warm-up",
@@ -41,7 +41,7 @@ def statistic(run: RunContext, metric: str) -> Node | None:
         _UNITS.get(metric, ""),
         stats["min"],
         stats["max"],
-        How(f"median of {window}, {number}", title=_rule(stats)),
+        Arithmetic(f"median of {window}, {number}", title=_rule(stats)),
         note="; ".join(filter(None, (
             f"mean {stats['mean']:.6g}", f"95th percentile {stats['p95']:.6g}",
             f"standard deviation {stats['stddev']:.3g}" if stats["stddev"] is not None else "",

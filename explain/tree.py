@@ -21,7 +21,7 @@ class SourceSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class Arithmetic:
     """A derivation: an expression over inputs; `formula` is the id of a known one."""
 
     expression: str
@@ -40,7 +40,7 @@ class Node:
     unit: str = ""
     low: float | None = None
     high: float | None = None
-    how: How | None = None
+    how: Arithmetic | None = None
     place: SourceSpan | None = None
     note: str = ""
     inputs: tuple[Node, ...] = ()

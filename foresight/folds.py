@@ -15,7 +15,7 @@ _REACH = 2.0  # factor beyond the measured range up to which errors are known
 _PARTS = 12  # number of folds of configurations
 
 
-class Beyond(StrEnum):
+class ExtrapolationKind(StrEnum):
     """Kinds of extrapolation, from the runs of a prediction; the gravest first."""
 
     SYSTEM = "system"  # no run of the system
@@ -45,7 +45,7 @@ WORDS = {"dtype": "number format", "recompute": "recompute", "zero_stage": "ZeRO
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class SizeOutOfRange:
     """A size beyond the measured range of similar runs."""
 
     name: str
@@ -70,7 +70,7 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmeasured:
+class UnmeasuredSetting:
     """A setting without a size that no run like it states; as unknown as a doubling of a size."""
 
     name: str
@@ -84,41 +84,43 @@ class Unmeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Extrapolation:
     """The extrapolation of a configuration: its kinds, the gravest first, and what is beyond."""
 
-    kinds: tuple[Beyond, ...]
-    outside: tuple[Outside | Unmeasured, ...] = ()
+    kinds: tuple[ExtrapolationKind, ...]
+    outside: tuple[SizeOutOfRange | UnmeasuredSetting, ...] = ()
 
-    def grown(self, kind: Beyond) -> float:
+    def grown(self, kind: ExtrapolationKind) -> float:
         """The factor of an interval beyond twice the measured sizes: each doubling adds the same
         uncertainty, and deviations add in squares."""
         return math.sqrt(max(1.0, doublings(one for one in self.outside if _kind(one) is kind)))
 
 
-def doublings(outside: Iterable[Outside | Unmeasured]) -> float:
+def doublings(outside: Iterable[SizeOutOfRange | UnmeasuredSetting]) -> float:
     """The doublings from the measured range to a configuration, of all sizes together."""
     return sum(math.log2(one.times) for one in outside)
 
 
-def _kind(one: Outside | Unmeasured) -> Beyond:
-    return Beyond.SIZE if one.name == "devices" else Beyond.RANGE
+def _kind(one: SizeOutOfRange | UnmeasuredSetting) -> ExtrapolationKind:
+    return ExtrapolationKind.SIZE if one.name == "devices" else ExtrapolationKind.RANGE
 
 
-def reach(runs: Sequence[Setting], setting: Setting) -> Reach:
+def reach(runs: Sequence[Setting], setting: Setting) -> Extrapolation:
     """The extrapolation of a prediction from runs."""
     of_system = [run for run in runs if run.system == setting.system]
     if not of_system:
-        return Reach((Beyond.SYSTEM,))
+        return Extrapolation((ExtrapolationKind.SYSTEM,))
     of_source = [run for run in of_system if run.source[0] == setting.source[0]]
     of_model = [run for run in of_source if run.model == setting.model]
-    kinds: list[Beyond] = []
+    kinds: list[ExtrapolationKind] = []
     if not of_model:
-        kinds.append(Beyond.MODEL if between(of_source, setting) else Beyond.SOURCE)
+        kinds.append(
+            ExtrapolationKind.MODEL if between(of_source, setting) else ExtrapolationKind.SOURCE
+        )
     near = of_model or of_source or of_system
     [found] = beyond(near, [setting])
-    kinds += sorted({_kind(each) for each in found}, key=list(Beyond).index)
-    return Reach(tuple(kinds) or (Beyond.SETTING,), tuple(found))
+    kinds += sorted({_kind(each) for each in found}, key=list(ExtrapolationKind).index)
+    return Extrapolation(tuple(kinds) or (ExtrapolationKind.SETTING,), tuple(found))
 
 
 def between(of_source: Sequence[Setting], setting: Setting) -> bool:
@@ -129,23 +131,23 @@ def between(of_source: Sequence[Setting], setting: Setting) -> bool:
 
 def beyond(
     near: Sequence[Setting], settings: Sequence[Setting]
-) -> list[list[Outside | Unmeasured]]:
+) -> list[list[SizeOutOfRange | UnmeasuredSetting]]:
     """The sizes and settings of each configuration that lie outside those of measured runs."""
     ranges: dict[str, tuple[float, float]] = {}
     for name, size in SIZES.items():
         if known := [have for run in near if (have := size(run))]:
             ranges[name] = min(known), max(known)
     stated = {word: {run.other_settings.get(word) for run in near} for word in WORDS}
-    found: list[list[Outside | Unmeasured]] = []
+    found: list[list[SizeOutOfRange | UnmeasuredSetting]] = []
     for one in settings:
-        outside: list[Outside | Unmeasured] = []
+        outside: list[SizeOutOfRange | UnmeasuredSetting] = []
         for name, (low, high) in ranges.items():
             if (value := SIZES[name](one)) and not low <= value <= high:
-                outside.append(Outside(name, value, low, high))
+                outside.append(SizeOutOfRange(name, value, low, high))
         for word, name in WORDS.items():
             said = one.other_settings.get(word)
             if said is not None and said not in stated[word]:
-                outside.append(Unmeasured(name, said))
+                outside.append(UnmeasuredSetting(name, said))
         found.append(outside)
     return found
 
@@ -158,7 +160,9 @@ class Fold:
     tested: tuple[int, ...]
 
 
-def folds(settings: Sequence[Setting], kind: Beyond, most: int | None = None) -> list[Fold]:
+def folds(
+    settings: Sequence[Setting], kind: ExtrapolationKind, most: int | None = None
+) -> list[Fold]:
     """Folds for a kind of extrapolation; evenly thinned to at most `most`."""
     found = [*_MADE[kind](settings)]
     step = math.ceil(len(found) / most) if most and found else 1
@@ -231,13 +235,13 @@ def _of(key: Callable[[Setting], Hashable]) -> Callable[[Sequence[Setting]], Ite
     return made
 
 
-_MADE: dict[Beyond, Callable[[Sequence[Setting]], Iterator[Fold]]] = {
-    Beyond.SETTING: _configurations,
-    Beyond.RANGE: _ranges,
-    Beyond.SIZE: _larger,
-    Beyond.MODEL: _models,
-    Beyond.SOURCE: _of(lambda one: (one.system, one.source[0])),
-    Beyond.SYSTEM: _of(lambda one: one.system),
+_MADE: dict[ExtrapolationKind, Callable[[Sequence[Setting]], Iterator[Fold]]] = {
+    ExtrapolationKind.SETTING: _configurations,
+    ExtrapolationKind.RANGE: _ranges,
+    ExtrapolationKind.SIZE: _larger,
+    ExtrapolationKind.MODEL: _models,
+    ExtrapolationKind.SOURCE: _of(lambda one: (one.system, one.source[0])),
+    ExtrapolationKind.SYSTEM: _of(lambda one: one.system),
 }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..schema.warehouse import Row
-from .folds import Beyond, Fold, Reach, beyond, doublings, folds
+from .folds import Extrapolation, ExtrapolationKind, Fold, beyond, doublings, folds
 from .posterior import Posterior
 from .setting import Setting
 
@@ -31,7 +31,7 @@ _UNTRIED = 0.1  # more deviation of ln(cost) where no prediction was compared wi
 # Programs and ways of counting differ between sources beyond any setting (ln): left-out documents
 # show this error, however well their system is known. Sources of some systems agree more than those
 # of others, which few left-out ones show: the usual error counts as so many of them.
-_UNKNOWN = {Beyond.SOURCE: 0.3, Beyond.SYSTEM: 0.3}
+_UNKNOWN = {ExtrapolationKind.SOURCE: 0.3, ExtrapolationKind.SYSTEM: 0.3}
 _USUAL = 2.0
 # More deviation of ln(cost) for each doubling that a document lies beyond the sizes of its system.
 _FARTHER = 0.15
@@ -98,7 +98,7 @@ class Scores:
         return self.factor(source) * float(np.median(found))
 
 
-def scores(fitted: Posterior, kind: Beyond) -> Scores:
+def scores(fitted: Posterior, kind: ExtrapolationKind) -> Scores:
     """The scores of runs that can be left out in this way."""
     runs: list[int] = []
     errors, variances = [np.zeros(0)], [np.zeros(0)]
@@ -122,7 +122,7 @@ def scores(fitted: Posterior, kind: Beyond) -> Scores:
 
 
 def _apart(
-    fitted: Posterior, kind: Beyond, parts: Sequence[Fold], errors: Sequence[Array]
+    fitted: Posterior, kind: ExtrapolationKind, parts: Sequence[Fold], errors: Sequence[Array]
 ) -> tuple[list[float], dict[Hashable, float]]:
     """The usual error of a whole source for each fold, by the others of its system, and by system
     for further sources; 0 where sources are known."""
@@ -140,9 +140,9 @@ def _apart(
     return own, {of: pooled(of, None) for of in dict.fromkeys(system)}
 
 
-def _far(fitted: Posterior, kind: Beyond, fold: Fold) -> Array:
+def _far(fitted: Posterior, kind: ExtrapolationKind, fold: Fold) -> Array:
     """Doublings of each run of an unknown source beyond the sizes of its system; else 0."""
-    if kind is not Beyond.SOURCE:
+    if kind is not ExtrapolationKind.SOURCE:
         return np.zeros(len(fold.tested))
     gone, tested = set(fold.removed), [fitted.settings[at] for at in fold.tested]
     near = [
@@ -163,32 +163,36 @@ def deviation(
 
 
 @dataclass(slots=True)
-class Widths:
+class IntervalWidths:
     """Factors for the deviations of a fit, computed once for each kind of fold."""
 
     fitted: Posterior
-    known: dict[Beyond, Scores] = field(default_factory=dict)
+    known: dict[ExtrapolationKind, Scores] = field(default_factory=dict)
 
-    def of(self, kind: Beyond) -> Scores:
+    def of(self, kind: ExtrapolationKind) -> Scores:
         """The scores of a kind; of configurations if nothing can be left out."""
-        return self._own(kind) if self._own(kind).runs else self._own(Beyond.SETTING)
+        return self._own(kind) if self._own(kind).runs else self._own(ExtrapolationKind.SETTING)
 
-    def _own(self, kind: Beyond) -> Scores:
+    def _own(self, kind: ExtrapolationKind) -> Scores:
         if kind not in self.known:
             self.known[kind] = scores(self.fitted, kind)
         return self.known[kind]
 
-    def deviation(self, kind: Beyond, system: Hashable, variance: float, far: float = 0.0) -> float:
+    def deviation(
+        self, kind: ExtrapolationKind, system: Hashable, variance: float, far: float = 0.0
+    ) -> float:
         """The deviation of ln(cost) of a run with this kind of extrapolation on a system."""
         usual = _UNKNOWN.get(kind, 0.0)
         more = self._own(kind).apart.get(system, usual) if usual else 0.0
         return float(deviation(self.fitted, np.array([variance]), more, far)[0])
 
-    def scored_by(self, kind: Beyond) -> Beyond:
+    def scored_by(self, kind: ExtrapolationKind) -> ExtrapolationKind:
         """The kind of fold that scores predictions of a kind."""
-        return kind if self._own(kind).runs else Beyond.SETTING
+        return kind if self._own(kind).runs else ExtrapolationKind.SETTING
 
-    def width(self, reach: Reach, source: str, variance: float, system: Hashable = None) -> float:
+    def width(
+        self, reach: Extrapolation, source: str, variance: float, system: Hashable = None
+    ) -> float:
         """Half of the 90% interval of ln(cost) of a run of a source on a system.
 
         Independent uncertainties add in squares, and an extrapolation is at least as uncertain as a
@@ -200,15 +204,19 @@ class Widths:
         factor = self.of(first).factor(source)
         if self.scored_by(first) is not first:
             factor = max(factor, UNSCORED)
-        if first in (Beyond.SIZE, Beyond.RANGE):
-            factor = max(factor, self.of(Beyond.SETTING).factor(source))
-        far = doublings(reach.outside) if first is Beyond.SOURCE else 0.0
+        if first in (ExtrapolationKind.SIZE, ExtrapolationKind.RANGE):
+            factor = max(factor, self.of(ExtrapolationKind.SETTING).factor(source))
+        far = doublings(reach.outside) if first is ExtrapolationKind.SOURCE else 0.0
         own = self.deviation(first, system, variance, far)
         own = own if self.of(first).runs else math.hypot(own, _UNTRIED)
         parts = [factor * own * reach.grown(first)]
         if first not in _UNKNOWN:
             parts += [self.of(kind).usual(source) * reach.grown(kind) for kind in others]
-        least = 0.0 if first is Beyond.SETTING else self.of(Beyond.SETTING).usual(source)
+        least = (
+            0.0
+            if first is ExtrapolationKind.SETTING
+            else self.of(ExtrapolationKind.SETTING).usual(source)
+        )
         return max(math.hypot(*parts), least)
 
 
@@ -216,7 +224,7 @@ _ALIKE = math.log(1.1)  # tolerance for days of equal duration of a configuratio
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class MachineVariation:
     """Jobs that show the variation of a machine; `low`, `high`: their ln(device-seconds a token)
     less `middle`, that of the day of the prediction."""
 
@@ -232,7 +240,9 @@ class Apart:
         return min(mean - width, middle + self.low), max(mean + width, middle + self.high)
 
 
-def apart(rows: Sequence[Row], settings: Sequence[Setting], setting: Setting) -> Apart | None:
+def apart(
+    rows: Sequence[Row], settings: Sequence[Setting], setting: Setting
+) -> MachineVariation | None:
     """The jobs of a configuration, or else those of the least steady one of its source, model and
     devices, from the first day on with the machine's state of the prediction's day.
 
@@ -258,7 +268,7 @@ def apart(rows: Sequence[Row], settings: Sequence[Setting], setting: Setting) ->
     return max(spreads, key=lambda spread: spread.high - spread.low, default=own)
 
 
-def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:
+def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> MachineVariation | None:
     today = [
         math.log(run.s_per_token)
         for _, run in jobs
@@ -275,7 +285,9 @@ def _of(jobs: Sequence[tuple[Row, Setting]], day: str | None) -> Apart | None:
     )
     since = [(row, run) for of, row, run in dated if of >= first]
     ends = [end - middle for row, run in since for end in _ends(row, run)]
-    return Apart(middle, min(ends), max(ends), tuple(row for row, _ in since), itself=True)
+    return MachineVariation(
+        middle, min(ends), max(ends), tuple(row for row, _ in since), itself=True
+    )
 
 
 def _ends(row: Row, run: Setting) -> list[float]:

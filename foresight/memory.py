@@ -13,11 +13,11 @@ import numpy as np
 
 from ..audit.memory import GB
 from ..vocabulary.hardware import devices, most_memory_gib, usual_memory_gib
-from .folds import Reach
-from .intervals import END, UNSCORED, Widths
-from .likeness import MEMORY_SCALES, Array
+from .folds import Extrapolation
+from .intervals import END, UNSCORED, IntervalWidths
 from .posterior import Part, Posterior, fit, unfitted
 from .setting import Setting, room
+from .similarity import MEMORY_SCALES, Array
 from .terms import MEMORY, states
 
 _FEWEST = 3  # runs with printed memory
@@ -26,7 +26,7 @@ _ROUNDS = 3  # iterations of estimating the need of runs out of memory
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class MemoryNeed:
     """The memory that a configuration needs: middle and half of the 90% interval of ln(GB)."""
 
     mean: float
@@ -60,17 +60,19 @@ class Need:
 
 
 def needs(
-    posterior: Posterior | None, widths: Widths | None, of: Sequence[tuple[Setting, Reach]]
-) -> list[Need]:
+    posterior: Posterior | None,
+    widths: IntervalWidths | None,
+    of: Sequence[tuple[Setting, Extrapolation]],
+) -> list[MemoryNeed]:
     """The needs of configurations, each with its extrapolation; by the priors without a fit."""
     if posterior is None or widths is None:
         # What no source states and nothing fits to is counted as it is assumed: without recompute.
         settled = (replace(one, recompute=one.recompute or "none") for one, _ in of)
         alone = (unfitted(MEMORY, one) for one in settled)
-        return [Need(mean, UNSCORED * apart, terms, False) for mean, apart, terms in alone]
+        return [MemoryNeed(mean, UNSCORED * apart, terms, False) for mean, apart, terms in alone]
     mean, covariance = posterior.predicted([one for one, _ in of])
     return [
-        Need(
+        MemoryNeed(
             float(mean[at]),
             widths.width(reach, one.source[0], covariance[at, at], one.system),
             posterior.terms(one, float(mean[at])),

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .likeness import Array, Overlap, Scales, Shared, likeness, overlap, site
 from .numbers import priors
 from .setting import Setting
+from .similarity import Array, Scales, Shared, SourceOverlap, likeness, overlap, site
 from .terms import Law
 
 _WAITING = priors("waiting")["bubble"]
@@ -95,7 +95,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class InitialFit:
     """The result of a fit's first rounds: parameters by source and system, roughness by file."""
 
     sites: dict[Hashable, Array]
@@ -119,9 +119,9 @@ class Posterior:
     common: Array = field(repr=False)  # of an unmeasured system
     excess: Array = field(repr=False)  # extra variance of outliers
     rough: dict[str, float] = field(repr=False)  # by file
-    began: Began = field(repr=False)
+    began: InitialFit = field(repr=False)
     shared: Shared = field(repr=False)
-    overlap: Overlap = field(repr=False)
+    overlap: SourceOverlap = field(repr=False)
 
     def parameters(self, settings: Sequence[Setting]) -> Array:
         """The parameters of runs (n x k)."""
@@ -226,8 +226,8 @@ def fit(
     costs: Sequence[float] | Array,
     noise: Sequence[float] | Array,
     scales: Scales,
-    began: Began | None = None,
-    known: tuple[Shared, Overlap] | None = None,
+    began: InitialFit | None = None,
+    known: tuple[Shared, SourceOverlap] | None = None,
 ) -> Posterior:
     """The posterior of runs with their costs and deviations of ln(cost) of each; `began`: the first
     rounds with more runs, as a start; `known`: their covariance and that of sources, if known."""
@@ -241,7 +241,7 @@ def fit(
     rough = np.array([began.rough[file] if began else 1.0 for file in files])
     for at in range(_BEFORE if began else 0, _ROUNDS + 1):
         if at == _BEFORE:
-            began = Began(*_by_site_and_file(settings, theta, rough))
+            began = InitialFit(*_by_site_and_file(settings, theta, rough))
         value, slope = counted.linear(theta)
         covariance = shared.covariance(np.outer(rough, rough))
         covariance += _of_parameters(law, slope, slope, shared, scales)
@@ -270,7 +270,7 @@ def fit(
     )  # fmt: skip
 
 
-def _shared(law: Law, settings: Sequence[Setting], scales: Scales) -> tuple[Shared, Overlap]:
+def _shared(law: Law, settings: Sequence[Setting], scales: Scales) -> tuple[Shared, SourceOverlap]:
     pairs = likeness(settings, settings)
     alike = overlap(settings, pairs)
     return pairs.shared(scales, law.peak, alike.between(settings, settings)), alike

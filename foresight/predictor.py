@@ -14,14 +14,14 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .failures import lacking
-from .folds import Beyond, reach
-from .intervals import END, Widths, apart
-from .likeness import PACE_SCALES, likeness
+from .folds import ExtrapolationKind, reach
+from .intervals import END, IntervalWidths, apart
 from .memory import fitted, needs, offloads, usual_room
 from .posterior import Posterior, fit
 from .proposals import beating, order, rival, worth_repeating
-from .recompute import Unstated, place, unstated
+from .recompute import UnstatedDefaults, place, unstated
 from .setting import Setting, setting, system_of
+from .similarity import PACE_SCALES, likeness
 from .terms import PACE, recomputed
 
 MOST = 800  # training runs: the time of a fit grows with their cube
@@ -39,9 +39,9 @@ class Predictor:
     memory: Posterior | None
     left_out: tuple[Row, ...]  # each with its reason
     failures: int  # number of training runs out of memory
-    unstated: Unstated  # what sources do without stating it
-    widths: Widths = field(repr=False)
-    memory_widths: Widths | None = field(default=None, repr=False)
+    unstated: UnstatedDefaults  # what sources do without stating it
+    widths: IntervalWidths = field(repr=False)
+    memory_widths: IntervalWidths | None = field(default=None, repr=False)
     # The runs that tell how steady the machine was, if these are others than the training runs.
     jobs: tuple[Sequence[Row], Sequence[Setting]] | None = field(default=None, repr=False)
 
@@ -191,7 +191,7 @@ class Predictor:
     def agreement(self, system: object) -> list[tuple[Row, float, float, float]]:
         """The runs of a system with the tokens/s a device predicted without their configuration,
         and the ends of the 90% interval."""
-        found, known = [], self.widths.of(Beyond.SETTING)
+        found, known = [], self.widths.of(ExtrapolationKind.SETTING)
         factors = {source: known.factor(source) for source in set(known.sources)}
         half = [factors[of] * own for of, own in zip(known.sources, known.deviations, strict=True)]
         for at, miss, width in zip(known.runs, known.errors, half, strict=True):
@@ -297,9 +297,9 @@ def trained(rows: Sequence[Row], left_out: Sequence[Row], system: object = None)
     pace = fit(PACE, settings, paces, [one.noise for one in settings], PACE_SCALES)
     failed = [(silent.settled(one), space) for one, space in _failed(left)]
     memory = fitted(settings, failed)
-    widths = Widths(memory) if memory else None
+    widths = IntervalWidths(memory) if memory else None
     return Predictor(
-        tuple(kept), pace, memory, tuple(left), len(failed), silent, Widths(pace), widths
+        tuple(kept), pace, memory, tuple(left), len(failed), silent, IntervalWidths(pace), widths
     )
 
 

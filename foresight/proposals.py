@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .intervals import END
-from .likeness import Array
+from .similarity import Array
 
 _DOUBT = 3.0  # factor on deviations of a fit: a few runs underestimate them
 _CERTAIN = 1e-6  # the least deviation: an end may be the peak of the device
@@ -15,7 +15,7 @@ _TEACHES = 0.02  # worth of a reduction of all candidates' deviations, next to i
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class ChosenCandidate:
     """A chosen candidate, and its information about others."""
 
     at: int
@@ -27,7 +27,7 @@ class Worth:
 def order(
     mean: Array, covariance: Array, best: float, noise: float, fits: Array, most: int,
     wide: Array | None = None,
-) -> list[Worth]:  # fmt: skip
+) -> list[ChosenCandidate]:  # fmt: skip
     """The candidates to run, the most valuable first.
 
     `mean` and `covariance` are of ln(cost), `best` is the least measured, `fits` the probability of
@@ -41,7 +41,7 @@ def order(
     if wide is not None:
         doubt = np.sqrt(_DOUBT * wide / np.sqrt(np.maximum(np.diag(covariance), 1e-12)))
     covariance = covariance * np.outer(doubt, doubt)
-    chosen: list[Worth] = []
+    chosen: list[ChosenCandidate] = []
     while len(chosen) < min(most, len(mean)):
         variance = np.maximum(np.diag(covariance), 1e-12)
         gain = expected_improvement(mean, np.sqrt(variance), best)
@@ -54,7 +54,7 @@ def order(
         value[[worth.at for worth in chosen]] = -np.inf
         at = int(np.argmax(value))
         narrowing = _narrowing(at, np.sqrt(variance), after[:, at], weight)
-        chosen.append(Worth(at, *narrowing))
+        chosen.append(ChosenCandidate(at, *narrowing))
         best = min(best, float(mean[at]))
         column = covariance[:, at].copy()
         covariance -= np.outer(column, column) / (variance[at] + noise**2)

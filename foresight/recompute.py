@@ -55,7 +55,7 @@ _FEW = 8  # at most one of so many runs may contradict a stage: printed memory h
 
 
 @dataclass(frozen=True, slots=True)
-class Unstated:
+class UnstatedDefaults:
     """What sources, each with its system, do without stating it: recompute all, ZeRO stages."""
 
     recomputing: frozenset[Hashable]
@@ -72,9 +72,9 @@ class Unstated:
         )
 
 
-def unstated(settings: Sequence[Setting]) -> Unstated:
+def unstated(settings: Sequence[Setting]) -> UnstatedDefaults:
     """What the sources of runs do without stating it."""
-    return Unstated(inferred(settings), _stages(settings))
+    return UnstatedDefaults(inferred(settings), _stages(settings))
 
 
 def _stages(settings: Sequence[Setting]) -> dict[Hashable, int]:

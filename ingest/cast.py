@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from ..vocabulary.pieces import half_digit
+from ..vocabulary.cell_pieces import half_digit
 
 # Possessive: what does not fit is looked at once, however long it is.
 NUMBER = re.compile(r"[-+]?(?:\d++(?:(?:,\d{3})++(?:\.\d*+)?|\.?\d*+)|\.\d++)(?:[eE][-+]?\d++)?\Z")

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from ..vocabulary.regular import read_regular
+from ..vocabulary.regular_files import read_regular
 
 PARSER_VERSION = 33
 

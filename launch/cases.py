@@ -55,7 +55,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedCase:
     """A combination that is dropped, and why."""
 
     case: Case
@@ -67,7 +67,7 @@ class Expansion:
     """The cases of a plan, and the dropped combinations."""
 
     cases: tuple[Case, ...]
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedCase, ...]
     device: str | None
 
 
@@ -99,7 +99,7 @@ def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion
     cases = _labelled(meant, named)
     _drop_duplicates(cases, sizes, why)
     kept = tuple(case for place, case in enumerate(cases) if place not in why)
-    dropped = tuple(Dropped(requested[place], reason) for place, reason in sorted(why.items()))
+    dropped = tuple(DroppedCase(requested[place], reason) for place, reason in sorted(why.items()))
     if not kept:
         reasons = dict.fromkeys(f"{one.case.label}: {one.why}" for one in dropped)
         shown = "\n       ".join(list(reasons)[:10])

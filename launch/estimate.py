@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..schema.location import is_there
 from ..schema.opening import open_read
-from ..schema.place import is_there
 from ..schema.warehouse import Warehouse
 from .cases import Case
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular import parse_json, read_regular
+from ..vocabulary.regular_files import parse_json, read_regular
 from ..vocabulary.secrets import redact, redact_text
 from .cases import Case, slug
 from .process_probe import SEEN

@@ -41,7 +41,7 @@ from .outcome import (
 )
 from .plan import Plan
 from .process_probe import PRELOAD, SEEN, allocators, preloaded, shell_probe
-from .processes import TOKEN, Watched
+from .processes import TOKEN, RunObservations
 from .program import Program
 
 
@@ -151,7 +151,7 @@ class Recorder:
         self,
         planned: PlannedRun,
         state: State,
-        seen: Watched,
+        seen: RunObservations,
         kills: int = 0,
         job: str | None = None,
     ) -> State:
@@ -200,7 +200,7 @@ class Recorder:
         """Whether a log states the end of the training: only the exit is left."""
         return is_over(log, self.where.formats)
 
-    def _outcome(self, case: Case, log: Path, seen: Watched, kills: int) -> Outcome:
+    def _outcome(self, case: Case, log: Path, seen: RunObservations, kills: int) -> Outcome:
         parsed = read_log(log, self.where.formats)
         if seen.ended is None:
             outcome = outcome_of_exit(log, parsed, seen.exit_code, kills)

@@ -176,7 +176,7 @@ _GB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class RunObservations:
     """Observations of a run; `ended` is why we ended it, None if it ended by itself."""
 
     exit_code: int | None
@@ -205,7 +205,7 @@ class Watch:
     _checked_size: int = -1  # size of the log at the last check for its end
     _output_at: float = field(default_factory=time.monotonic)
 
-    def wait(self) -> Watched:
+    def wait(self) -> RunObservations:
         """Wait until the command ends or exceeds a limit, then end all of its processes."""
         ended = None
         while ended is None and self.processes.poll() is None:
@@ -217,7 +217,7 @@ class Watch:
         left = self.processes.end()
         code = self.processes.poll() if code is None else code
         left = 0 if ended else left
-        return Watched(code, wall_s, self._peak, left, ended, self.probe.observations())
+        return RunObservations(code, wall_s, self._peak, left, ended, self.probe.observations())
 
     def _exceeded_limit(self) -> tuple[str, str] | None:
         """Status and evidence of an exceeded limit."""

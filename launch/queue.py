@@ -18,9 +18,9 @@ from .outcome import CANCELLED, OK, hung_exit, last_line
 from .plan import Plan
 from .planned_runs import LiveIngest, PlannedRun, Recorder
 from .process_probe import SEEN, THREADS, largest, read_observations
-from .processes import Watched
+from .processes import RunObservations
 from .scheduler_client import ANSWER, find_submission, submitting
-from .sweep import Listener, Stop, stop_on_signals
+from .sweep import Listener, StopRequest, stop_on_signals
 
 POLL_S = 2.0
 _TICK_S = 0.1
@@ -53,7 +53,7 @@ class Queue:
 
     recorder: Recorder
     scheduler: Scheduler
-    stop: Stop
+    stop: StopRequest
     on_begin: Listener = lambda planned, state: None
     on_end: Listener = lambda planned, state: None
     tick: Callable[[], None] = lambda: None
@@ -141,7 +141,7 @@ class Queue:
     def _refuse(self, group: Sequence[PlannedRun], states: Sequence[State], why: str) -> None:
         """End runs rejected by the scheduler, with its message as evidence."""
         for planned, state in zip(group, states, strict=True):
-            seen = Watched(None, None, 0, 0, ("fail", f"job submission failed; {why}"))
+            seen = RunObservations(None, None, 0, 0, ("fail", f"job submission failed; {why}"))
             self.on_begin(planned, state)
             self.on_end(planned, self.recorder.end(planned, state, seen))
 
@@ -216,7 +216,9 @@ class Queue:
         observations = read_observations(folder.path / SEEN)
         peak = sum(sight.peak_kb for sight in largest(observations)) << 10
         ended = (str(job_state.status), evidence) if why else None
-        seen = Watched(job_state.exit_code, job_state.elapsed_s, peak, 0, ended, observations)
+        seen = RunObservations(
+            job_state.exit_code, job_state.elapsed_s, peak, 0, ended, observations
+        )
         self._open.remove(open_run)
         self.on_end(
             open_run.planned,

@@ -17,14 +17,14 @@ from .folder import RUNNING, State
 from .outcome import kernel_kills
 from .planned_runs import LiveIngest, PlannedRun, Recorder
 from .process_probe import ProcessProbe
-from .processes import Processes, Watch, Watched
+from .processes import Processes, RunObservations, Watch
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Listener = Callable[[PlannedRun, State], None]
 
 
 @dataclass(slots=True)
-class Stop:
+class StopRequest:
     """The signal that requested a stop, if any."""
 
     number: int | None = None
@@ -35,7 +35,7 @@ class Stop:
 
 
 @contextmanager
-def stop_on_signals(stop: Stop) -> Iterator[None]:
+def stop_on_signals(stop: StopRequest) -> Iterator[None]:
     """Handle SIGINT, SIGTERM and SIGHUP as requests to stop.
 
     Ignored signals stay ignored, such as SIGHUP under `nohup`.
@@ -76,7 +76,7 @@ class Sweep:
     """The local execution of a plan: callbacks at the begin and end of runs, and for a display."""
 
     recorder: Recorder
-    stop: Stop
+    stop: StopRequest
     on_begin: Listener = lambda planned, state: None
     on_end: Listener = lambda planned, state: None
     tick: Callable[[], None] = lambda: None
@@ -98,7 +98,7 @@ class Sweep:
         seen = self._watched(planned, state)
         self.on_end(planned, self.recorder.end(planned, state, seen, kernel_kills() - kills))
 
-    def _watched(self, planned: PlannedRun, state: State) -> Watched:
+    def _watched(self, planned: PlannedRun, state: State) -> RunObservations:
         recorder, log = self.recorder, planned.folder.log
         processes, live = Processes(state.token), LiveIngest(recorder)
 
@@ -115,7 +115,7 @@ class Sweep:
                 processes.start(words, env, recorder.where.cwd, output)
         except OSError as error:
             why = f"{os.fsdecode(error.filename or words[0])}: {error.strerror or error}"
-            return Watched(None, 0.0, 0, 0, ("fail", f"cannot start: {why}"))
+            return RunObservations(None, 0.0, 0, 0, ("fail", f"cannot start: {why}"))
         limits, over, probe = recorder.plan.limits, recorder.is_over, ProcessProbe(planned.case.env)
         try:
             return Watch(processes, limits, log, self.stop.reason, tick, over, probe).wait()

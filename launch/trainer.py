@@ -31,7 +31,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class CheckedCases:
     """The sizes of each combination, and the local device if the trainer knows it."""
 
     sizes: list[Sizes]
@@ -59,7 +59,7 @@ class Trainer(ABC):
         return None
 
     @abstractmethod
-    def examine(self, requested: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> CheckedCases:
         """The sizes of each combination."""
 
     @abstractmethod

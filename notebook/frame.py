@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..site.single import fragment
-from ..terminal.layouts import human
+from ..terminal.output_formats import human
 from ..vocabulary.printable import visible
 
 LONGEST = 200  # maximum characters of a cell

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..schema.commits import Retry, repeated
 from ..schema.errors import BenchError, Locked
-from ..schema.place import home_of, is_there
+from ..schema.location import home_of, is_there
 from .facts import facts_of, path_facts
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..schema.annotation import Annotation
     from ..schema.annotations import Overrides, Ranked
     from ..schema.sidecar_links import Link
-    from ..schema.superseded import Superseded
+    from ..schema.superseded_steps import Superseded
     from ..schema.warehouse import Warehouse
 
 Opener = Callable[[], AbstractContextManager["Warehouse"]]
@@ -145,7 +145,7 @@ def _after_ingest(
     reading: Opener, writing: Opener, sources: _Sources, *, audited: bool = True
 ) -> Checked:
     from ..schema.materialized import is_small
-    from ..schema.stored import store_views
+    from ..schema.stored_views import store_views
 
     with reading() as warehouse:
         brief = _is_brief(warehouse)
@@ -197,7 +197,7 @@ def _stored(writing: Opener, audit: _Audit) -> Checked:
 def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
     from ..schema.annotations import is_stored, missing_overrides, rank_annotations
     from ..schema.sidecars import are_stored, find_links
-    from ..schema.superseded import find_superseded, superseded_is_stored
+    from ..schema.superseded_steps import find_superseded, superseded_is_stored
 
     facts: Sequence[Annotation] = ()
     given = sources.given
@@ -218,7 +218,7 @@ def _derived(warehouse: Warehouse, sources: _Sources) -> _Derived:
 def _store_derived(warehouse: Warehouse, sources: _Sources, derived: _Derived) -> None:
     from ..schema.annotations import rank_annotations, store_annotations, store_overrides
     from ..schema.sidecars import store_links
-    from ..schema.superseded import store_superseded
+    from ..schema.superseded_steps import store_superseded
 
     store_links(warehouse, derived.links)
     store_superseded(warehouse, derived.superseded)
@@ -266,7 +266,7 @@ def _audit(
 def _store_audit(warehouse: Warehouse, audit: _Audit) -> Checked:
     """Store findings, if audited, and in a file the materialized views of pages."""
     from ..audit.store import store_audit
-    from ..schema.stored import store_views
+    from ..schema.stored_views import store_views
 
     if audit.found:
         store_audit(warehouse, audit.found)

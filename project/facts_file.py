@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ..schema.annotatable import annotatable_fields, parse_value, unknown_field
 from ..schema.annotation import BOUNDARY, FINDING, Annotation, Match
 from ..schema.errors import BenchError, did_you_mean
-from ..vocabulary.regular import read_text
+from ..vocabulary.regular_files import read_text
 from ..vocabulary.validation import plain_reason
 from .configuration import SCHEMA_ID
 

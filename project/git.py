@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from ..schema.errors import BenchError
-from ..vocabulary.recording import note_source
+from ..vocabulary.output_recording import note_source
 
 # Set on the command line, which has precedence over all configuration files.
 _SETTINGS = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..ingest.files.prefetch import nth
 from ..ingest.files.row_history import DocumentRows, RowChange, TrackedRow
 from ..ingest.files.stated_rows import StatedRow, stated_rows
-from ..schema.histories import History, Tip, append, gone, tips
+from ..schema.histories import History, NewestRevision, append, gone, tips
 from ..schema.opening import open_read, open_write
 from ..schema.rows import Rows, content_id
 from ..vocabulary.secrets import redact_text
@@ -58,7 +58,7 @@ class HistoryReading:
     history: History
     summary: HistorySummary
     progress: Progress | None
-    _tips: dict[str, Tip] = field(default_factory=dict)  # after the commits so far
+    _tips: dict[str, NewestRevision] = field(default_factory=dict)  # after the commits so far
     _documents: OrderedDict[str, DocumentRows] = field(default_factory=OrderedDict)
     _kept: OrderedDict[Key, Callable[[], RowsOf]] = field(default_factory=OrderedDict)
     _rows: Rows = field(default_factory=Rows)
@@ -198,7 +198,9 @@ class HistoryReading:
             return  # not yet a document of benchmarks
         kind = "added" if tip is None else "renamed" if touched.before else "changed"
         if tip is None:
-            tip = Tip(content_id(self.history.history_id, uri, number), uri, touched.blob, (), ())
+            tip = NewestRevision(
+                content_id(self.history.history_id, uri, number), uri, touched.blob, (), ()
+            )
         elif touched.before:
             self._tips.pop(tip.uri, None)
         renamed = tip.uri if touched.before else None
@@ -206,7 +208,7 @@ class HistoryReading:
 
     def _revise(
         self,
-        tip: Tip,
+        tip: NewestRevision,
         number: int,
         kind: str,
         renamed: str | None,

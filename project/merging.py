@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..schema.errors import BenchError
-from ..schema.merge import Merged, merge
+from ..schema.location import home_of, is_shared, is_there, located
+from ..schema.merge import MergeResult, merge
 from ..schema.opening import open_read, open_write
-from ..schema.place import home_of, is_shared, is_there, located
 from .after_ingest import Checked, after_ingest_into
 
 _GROUP = re.compile(r"[\w][\w.+@-]{0,63}")
@@ -20,14 +20,14 @@ _MAGIC = slice(8, 12)  # offset of DUCK in a DuckDB file
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class MergeSource:
     """A warehouse (shared or a file) or folder of a group, and the group's name."""
 
     group: str
     path: Path
 
 
-def parse_other(text: str) -> Other:
+def parse_other(text: str) -> MergeSource:
     """Parse `NAME=PATH`, or a path named after its folder; raises BenchError if it is missing."""
     name, equals, rest = text.partition("=")
     named = bool(equals) and not (is_shared(Path(text)) or Path(text).exists())
@@ -40,12 +40,12 @@ def parse_other(text: str) -> Other:
         name = (home_of(path) if whole else path).name
     if not _GROUP.fullmatch(name):
         raise BenchError(f"{name!r} is not a valid group name", hint=f"bench merge NAME={path}")
-    return Other(name, path)
+    return MergeSource(name, path)
 
 
 def merge_all(
-    db: Path, others: Sequence[Other], formats: Path | None, lock_timeout: float
-) -> tuple[list[tuple[Other, Merged]], Checked]:
+    db: Path, others: Sequence[MergeSource], formats: Path | None, lock_timeout: float
+) -> tuple[list[tuple[MergeSource, MergeResult]], Checked]:
     """Merge each of the others into `db` in a transaction of its own, then post-process.
 
     Raises BenchError, Locked, Incompatible; earlier merges stay, and a repeated call does the

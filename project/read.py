@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..audit.store import open_audits
+from ..schema.as_of import open_commit
 from ..schema.errors import BenchError, NothingRecognised
-from ..schema.moment import open_commit
+from ..schema.location import home_of
 from ..schema.opening import LOCK_TIMEOUT_S, open_read
-from ..schema.place import home_of
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import counted
 from .after_ingest import after_ingest, is_settled

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..schema.errors import BenchError, did_you_mean
-from ..schema.place import located, path_of
-from ..vocabulary.kept import cached
+from ..schema.location import located, path_of
+from ..vocabulary.package_cache import cached
 from ..vocabulary.prices import NO_PRICES, Price, Prices
-from ..vocabulary.regular import read_text
+from ..vocabulary.regular_files import read_text
 from ..vocabulary.sizes import Length, parse_length, parse_size
 from .repository import FILE, find_file, inside
 

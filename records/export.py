@@ -13,7 +13,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular import read_regular, require_within
+from ..vocabulary.regular_files import read_regular, require_within
 from .layout import (
     CORRECTIONS,
     DIGITS,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..schema.rows import Row, Rows, content_id
-from ..vocabulary.regular import parse_json, read_regular
+from ..vocabulary.regular_files import parse_json, read_regular
 from .layout import (
     CORRECTIONS,
     FILE,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..decide.budget import Budget
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.fields import axes, shown
 from ..vocabulary.format import counted, number, percent, significant, times
@@ -158,12 +158,12 @@ def days_headed(shown: Sequence[tuple[str, str]], plan: Budget) -> tuple[tuple[s
     )
 
 
-def place(names: Names, row: Row) -> str:
+def place(names: ShortNames, row: Row) -> str:
     """The location of a row: 002:155."""
     return f"{names.short(row['uri'])}:{row['line']}"
 
 
-def with_words(names: Names, row: Row) -> dict[str, Any]:
+def with_words(names: ShortNames, row: Row) -> dict[str, Any]:
     """A row with cells for display: location, topology, nodes, times with their printed digits."""
     nodes, count = number(row["nodes"]), number(row["device_count"])
     many = f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
@@ -243,12 +243,12 @@ def devices_words(row: Row) -> str:
     return counted(row["device_count"], "device")
 
 
-def places(names: Names, rows: Sequence[Row]) -> str:
+def places(names: ShortNames, rows: Sequence[Row]) -> str:
     """Several locations in one list, cut to the first few."""
     return _listed(((names.short(row["uri"]), row["line"]) for row in rows), _MOST)
 
 
-def rivals(names: Names, rows: Sequence[Row], first: Row) -> str:
+def rivals(names: ShortNames, rows: Sequence[Row], first: Row) -> str:
     """Locations of rows tied with a first one; those of its line with what tells them from it."""
     at = place(names, first)
     named = [f"{at} ({apart_words(row, first)})" for row in rows if place(names, row) == at]
@@ -256,7 +256,7 @@ def rivals(names: Names, rows: Sequence[Row], first: Row) -> str:
     return ", ".join(filter(None, [*named, rest]))
 
 
-def repeats(names: Names, wheres: Sequence[str]) -> str:
+def repeats(names: ShortNames, wheres: Sequence[str]) -> str:
     """The places URI:LINE of repeats, as `places` lists rows."""
     return _listed((names.place(where).rpartition(":")[::2] for where in wheres), _REPEATS)
 
@@ -273,7 +273,7 @@ def _listed(every: Iterable[tuple[str, object]], most: int) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def by_reason(names: Names, rows: Sequence[Row]) -> dict[str, list[Row]]:
+def by_reason(names: ShortNames, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Excluded rows, by reason."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -281,7 +281,7 @@ def by_reason(names: Names, rows: Sequence[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def by_kind(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def by_kind(names: ShortNames, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Excluded rows by reason; many reasons by their kind, as "oom" and "doubted", the most
     frequent first."""
     groups = by_reason(names, rows)
@@ -294,7 +294,7 @@ def by_kind(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     return sorted(kinds.items(), key=lambda item: -len(item[1]))
 
 
-def by_frequency(names: Names, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def by_frequency(names: ShortNames, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """The same, the most frequent reason first."""
     return sorted(by_reason(names, rows).items(), key=lambda item: -len(item[1]))
 

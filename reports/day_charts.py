@@ -7,15 +7,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..decide.comparable import comparable, far_apart
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import significant
 from .answer import Answer, devices_words
-from .picture import (
+from .chart_parts import (
     MOST_BARS,
     MOST_SERIES,
     SETTING,
-    Picture,
+    ChartDraft,
     bar_labels,
     cut,
     is_estimated,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _STACK = 0.75  # of the rows on one size: their ranking tells more than their dots
 
 
-def pareto(names: Names, answer: Answer) -> Picture:
+def pareto(names: ShortNames, answer: Answer) -> ChartDraft:
     """Devices against days: the Pareto-optimal configurations, and the others."""
     from .chart import days_over_devices
     from .charts.data import Point, Series
@@ -73,10 +73,10 @@ def pareto(names: Names, answer: Answer) -> Picture:
     def draw(title: str) -> Figure:
         return days_over_devices(series, title=title, y_label=_days_head(answer))
 
-    return Picture(draw, tuple(rows), tuple(left), _days_message(names, answer, rows))
+    return ChartDraft(draw, tuple(rows), tuple(left), _days_message(names, answer, rows))
 
 
-def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> str:
+def _front_words(names: ShortNames, rows: Sequence[Row], members: Sequence[Row]) -> str:
     """A label that distinguishes a front: its system, if there are several, and its model."""
     sizes = {row["size"] for row in members if row["pareto"]} - {None}
     several = len({row["size"] for row in rows}) > 1
@@ -85,7 +85,7 @@ def _front_words(names: Names, rows: Sequence[Row], members: Sequence[Row]) -> s
     return ", ".join([*size, *(system or ["fastest at each size"])])
 
 
-def days(names: Names, answer: Answer) -> Picture:
+def days(names: ShortNames, answer: Answer) -> ChartDraft:
     """Days over devices with their ranges, a line for each setting with several sizes; for runs of
     one size, a bar per configuration."""
     from .chart import days_over_devices
@@ -127,7 +127,7 @@ def days(names: Names, answer: Answer) -> Picture:
         return days_over_devices(series, title=title, y_label=_days_head(answer))
 
     every = tuple(row for rows in drawn for row in rows)
-    return Picture(draw, every, tuple(left), _days_message(names, answer, every))
+    return ChartDraft(draw, every, tuple(left), _days_message(names, answer, every))
 
 
 def _of_one_size_each(found: Iterable[tuple[Hashable, int]]) -> bool:
@@ -143,8 +143,8 @@ def _is_stack(rows: Sequence[Row]) -> bool:
 
 
 def _days_as_bars(
-    names: Names, answer: Answer, rows: Sequence[Row], left: Sequence[str]
-) -> Picture:
+    names: ShortNames, answer: Answer, rows: Sequence[Row], left: Sequence[str]
+) -> ChartDraft:
     from .chart import days_to_train
     from .charts.data import Bar
 
@@ -169,7 +169,7 @@ def _days_as_bars(
         return days_to_train(bars, title=title, x_label=head)
 
     more = cut("configurations, of most days", every, MOST_BARS)
-    return Picture(draw, tuple(drawn), (*left, *more), _days_message(names, answer, drawn))
+    return ChartDraft(draw, tuple(drawn), (*left, *more), _days_message(names, answer, drawn))
 
 
 def _days_head(answer: Answer) -> str:
@@ -177,7 +177,7 @@ def _days_head(answer: Answer) -> str:
     return next((head for name, head in answer.shown if name == "days"), "Days")
 
 
-def _days_message(names: Names, answer: Answer, rows: Sequence[Row]) -> str:
+def _days_message(names: ShortNames, answer: Answer, rows: Sequence[Row]) -> str:
     """The fewest days, and their configuration: 7B on A100: 0.36 days per 100B tokens on 1,024
     devices."""
     best = min(rows, key=lambda row: row["days"])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..vocabulary.format import counted
 from .answer import Answer
+from .chart_parts import ChartDraft
 from .day_charts import days, pareto
 from .pair_charts import effects, efficiency
-from .picture import Picture
 from .rank_charts import memory, mfu, tflops
 
 
-def footer(sources: Mapping[str, str], picture: Picture, left_out: int, version: str) -> str:
+def footer(sources: Mapping[str, str], picture: ChartDraft, left_out: int, version: str) -> str:
     """The sources of a chart's numbers: sources with digests, exclusions, version."""
     used: dict[str, list[int]] = {}
     for row in picture.rows:
@@ -31,7 +31,7 @@ def footer(sources: Mapping[str, str], picture: Picture, left_out: int, version:
     return f"{cut}{'; '.join(sources_used[:3])}{more}.{left} bench {version}"
 
 
-PICTURES: dict[str, Callable[[Names, Answer], Picture]] = {
+PICTURES: dict[str, Callable[[ShortNames, Answer], ChartDraft]] = {
     "effects": effects, "efficiency": efficiency, "pareto": pareto, "days": days,
     "tflops": tflops, "mfu": mfu, "memory": memory,
 }  # fmt: skip

@@ -14,10 +14,10 @@ from ..schema.errors import BenchError
 from ..schema.materialized import views_are_stored
 from ..schema.opening import open_write, require_warehouse
 from ..schema.store import hide
-from ..schema.stored import store_views
-from ..schema.superseded import find_superseded, store_superseded
+from ..schema.stored_views import store_views
+from ..schema.superseded_steps import find_superseded, store_superseded
 from ..schema.warehouse import Warehouse
-from ..vocabulary.kept import ANSWER, discard
+from ..vocabulary.package_cache import ANSWER, discard
 
 _SHORTEST_ID = 6  # of a run that is hidden by a prefix of its id
 _HIDDEN = """SELECT scope, id FROM raw.hidden

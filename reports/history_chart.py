@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..decide.rows import Decision
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
 from ..vocabulary.format import counted, significant
@@ -23,7 +23,7 @@ _TICKS = 6
 _DAY = 86_400.0
 
 
-def history_picture(names: Names, decision: Decision) -> Figure:
+def history_picture(names: ShortNames, decision: Decision) -> Figure:
     """The chart of a decision of `decide.history`: the number with the most changes, row by row.
 
     Raises BenchError without a number to draw.
@@ -56,7 +56,7 @@ def history_picture(names: Names, decision: Decision) -> Figure:
     )
 
 
-def _curve(names: Names, events: Sequence[Row], first: datetime, last: datetime) -> Curve:
+def _curve(names: ShortNames, events: Sequence[Row], first: datetime, last: datetime) -> Curve:
     """A step at each change; the line ends where the number was removed."""
     known = [event for event in events if event["new_value"] is not None]
     xs: list[float] = []

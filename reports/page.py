@@ -19,14 +19,14 @@ from ..decide.budget import planned
 from ..decide.query import Query
 from ..decide.ranking import SLOWEST
 from ..decide.selection import select
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Warehouse
 from ..vocabulary.release import VERSION
-from .answers_of_page import COMPUTED, PageRuns
 from .escape import Markdown
+from .page_answers import COMPUTED, PageRuns
 
 MOST = 5  # rows of each system in a ranking, unless all are requested
 SWEEP_ROWS = 20  # of published tables, above which these are only named, and
@@ -38,7 +38,7 @@ class Page:
     """A page before layout: one dict of plain values, for any template."""
 
     report: str
-    names: Names
+    names: ShortNames
     context: dict[str, Any]
     templates: Path | None
 
@@ -52,7 +52,7 @@ class Page:
 
         context = {**self.context, "charts": charts or []}
         if own := own_templates(self.templates) if self.templates else {}:
-            from .confined import render
+            from .sandbox import render
 
             return render(self.report, self.names, context, own)
         return rendered(self.report, self.names, context, {})
@@ -88,7 +88,7 @@ def page(
         "listed": LIST_ROWS if most else None,
     }
     rows = _run_all(warehouse, report, {**plan.parameters, **limits})
-    names = Names.of(warehouse)
+    names = ShortNames.of(warehouse)
     runs = PageRuns(warehouse, query, plan, names, most)
     context = {
         **rows,

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import number, percent, times
 from .answer import Answer
-from .picture import (
+from .chart_parts import (
     MOST_BARS,
     MOST_SERIES,
     SETTING,
-    Picture,
+    ChartDraft,
     cut,
     labels_of,
     left_over,
@@ -32,7 +32,7 @@ _MOST_CHANGES = 3  # that a title names
 _CHANGE = {False: "level", True: "change"}  # labels of a pair, with one base and with several
 
 
-def effects(names: Names, answer: Answer) -> Picture:
+def effects(names: ShortNames, answer: Answer) -> ChartDraft:
     """Speed-ups of pairs that differ in nothing else, one row per configuration."""
     from .chart import paired_effects
     from .charts.data import Bar
@@ -80,7 +80,7 @@ def effects(names: Names, answer: Answer) -> Picture:
     message = _changes(rows, factor) if several or not what else of_one
     message = f"{subject(names, rows)}{message}"
     message = message[:1].upper() + message[1:]
-    return Picture(draw, tuple(rows), tuple(left), message)
+    return ChartDraft(draw, tuple(rows), tuple(left), message)
 
 
 def _changes(rows: Sequence[Row], factor: str) -> str:
@@ -106,7 +106,7 @@ def _short(verdict: str) -> str:
     return re.sub(r"(not significant|not tested).*", r"\1", verdict)
 
 
-def efficiency(names: Names, answer: Answer) -> Picture:
+def efficiency(names: ShortNames, answer: Answer) -> ChartDraft:
     """Efficiency over nodes or devices, one line per scaling group."""
     from .chart import scaling_efficiency
     from .charts.data import Point, Series
@@ -142,10 +142,10 @@ def efficiency(names: Names, answer: Answer) -> Picture:
 
     left = cut("groups, of fewest sizes", labels, MOST_SERIES)
     every = tuple(row for rows in drawn for row in rows)
-    return Picture(draw, every, tuple(left), _efficiency_message(names, drawn, count))
+    return ChartDraft(draw, every, tuple(left), _efficiency_message(names, drawn, count))
 
 
-def _efficiency_message(names: Names, groups: Sequence[Sequence[Row]], count: str) -> str:
+def _efficiency_message(names: ShortNames, groups: Sequence[Sequence[Row]], count: str) -> str:
     """The efficiency at the most nodes or devices: 7B on A100: 88% efficiency on 1,024 devices."""
     unit = "nodes" if count == "nodes" else "devices"
     lasts = [max(rows, key=lambda row: row[count]) for rows in groups]

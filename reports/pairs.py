@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import number, percent, range_text, significant
 from .escape import Markdown, markdown_cell, pipe_table
 from .words import topology_short
 
 
-def pairs_table(names: Names, rows: Sequence[Row]) -> Markdown:
+def pairs_table(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """Without and with the setting: times with range and n, change, verdict."""
     columns: Sequence[tuple[str, str, Callable[[Row], str]]] = [
         ("System", "left", lambda r: markdown_cell(names.system(r["system"]))),
@@ -72,7 +72,7 @@ def _nodes(row: Row) -> str:
     return f"{nodes} ({count})" if nodes and count else nodes or (count and f"({count})")
 
 
-def _source(names: Names, row: Row) -> str:
+def _source(names: ShortNames, row: Row) -> str:
     places = (row["base"], row)
     return ", ".join(
         f"{markdown_cell(names.short(place['uri']))}:{place['line']}" for place in places

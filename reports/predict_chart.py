@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from ..decide.rows import Decision
 from ..foresight.setting import system_of
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..vocabulary.format import percent, significant
 from .answer import configuration_words
@@ -15,12 +15,12 @@ from .charts.data import Bar
 from .charts.waterfall import draw_waterfall
 
 
-def predict_picture(names: Names, decision: Decision) -> Figure:
+def predict_picture(names: ShortNames, decision: Decision) -> Figure:
     """The chart of an answer of `bench predict`; raises BenchError for an answer without rows."""
     return _agreement(names, decision) if decision.facts["every"] else _waterfall(names, decision)
 
 
-def _waterfall(names: Names, decision: Decision) -> Figure:
+def _waterfall(names: ShortNames, decision: Decision) -> Figure:
     """The seconds of a step, term by term; of a token and device if the batch is unknown."""
     row = decision.rows[0]
     tokens, timed = row["tokens_per_s"], row["step_time_s"]
@@ -46,7 +46,7 @@ def _waterfall(names: Names, decision: Decision) -> Figure:
     return draw_waterfall(parts, total, title, label, text)
 
 
-def _agreement(names: Names, decision: Decision) -> Figure:
+def _agreement(names: ShortNames, decision: Decision) -> Figure:
     """Runs of the base's model, or of all models of its system if these are few."""
     base = decision.facts["base"]
     every = decision.facts["predictor"].agreement(system_of(base))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..vocabulary.format import percent, significant
 from .answer import Answer, devices_words
-from .picture import (
+from .chart_parts import (
     MOST_BARS,
-    Picture,
+    ChartDraft,
     bar_labels,
     cut,
     is_estimated,
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def tflops(names: Names, answer: Answer) -> Picture:
+def tflops(names: ShortNames, answer: Answer) -> ChartDraft:
     """TFLOP/s of a device, a bar per configuration, with the MFU if known."""
     return _ranking(names, answer, "tflops", " TFLOP/s", "TFLOP/s per device, as printed")
 
 
-def mfu(names: Names, answer: Answer) -> Picture:
+def mfu(names: ShortNames, answer: Answer) -> ChartDraft:
     """MFU, a bar per configuration: as printed, for models and systems that print none by the known
     peak of the device."""
     rows = of_one_origin(answer.rows)
@@ -41,12 +41,12 @@ def mfu(names: Names, answer: Answer) -> Picture:
     return _ranking(names, answer, "mfu", "%", head)
 
 
-def memory(names: Names, answer: Answer) -> Picture:
+def memory(names: ShortNames, answer: Answer) -> ChartDraft:
     """Memory, a bar per configuration, the least first."""
     return _ranking(names, answer, "memory_gb", " GB", "Memory, GB as printed")
 
 
-def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) -> Picture:
+def _ranking(names: ShortNames, answer: Answer, column: str, unit: str, head: str) -> ChartDraft:
     from .chart import ranked_bars
     from .charts.data import Bar
 
@@ -79,4 +79,4 @@ def _ranking(names: Names, answer: Answer, column: str, unit: str, head: str) ->
     at = labels[0] or devices_words(drawn[0])
     message = f"{subject(names, drawn)}{best} at best, {at}"
     more = cut("configurations, ranked below", every, MOST_BARS)
-    return Picture(draw, tuple(drawn), tuple(more), message)
+    return ChartDraft(draw, tuple(drawn), tuple(more), message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..decide.budget import Budget
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import days, days_range, number, percent, significant
 from .escape import Markdown, italic, markdown_cell
@@ -24,14 +24,14 @@ from .table_cells import (
 from .words import step_time, text_of, with_mark
 
 
-def days_table(names: Names, rows: Sequence[Row], plan: Budget | None = None) -> Markdown:
+def days_table(names: ShortNames, rows: Sequence[Row], plan: Budget | None = None) -> Markdown:
     """Ranked runs: days, their range, the configuration, the speed and the source."""
     shown = _shown(rows)
     columns = [column for column in _columns(names, plan) if shown.get(column[0], True)]
     return table_of(columns, rows, merged=("DP/TP/PP", "MBS", "Source"))
 
 
-def answers_table(names: Names, rows: Sequence[Row], plan: Budget) -> Markdown:
+def answers_table(names: ShortNames, rows: Sequence[Row], plan: Budget) -> Markdown:
     """The best of each model and system, a row each: the content of a sentence each."""
     best = [row for row in rows if row["place"] == 1]
     speed: PipeColumn = (
@@ -63,7 +63,7 @@ def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
     }
 
 
-def _columns(names: Names, plan: Budget | None) -> list[PipeColumn]:
+def _columns(names: ShortNames, plan: Budget | None) -> list[PipeColumn]:
     """All columns of a ranking for a configuration."""
     return [
         (_days_head(plan), "right", lambda r: italic(marked(days(r["days"]), r))),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from ..decide.query import Query
 from ..decide.rows import system_of
 from ..decide.selection import select
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.format import number, significant
-from .picture import Picture
+from .chart_parts import ChartDraft
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ _STEPS = """
     GROUP BY ALL HAVING count(*) > 2 ORDER BY count(*) DESC, r.uri, r.line"""
 
 
-def curves(warehouse: Warehouse, names: Names, name: str, query: Query) -> Picture:
+def curves(warehouse: Warehouse, names: ShortNames, name: str, query: Query) -> ChartDraft:
     """The chart `name` of the logs of a query; raises BenchError if none logs three steps."""
     column, head = COLUMNS[name]
     select(warehouse, query)
@@ -57,10 +57,10 @@ def curves(warehouse: Warehouse, names: Names, name: str, query: Query) -> Pictu
         return draw_curves(made, title, "Iteration", head)
 
     rows = tuple({**run, "where": f"{run['uri']}:{run['line']}"} for run in drawn)
-    return Picture(draw, rows, tuple(left), _message(names, name, drawn))
+    return ChartDraft(draw, rows, tuple(left), _message(names, name, drawn))
 
 
-def _labels(names: Names, runs: Sequence[Mapping[str, object]]) -> list[str]:
+def _labels(names: ShortNames, runs: Sequence[Mapping[str, object]]) -> list[str]:
     """Labels that distinguish the runs: their logs, within one log their lines."""
     of_log = Counter(str(run["uri"]) for run in runs)
     if len(of_log) == 1 and len(runs) > 1:
@@ -88,7 +88,7 @@ def _curves(name: str, run: Mapping[str, object]) -> list[Curve]:
     return [Curve(name, xs, ys, quiet=True), middle]
 
 
-def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> str:
+def _message(names: ShortNames, name: str, runs: Sequence[Mapping[str, object]]) -> str:
     """A summary of the curves, in one sentence."""
     sizes = {str(run["size"]) for run in runs if run["size"]}
     systems = {_machine(names, str(run["system"])) for run in runs}
@@ -112,7 +112,7 @@ def _message(names: Names, name: str, runs: Sequence[Mapping[str, object]]) -> s
     return f"{begin}{low} to {high} s/it (medians of {len(runs)} runs)"
 
 
-def _machine(names: Names, system: str) -> str:
+def _machine(names: ShortNames, system: str) -> str:
     shown = names.system(system)
     return system_of(system) if shown == system else shown
 

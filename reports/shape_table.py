@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..decide.rows import system_of
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import number, params
 from .escape import Markdown, italic, markdown_cell
@@ -17,7 +17,7 @@ _MOST = 6  # values of a batch listed
 Lines = dict[tuple[str, str, str], list[int]]
 
 
-def shape_table(names: Names, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
+def shape_table(names: ShortNames, rows: Sequence[Row], lines: Sequence[Row]) -> Markdown:
     """Model shape, batch and parameters of each source, with the lines that state them."""
     stated: Lines = {}
     for line in lines:

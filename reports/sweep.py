@@ -10,9 +10,9 @@ from typing import Any
 
 from ..decide.lookup import benchmark_tables
 from ..schema.warehouse import Row, Warehouse
+from ..vocabulary.cell_pieces import format_pieces
 from ..vocabulary.cell_words import LINK
 from ..vocabulary.format import significant
-from ..vocabulary.pieces import format_pieces
 from ..vocabulary.printable import visible
 from .escape import Markdown, italic, pipe_table, verbatim_cell
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import number
 from .escape import Markdown, markdown_cell, pipe_table
@@ -61,7 +61,7 @@ def _joined(cells: Sequence[str]) -> str:
     return ", ".join(joined[:MOST_SOURCES]) + (f" and {more} more" if more > 0 else "")
 
 
-def source_cell(names: Names, row: Row) -> str:
+def source_cell(names: ShortNames, row: Row) -> str:
     more = len(row["places"]) - 1 if row.get("places") else 0
     return f"{markdown_cell(names.short(row['uri']))}:{row['line']}{f' +{more}' if more else ''}"
 
@@ -80,7 +80,7 @@ def model_cell(row: Row) -> str:
     return with_mark(markdown_cell(row["size"]), row, *MODEL)
 
 
-def system_cell(names: Names, row: Row) -> str:
+def system_cell(names: ShortNames, row: Row) -> str:
     return with_mark(markdown_cell(names.system(row["system"])), row, *DEVICE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..decide.budget import Budget, references
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.format import counted, percent, range_text, significant
 from .escape import Markdown, italic, markdown_cell
@@ -37,7 +37,7 @@ def reference_days(plan: Budget, printed: Sequence[Row]) -> Markdown:
     )
 
 
-def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
+def log_table(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """Log runs and quoted log lines, with the window and n of each time."""
     return table_of(
         [
@@ -71,7 +71,7 @@ def log_table(names: Names, rows: Sequence[Row]) -> Markdown:
     )
 
 
-def restated_table(names: Names, rows: Sequence[Row]) -> Markdown:
+def restated_table(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """TFLOP/s and share of the peak by one formula, next to the printed value and its formula."""
     columns: list[PipeColumn] = [
         ("Where", "left", lambda r: f"{markdown_cell(names.short(r['uri']))}:{r['line']}"),
@@ -97,7 +97,7 @@ def _restated_value(row: Row) -> str:
     return italic(significant(row["value"], 3)) + mark if row["value"] is not None else ""
 
 
-def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False) -> Markdown:
+def left_out_table(names: ShortNames, rows: Sequence[Row], suggestions: bool = False) -> Markdown:
     """The rows excluded from rankings and charts, with reasons; with suggestions on request."""
     meant: list[PipeColumn] = [("Suggestion", "left", lambda r: markdown_cell(r["suggestion"]))]
     return table_of(
@@ -111,7 +111,7 @@ def left_out_table(names: Names, rows: Sequence[Row], suggestions: bool = False)
     )
 
 
-def source_table(names: Names, rows: Sequence[Row]) -> Markdown:
+def source_table(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """Every source of the page: name, path, rows used, lines, digest."""
     return table_of(
         [

@@ -14,19 +14,19 @@ import jinja2
 from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..vocabulary.format import FILTERS as FORMATS
 from ..vocabulary.format import counted
 from ..vocabulary.printable import visible
-from ..vocabulary.regular import read_text
+from ..vocabulary.regular_files import read_text
 from . import pairs, tables, words
-from .compiled import Compiled
 from .escape import FILTERS as ESCAPES
 from .escape import Markdown, italic, markdown_text, pipe_table
 from .ranked_tables import answers_table, days_table
 from .shape_table import shape_table
 from .sweep import merged, sweeps
+from .template_cache import Compiled
 from .words import annotation_table, with_mark
 
 # Errors of template expressions, in addition to Jinja's own.
@@ -49,7 +49,7 @@ class OwnTemplate:
 
 
 def rendered(
-    report: str, names: Names, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
+    report: str, names: ShortNames, context: Mapping[str, Any], own: Mapping[str, OwnTemplate]
 ) -> str:
     """The page as markdown by REPORT.md.j2, of a user's templates or ours; raises BenchError."""
     try:
@@ -63,7 +63,7 @@ def rendered(
     return visible(text.rstrip("\n")) + "\n"
 
 
-def rendered_part(part: str, names: Names, context: Mapping[str, Any]) -> str:
+def rendered_part(part: str, names: ShortNames, context: Mapping[str, Any]) -> str:
     """A part `_PART.j2` of our pages as markdown."""
     template = _our_environment().get_template(f"_{part}.j2")
     return visible(template.render({**context, _NAMES: names}))
@@ -185,9 +185,9 @@ def _environment(own: Mapping[str, OwnTemplate]) -> jinja2.Environment:
         "topology": words.topology_words,
         "recompute_words": words.recompute_words,
         "arranged": sweeps,
-        "short": _with_names(Names.short),
-        "within": _with_names(Names.within),
-        "system": _with_names(Names.system),
+        "short": _with_names(ShortNames.short),
+        "within": _with_names(ShortNames.within),
+        "system": _with_names(ShortNames.system),
         "italic": italic,
         "with_mark": with_mark,
         # Its former name; user templates may still use it.

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..decide.rows import Decision
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..vocabulary.format import counted, significant
 from .charts.curves import Curve, draw_curves
 from .computed.trend import HEADS, labels
@@ -17,7 +17,7 @@ from .computed.trend import HEADS, labels
 MOST = 7  # lines
 
 
-def trend_picture(names: Names, decision: Decision) -> Figure:
+def trend_picture(names: ShortNames, decision: Decision) -> Figure:
     """The chart of a decision of `decide.trend`; for several configurations in percent of each
     one's first value, as their values are far apart."""
     facts = decision.facts

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..decide.budget import Budget
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.fields import axes
 from ..vocabulary.format import counted, number, significant, tokens
@@ -73,7 +73,7 @@ def level_words(level: str, title: str) -> str:
     return f"{title}={level}" if title.isupper() and level != "not stated" else f"{title} {level}"
 
 
-def budget_words(names: Names, plan: Budget) -> Markdown:
+def budget_words(names: ShortNames, plan: Budget) -> Markdown:
     """The origin of the budget."""
     if plan.origin == "stated" and plan.uri:
         return Markdown(f"stated in {markdown_text(names.short(plan.uri))}:{plan.line}")
@@ -86,7 +86,7 @@ def budget_words(names: Names, plan: Budget) -> Markdown:
     return Markdown(f"`{plan.origin}`")
 
 
-def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
+def boundary_note(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """Changes after which numbers do not compare, each with its statement in the source."""
     stated = [
         f"{markdown_text(names.short(row['uri']))} {markdown_text(row['regime'])}: "
@@ -101,7 +101,7 @@ def boundary_note(names: Names, rows: Sequence[Row]) -> Markdown:
     )
 
 
-def device_note(names: Names, rows: Sequence[Row]) -> Markdown:
+def device_note(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """The meaning of a device in these rows."""
     processes = sorted({names.short(row["uri"]) for row in rows if row["devices"] is None})
     if not processes:
@@ -199,7 +199,7 @@ def with_mark(text: str, row: Row, *names: str) -> str:
     return f"{text}{MARK}" if text and is_annotated else text
 
 
-def annotation_table(names: Names, rows: Sequence[Row]) -> Markdown:
+def annotation_table(names: ShortNames, rows: Sequence[Row]) -> Markdown:
     """Each annotation: its sources, its author and reason, and what takes precedence over it."""
     body = [
         [
@@ -228,6 +228,6 @@ def _by(row: Row) -> str:
     return f"{place}{row['reason']}" + (f" ({by})" if by else "")
 
 
-def _listed(names: Names, uris: Sequence[str]) -> str:
+def _listed(names: ShortNames, uris: Sequence[str]) -> str:
     listed = ", ".join(map(names.short, uris[:MOST_SOURCES]))
     return listed + (f" and {len(uris) - MOST_SOURCES} more" if len(uris) > MOST_SOURCES else "")

@@ -11,7 +11,7 @@ from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
 from ..vocabulary.printable import json_text
 from .page import Page
-from .pictures import draw
+from .page_charts import draw
 
 
 def page_text(page: Page, form: str) -> str:

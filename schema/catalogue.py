@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .sql import sql_files
 
 if TYPE_CHECKING:  # a listing needs only the names of metrics
-    from .derivation import Way
+    from .derivation import Alternative
 
 _MADE = re.compile(r"^-- (\w+) (from|prints|leads): (.+)$", re.M)  # of a column of a view
 _SELECTED = re.compile(r"\w+ AS (\w+)|(\w+)")
@@ -78,7 +78,7 @@ class Value:
     """A derived column of `selected`: its ways, and its format on pages."""
 
     name: str
-    ways: tuple[Way, ...]
+    ways: tuple[Alternative, ...]
     prints: tuple[str, ...] = ("number",)
     leads: bool = False  # part of the explanation of a whole run
     unit: str = ""

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from .errors import BenchError, Incompatible, Locked
-from .turn import Turn, pause
+from .lock_queue import QueueTurn, pause
 from .write_logs import logs_of
 
 STORAGE_VERSION = "v1.5.0"  # DuckDB 1.5 and 2.x both open it
@@ -116,7 +116,7 @@ def connect_file(
     """
     _refuse(path)
     deadline = time.monotonic() + lock_timeout
-    with Turn(path) as turn:
+    with QueueTurn(path) as turn:
         while True:
             if read_only:
                 turn.yield_to_writer(deadline - time.monotonic())

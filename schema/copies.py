@@ -16,13 +16,13 @@ from .commits import repeated
 from .connect import STORAGE_VERSION, connect_file, disconnect, draft_of, explained, require_plain
 from .definitions import outdated
 from .errors import BenchError, Incompatible
+from .location import is_shared, place_of
 from .materialized import views_are_stored
 from .migrate import STORED_VIEWS
 from .opening import open_read, open_write, require_folder, require_warehouse
-from .place import is_shared, place_of
 from .replica import remove, slices
 from .sql import tables
-from .stored import store_views
+from .stored_views import store_views
 from .warehouse import Warehouse, transaction
 from .write_logs import logs_of
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from ..vocabulary.kept import cached, keep, kept_file, read
+from ..vocabulary.package_cache import cached, keep, kept_file, read
 from .connect import connect_memory, disconnect, explained
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date

@@ -54,7 +54,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Alternative:
     """One way to make a value. Without `expression` it is its only input, renamed."""
 
     inputs: tuple[Input, ...]
@@ -66,7 +66,7 @@ class Way:
     note: str = ""
 
 
-def parse_way(text: str) -> Way:
+def parse_way(text: str) -> Alternative:
     """Parse one line of a head. Raises ValueError for invalid syntax."""
     first, *rest = text.split(" | ")
     more = dict(part.split(" ", 1) for part in rest)
@@ -74,8 +74,10 @@ def parse_way(text: str) -> Way:
         raise ValueError(f"no such part of a derivation: {', '.join(sorted(unknown))}")
     expression, formula, inputs = _arithmetic(first.strip(), more.get("of"))
     when = more.get("when") or " AND ".join(filter(None, map(_known, inputs))) or "true"
-    return Way(inputs, expression, formula, when, more.get("value", ""), more.get("unit", ""),
-               more.get("note", ""))  # fmt: skip
+    return Alternative(
+        inputs, expression, formula, when, more.get("value", ""), more.get("unit", ""),
+        more.get("note", ""),
+    )  # fmt: skip
 
 
 def _arithmetic(text: str, given: str | None) -> tuple[str, str, tuple[Input, ...]]:

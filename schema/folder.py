@@ -20,11 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from ..vocabulary.regular import parse_json, read_regular
+from ..vocabulary.regular_files import parse_json, read_regular
 from .commits import Change, Commit, Notify, ignore_note
 from .errors import BenchError, Incompatible
 from .migrate import last_table, now_utc
-from .shared_files import Written, permissions_of, read, sha256, write
+from .shared_files import WrittenFile, permissions_of, read, sha256, write
 from .sql import tables
 
 _MARK, _FORMAT = "bench-warehouse.json", 1
@@ -40,7 +40,7 @@ class _Entry(TypedDict):
     tables: int
     whole: bool
     gone: list[str]
-    files: list[Written]
+    files: list[WrittenFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Folder:
         self._refuse_links()
         if self.latest() != after:
             return None
-        written: list[Written] = []
+        written: list[WrittenFile] = []
         with self._writing():
             try:
                 for table, slices in change.tables.items():
@@ -229,7 +229,7 @@ class Folder:
         entries = (self._entry(number) for number in range(first, last + 1))
         return {path for entry in entries for path in self._paths(entry["files"])}
 
-    def _paths(self, files: list[Written]) -> set[Path]:
+    def _paths(self, files: list[WrittenFile]) -> set[Path]:
         return {self._data / file["name"] for file in files}
 
     def _fence(self) -> int:

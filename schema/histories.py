@@ -34,7 +34,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Tip:
+class NewestRevision:
     """A document in its newest revision."""
 
     document_id: str
@@ -54,7 +54,9 @@ def newest(warehouse: Warehouse, repository: str, branch: str, path: str) -> His
     return History(*rows[0]) if rows else None
 
 
-def tips(warehouse: Warehouse, history_id: str, until: int | None = None) -> dict[str, Tip]:
+def tips(
+    warehouse: Warehouse, history_id: str, until: int | None = None
+) -> dict[str, NewestRevision]:
     """The documents that exist after commit number `until`, by uri; by default after the last."""
     query = """SELECT document_id, uri, blob, row_ids, lines FROM raw.revisions
         WHERE history_id = ? AND number <= coalesce(?, number)
@@ -62,7 +64,7 @@ def tips(warehouse: Warehouse, history_id: str, until: int | None = None) -> dic
             AND kind <> 'removed'
         ORDER BY uri"""
     rows = warehouse.rows(query, [history_id, until])
-    return {uri: Tip(document, uri, blob, tuple(ids), tuple(lines))
+    return {uri: NewestRevision(document, uri, blob, tuple(ids), tuple(lines))
             for document, uri, blob, ids, lines in rows}  # fmt: skip
 
 

@@ -106,7 +106,7 @@ _OTHERWISE = """SELECT DISTINCT t.uri, u.uri FROM theirs t
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """Result of one merge, in names of sources; `otherwise` are pairs of one name with different
     bytes."""
 
@@ -117,7 +117,7 @@ class Merged:
 
 
 @repeated
-def merge(db: Path, other: Path, group: str, lock_timeout: float) -> Merged:
+def merge(db: Path, other: Path, group: str, lock_timeout: float) -> MergeResult:
     """Merge the sources of another warehouse into `db`, each named GROUP/NAME; all or nothing.
 
     Known bytes are not doubled: they get one more name. Raises Locked, Incompatible for a foreign
@@ -162,7 +162,7 @@ def _require_tables(con: duckdb.DuckDBPyConnection, other: Path) -> None:
         raise Incompatible(f"{other} is no warehouse", why=f"raw.{missing[0]} is no table")
 
 
-def _merged(warehouse: Warehouse, group: str) -> Merged:
+def _merged(warehouse: Warehouse, group: str) -> MergeResult:
     con, given = warehouse.con, {"group": group}
     for query in (_CURRENT, _ROWS):
         con.execute(query, given)
@@ -182,7 +182,7 @@ def _merged(warehouse: Warehouse, group: str) -> Merged:
         con.execute(f"DROP TABLE {table}")
     added = tuple(uri for uri, is_new in new if is_new)
     known = tuple(uri for uri, is_new in new if not is_new)
-    return Merged(added, known, every - len(new), tuple(otherwise))
+    return MergeResult(added, known, every - len(new), tuple(otherwise))
 
 
 def _copy(table: str, columns: list[str]) -> str:

@@ -13,7 +13,7 @@ import duckdb
 from .connect import confine, connect_file, connect_memory, disconnect, explained, require_plain
 from .definitions import created_here, outdated, remake
 from .errors import BenchError, Incompatible, Locked
-from .place import is_shared, require_place
+from .location import is_shared, require_place
 from .replica import open_replica
 from .template import create_file, fill, stamp_applied
 from .warehouse import Warehouse
@@ -117,7 +117,7 @@ def require_folder(path: Path) -> None:
 def _store_views(con: duckdb.DuckDBPyConnection, file: Path) -> None:
     """Bring the stored views of pages up to date, in a replica that is not small."""
     from .materialized import is_small
-    from .stored import store_views
+    from .stored_views import store_views
 
     warehouse = Warehouse(con, file)
     if not is_small(warehouse):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .catalogue import column_note, formulas, metrics, view_notes
-from .derivation import Way
+from .derivation import Alternative
 from .opening import in_memory
 from .warehouse import Warehouse
 
@@ -70,7 +70,7 @@ def _metrics() -> Iterator[str]:
     yield ""
 
 
-def _way(way: Way) -> str:
+def _way(way: Alternative) -> str:
     """A brief description of one way to make a value."""
     names = (f"`{one.sources[0].name}`" for one in way.inputs)
     if way.expression:

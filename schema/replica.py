@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from ..vocabulary.kept import cache_folder
+from ..vocabulary.package_cache import cache_folder
 from .commits import Change, CommitConflict, Place, Retry, repeated
 from .connect import all_or_nothing, connect_file, disconnect, explained
 from .errors import BenchError, Incompatible, Locked
+from .location import place_of, require_place
 from .migrate import doubt_stored_views
-from .place import place_of, require_place
 from .sql import tables
 from .template import create_file, version
 

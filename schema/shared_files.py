@@ -68,7 +68,7 @@ def _mode(folder: Path) -> int:
 _SLICE = 1 << 20  # rows
 
 
-class Written(TypedDict):
+class WrittenFile(TypedDict):
     """A file by its name in the folder, and its contents."""
 
     table: str
@@ -78,7 +78,7 @@ class Written(TypedDict):
     sha256: str
 
 
-def read(folder: Path, files: Sequence[Written]) -> Iterator[pa.Table]:
+def read(folder: Path, files: Sequence[WrittenFile]) -> Iterator[pa.Table]:
     """The rows of files, about a million at a time; raises BenchError."""
     import pyarrow.parquet as pq
 
@@ -97,7 +97,7 @@ def read(folder: Path, files: Sequence[Written]) -> Iterator[pa.Table]:
             ) from error  # fmt: skip
 
 
-def write(folder: Path, table: str, slices: Iterator[pa.Table]) -> Iterator[Written]:
+def write(folder: Path, table: str, slices: Iterator[pa.Table]) -> Iterator[WrittenFile]:
     """Write a file for each slice of the rows of a table; raises OSError."""
     import pyarrow.parquet as pq
 
@@ -110,7 +110,7 @@ def write(folder: Path, table: str, slices: Iterator[pa.Table]) -> Iterator[Writ
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        yield Written(
+        yield WrittenFile(
             table=table, name=path.name, rows=len(rows), bytes=path.stat().st_size,
             sha256=sha256(path),
         )  # fmt: skip

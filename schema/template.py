@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from ..vocabulary.kept import cache_folder, read
+from ..vocabulary.package_cache import cache_folder, read
 from .connect import (
     STORAGE_VERSION,
     all_or_nothing,

@@ -13,8 +13,8 @@ import duckdb
 from .connect import all_or_nothing, confine, disconnect, explained
 from .definitions import made_here
 from .errors import BenchError
+from .location import home_of
 from .migrate import doubt_stored_views
-from .place import home_of
 from .replica import Replica
 
 # PIVOT is parsed as a CREATE and a SELECT, or MULTI, before it runs.

@@ -12,12 +12,12 @@ from ..decide.query import Query
 from ..explain.run import Lines
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.release import VERSION
-from . import bundle, lists, overview
+from . import bundle, list_pages, overview
+from .code_digest import code_digest
 from .facts import details, stated
 from .folder import Folder, opened
 from .layout import Layout
 from .load import Content, read_content
-from .made_by import code_digest
 from .models import model_page
 from .neighbours import neighbours
 from .runs import run_data, run_page
@@ -39,7 +39,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildCounts:
     """Counts of a build: files of the site, written and removed ones, runs."""
 
     files: int
@@ -48,7 +48,9 @@ class Built:
     runs: int
 
 
-def build(warehouse: Warehouse, root: Path, out: Path, query: Query, options: Options) -> Built:
+def build(
+    warehouse: Warehouse, root: Path, out: Path, query: Query, options: Options
+) -> BuildCounts:
     """Write the site to the folder `out`; sources lie below `root`. Raises BenchError."""
     folder = opened(out)
     content = read_content(warehouse, query, Text(options.scrub), folder.clean_before)
@@ -61,7 +63,7 @@ def build(warehouse: Warehouse, root: Path, out: Path, query: Query, options: Op
     made.sources()
     made.lists()
     removed = folder.close()
-    return Built(len(folder.now), folder.written, removed, len(content.rows))
+    return BuildCounts(len(folder.now), folder.written, removed, len(content.rows))
 
 
 class _Maker:
@@ -196,12 +198,12 @@ class _Maker:
         )  # fmt: skip
         pages: Mapping[str, Callable[[], tuple[dict[str, Any], list[Table]]]] = {
             "index": lambda: overview.overview(content, changes),
-            "findings": lambda: lists.findings_page(content),
-            "failures": lambda: lists.failures_page(content),
-            "trends": lambda: lists.trends_page(content),
-            "sources": lambda: lists.sources_page(content),
-            "compare": lambda: lists.compare_page(content),
-            "about": lambda: lists.about_page(content),
+            "findings": lambda: list_pages.findings_page(content),
+            "failures": lambda: list_pages.failures_page(content),
+            "trends": lambda: list_pages.trends_page(content),
+            "sources": lambda: list_pages.sources_page(content),
+            "compare": lambda: list_pages.compare_page(content),
+            "about": lambda: list_pages.about_page(content),
         }
         for name, make in pages.items():
             file = f"{name}.html"
@@ -211,7 +213,7 @@ class _Maker:
             self.tables(tables, key)
             self.folder.write(file, self.layout.page(name, file, **page), key)
         if not self.folder.is_made("data/search.js", key):
-            self.data("search", lists.search(content), key)
+            self.data("search", list_pages.search(content), key)
         # Keep the data files of unchanged lists.
         self.folder.keep("data/", key)
         self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], self.key("live"))

@@ -9,7 +9,7 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from . import svg
-from .dotrows import DotRow, dot_rows
+from .dot_charts import DotRow, dot_rows
 from .svg import Mark
 from .table import Table
 

@@ -8,7 +8,7 @@ from ..explain.tree import Node
 from ..vocabulary.format import params, significant
 from .facts import title_of, value_text
 from .load import Content
-from .runtable import share_words
+from .run_table import share_words
 
 _SHARES = ("mfu", "hfu")  # written as percentages
 

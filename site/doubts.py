@@ -15,7 +15,7 @@ from ..audit.rule import rules_version
 from ..audit.store import open_errors
 from ..decide.eligible import doubts_of
 from ..schema.warehouse import Row, Warehouse
-from .made_by import code_digest
+from .code_digest import code_digest
 from .text import digest
 
 _ASIDE = ("derivations",)  # follow from the row

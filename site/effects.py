@@ -15,10 +15,10 @@ from ..schema.warehouse import Row
 from ..vocabulary.format import counted, times
 from . import svg
 from .charts import Chart
-from .dotrows import DotRow, dot_rows
+from .dot_charts import DotRow, dot_rows
 from .labels import Labels
 from .load import Content
-from .runtable import run_cell
+from .run_table import run_cell
 from .svg import Mark
 from .table import Cell, Column, Table, column
 

@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ..explain.bulk import PrefetchedRun, known_runs
 from ..explain.columns import derive, heads, of_column
-from ..explain.many import PrefetchedRun, known_runs
 from ..explain.output import text_of
 from ..explain.run import Lines
 from ..explain.tree import Node, SourceSpan

@@ -13,9 +13,9 @@ from ..decide.failures import FAILED
 from ..ingest.files.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular import parse_json, read_regular, require_within
+from ..vocabulary.regular_files import parse_json, read_regular, require_within
+from .code_digest import made_by
 from .load import Content
-from .made_by import made_by
 
 MANIFEST = SITE_MARK
 _LARGEST = 256 << 20  # maximum bytes of the stored state

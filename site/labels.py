@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from .text import Text
 
@@ -15,7 +15,7 @@ class Labels:
     """Names of runs and sources as text, without links; a site overrides these."""
 
     text: Text
-    names: Names
+    names: ShortNames
 
     @property
     def with_pages(self) -> Collection[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from ..reports.compiled import Compiled
+from ..reports.template_cache import Compiled
 from ..vocabulary.format import FILTERS, counted
 from .text import Text
 

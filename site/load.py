@@ -15,15 +15,15 @@ from ..decide.budget import Budget, budget
 from ..decide.eligible import Candidates, eligible
 from ..decide.failures import failures
 from ..decide.query import Query
-from ..decide.ran import Ran, ran
 from ..decide.rows import Decision, load
+from ..decide.run_dates import RunDates, ran
 from ..decide.selection import select, select_of_every
 from ..decide.spreads import Spread, spreads, system_name
 from ..schema.errors import BenchError
 from ..schema.materialized import materialize_if_cheap, materialize_pages
 from ..schema.sql import named_statements
 from ..schema.warehouse import Row, Warehouse
-from .apart import names_apart
+from .distinct_names import names_apart
 from .doubts import Doubts, doubts_of_site
 from .labels import Labels
 from .text import ShownNames, Slugs, Text
@@ -45,7 +45,7 @@ class Content(Labels):
     rows: Sequence[Row]
     doubts: Doubts
     spreads: Mapping[str, Spread]
-    ran: Mapping[str, Ran]
+    ran: Mapping[str, RunDates]
     sources: Mapping[str, Mapping[str, Any]]
     findings: Sequence[Mapping[str, Any]]  # one per finding, with its cells
     failures: Decision
@@ -146,7 +146,7 @@ class Content(Labels):
 
     def at(self, row: Row) -> datetime | None:
         """The time of a run, as far as known."""
-        return self.ran.get(row["run"], Ran()).at
+        return self.ran.get(row["run"], RunDates()).at
 
     def budget_of(self, rows: Sequence[Row]) -> Budget:
         """The training length of days on a page with these rows."""

@@ -21,8 +21,8 @@ from ..vocabulary.printable import typed
 from .effects import effects_data
 from .findings import alike_once
 from .load import NOT_STATED, Content
-from .modelcharts import SETTINGS, charts
-from .runtable import run_cell, run_table
+from .model_charts import SETTINGS, charts
+from .run_table import run_cell, run_table
 from .table import Cell, Column, Table, column
 
 _FEW = 4000  # maximum of runs for pairing by setting

@@ -20,7 +20,7 @@ MOST = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearbyRun:
     """Another run, and the setting in which it differs; '' for the same configuration."""
 
     row: Row
@@ -40,7 +40,7 @@ class Neighbour:
     speed: str
 
 
-def neighbours(content: Content) -> dict[str, list[Near]]:
+def neighbours(content: Content) -> dict[str, list[NearbyRun]]:
     """The neighbours of each run with a page, by run."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in content.rows:
@@ -51,7 +51,7 @@ def neighbours(content: Content) -> dict[str, list[Near]]:
             and model_of(row) != NOT_STATED
         ):
             groups[model_of(row)].append(row)
-    found: dict[str, list[Near]] = {}
+    found: dict[str, list[NearbyRun]] = {}
     for rows in groups.values():
         found |= _of_model(rows)
     return found
@@ -68,16 +68,16 @@ class _Group:
     names: Sequence[str]
     alike: dict[tuple[str, int], list[int]]
 
-    def near(self, at: int) -> Iterator[Near]:
+    def near(self, at: int) -> Iterator[NearbyRun]:
         """The neighbours of a run, those of the same configuration first."""
         for name in ("", *self.names):
             for other in self.alike[name, self.sums[at] - self.hashes[at].get(name, 0)]:
                 if other != at and (self.sums[other] == self.sums[at]) == (not name):
                     mine, theirs = self.settings[at].get(name), self.settings[other].get(name)
-                    yield Near(self.rows[other], name, mine, theirs)
+                    yield NearbyRun(self.rows[other], name, mine, theirs)
 
 
-def _of_model(rows: Sequence[Row]) -> dict[str, list[Near]]:
+def _of_model(rows: Sequence[Row]) -> dict[str, list[NearbyRun]]:
     settings = [
         {name: str(value) for name, value in configuration(row).items() if value is not None}
         for row in rows
@@ -105,7 +105,7 @@ def _hash(text: str) -> int:
     )
 
 
-def neighbour(content: Content, row: Row, near: Near) -> Neighbour:
+def neighbour(content: Content, row: Row, near: NearbyRun) -> Neighbour:
     """The text about a neighbour on the page of a run."""
     line, other, name = content.text.line, near.row, near.setting
     plain = name.removeprefix("env ").removeprefix("column ")

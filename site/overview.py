@@ -14,9 +14,9 @@ from ..reports.words import topology_short
 from ..schema.warehouse import Row
 from ..vocabulary.format import days_words, number, significant
 from .load import NOT_STATED, Content, model_of
-from .modelcharts import Drawer
+from .model_charts import Drawer
 from .models import finding_words
-from .runtable import (
+from .run_table import (
     is_printed,
     model_cell,
     rate_words,

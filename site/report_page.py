@@ -10,7 +10,7 @@ from ..decide.answers import effects, ranked, scaled
 from ..decide.budget import planned
 from ..decide.eligible import candidates
 from ..decide.query import Query
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..reports.answer import Answer
 from ..reports.page import Page
 from ..schema.warehouse import Warehouse
@@ -18,7 +18,7 @@ from ..vocabulary.format import days, significant
 from .charts import Chart
 from .effects import effects_chart
 from .labels import Labels
-from .modelcharts import SETTINGS, Drawer, charts
+from .model_charts import SETTINGS, Drawer, charts
 from .single import of_markdown
 from .text import Text
 
@@ -33,7 +33,7 @@ def report_page(warehouse: Warehouse, page: Page, query: Query) -> str:
     return of_markdown(page.markdown(entries), figures)
 
 
-def _report_charts(warehouse: Warehouse, names: Names, query: Query) -> list[Chart]:
+def _report_charts(warehouse: Warehouse, names: ShortNames, query: Query) -> list[Chart]:
     chosen = candidates(warehouse, query)
     plan = planned(warehouse, query)
     found = ranked(warehouse, chosen, query, plan)
@@ -42,7 +42,7 @@ def _report_charts(warehouse: Warehouse, names: Names, query: Query) -> list[Cha
     return charts(labels, chosen.rows, found, scaled(chosen), changed, plan, "")
 
 
-def answer_charts(names: Names, answer: Answer) -> Sequence[Markup]:
+def answer_charts(names: ShortNames, answer: Answer) -> Sequence[Markup]:
     """The charts that the columns of an answer allow."""
     labels, rows = Labels(Text(), names), answer.rows
     if not rows:

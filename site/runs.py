@@ -14,7 +14,7 @@ from .derivation import derivation, rounded, shown_unit
 from .facts import Details, Part, Stated, title_of
 from .load import NOT_STATED, Content
 from .models import finding_words
-from .neighbours import Near, neighbour
+from .neighbours import NearbyRun, neighbour
 from .series import figure
 
 _OPEN = 40  # maximum of facts in an unfolded group
@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def run_page(
-    content: Content, row: Row, details: Details, stated: Stated, near: Sequence[Near]
+    content: Content, row: Row, details: Details, stated: Stated, near: Sequence[NearbyRun]
 ) -> dict[str, Any]:
     """The template context of a run."""
     run, id = row["run"], content.id(row["run"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..project.short import Names
+from ..project.short_names import ShortNames
 from ..records.scrub import Scrubber, keyed_id
 from ..vocabulary.printable import CONTROL, INVISIBLE, json_text, plain, visible
 
@@ -72,7 +72,7 @@ class Text:
         return run if _ID.fullmatch(run) else digest(run)[:12]
 
 
-class ShownNames(Names):
+class ShownNames(ShortNames):
     """Short names of sources, made from their scrubbed paths."""
 
     def __init__(self, sources: Mapping[str, Mapping[str, Any]], text: Text) -> None:

@@ -78,7 +78,7 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
     summary = [*answer.summary, *([f"All: {common}."] if common else [])]
     notes = [*answer.notes, *([annotated] if marked else [])]
     if form is Format.HTML:
-        from .layouts import html
+        from .output_formats import html
 
         return html(heads, cells, title, above=summary, below=notes, figures=figures)
     if form is Format.TABLE and not answer.chosen:
@@ -114,6 +114,6 @@ def one_source(
 
 def _figure(value: object) -> object:
     """A formatted number, marked for alignment to the right."""
-    from .layouts import Exact
+    from .output_formats import ExactNumber
 
-    return Exact(value) if isinstance(value, str) and _FIGURE.fullmatch(value) else value
+    return ExactNumber(value) if isinstance(value, str) and _FIGURE.fullmatch(value) else value

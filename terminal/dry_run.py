@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedPlan:
     """A plan with everything needed to execute it."""
 
     plan: Plan
@@ -43,7 +43,7 @@ class Prepared:
         return f", {done} already done" if done else ""
 
 
-def show(prepared: Prepared) -> int:
+def show(prepared: PreparedPlan) -> int:
     """Print every command and job script, without secrets, to stdout.
 
     Counts, dropped combinations, refused runs and the estimated time go to stderr. Returns 1 if a
@@ -73,7 +73,7 @@ def show(prepared: Prepared) -> int:
     return _show_refused(prepared)
 
 
-def _show_refused(prepared: Prepared) -> int:
+def _show_refused(prepared: PreparedPlan) -> int:
     """Print the runs that a launch would refuse; checks of a job's nodes are marked as open."""
     from ..launch.ready import missing_program, refusals
 
@@ -94,7 +94,7 @@ def _show_refused(prepared: Prepared) -> int:
     return FOUND if stuck else FINE
 
 
-def _scripts(prepared: Prepared) -> Iterator[str]:
+def _scripts(prepared: PreparedPlan) -> Iterator[str]:
     """The job scripts of a scheduler; `new-N` is a placeholder for the folder of a launch."""
     from ..launch.queue import group_by_resources, job_of
     from ..launch.scheduler_client import array_limit
@@ -109,7 +109,7 @@ def _scripts(prepared: Prepared) -> Iterator[str]:
         yield redact_lines(scheduler.script(job).rstrip("\n"))
 
 
-def show_dropped(prepared: Prepared, limit: int | None = None) -> None:
+def show_dropped(prepared: PreparedPlan, limit: int | None = None) -> None:
     """Print at most `limit` dropped combinations with the reason."""
     dropped = prepared.expansion.dropped
     for one in dropped[:limit]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ..decide.query import TableRef
 from ..project.settings import find_db, read_settings
 from ..schema.errors import FINE, FOUND, BenchError
-from ..schema.place import is_there
-from .dry_run import Prepared, count_of, show, show_dropped
+from ..schema.location import is_there
+from .dry_run import PreparedPlan, count_of, show, show_dropped
 from .live import Board
 from .messages import info, warn
 from .source import Source
@@ -75,7 +75,7 @@ def launch(request: Request) -> int:
 
 def _prepared(
     request: Request, plan: Plan, expansion: Expansion, runs: Program, where: PlanPaths
-) -> Prepared:
+) -> PreparedPlan:
     from ..launch.estimate import estimate
     from ..launch.planned_runs import pending_runs, planned_runs
 
@@ -85,12 +85,12 @@ def _prepared(
     past = estimate(
         where.db, [planned.case for planned in todo], request.source.lock_timeout, device
     )
-    return Prepared(plan, expansion, runs, where, every, todo, past, request.plan)
+    return PreparedPlan(plan, expansion, runs, where, every, todo, past, request.plan)
 
 
 def missing(table: TableRef, request: Request) -> None:
     """Write a plan for the rows without a result in a file or source of the warehouse."""
-    from ..launch.missing import plan_of_missing
+    from ..launch.missing_rows import plan_of_missing
 
     if others := request.words():
         raise BenchError(
@@ -166,12 +166,12 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def run(prepared: Prepared) -> int:
+def run(prepared: PreparedPlan) -> int:
     """Execute the pending runs; returns 0 if every run of the plan is ok."""
     from ..launch.planned_runs import Recorder
     from ..launch.queue import Queue
     from ..launch.ready import refusals
-    from ..launch.sweep import Stop, Sweep
+    from ..launch.sweep import StopRequest, Sweep
 
     todo, where = prepared.todo, prepared.where
     cases = [planned.case for planned in todo]
@@ -179,7 +179,7 @@ def run(prepared: Prepared) -> int:
         raise error
     show_dropped(prepared, _DROPPED)
     recorder = Recorder(prepared.plan, prepared.expansion, prepared.program, where)
-    scheduler, stop = prepared.program.scheduler, Stop()
+    scheduler, stop = prepared.program.scheduler, StopRequest()
     board = Board(todo, prepared.past.total_s, together=scheduler is not None)
     listeners = (board.on_begin, board.on_end, board.tick)
     left = ""
@@ -197,7 +197,7 @@ def run(prepared: Prepared) -> int:
     return code
 
 
-def _summarize(prepared: Prepared, stopped_by: int | None, left: str) -> int:
+def _summarize(prepared: PreparedPlan, stopped_by: int | None, left: str) -> int:
     every = prepared.every
     states = [planned.folder.state() for planned in every]
     started = [state for state in states if state is not None]

@@ -18,7 +18,7 @@ from typer.main import get_command
 from ..schema import own_process
 from ..schema.errors import FOUND, INTERRUPTED, BenchError
 from ..schema.errors import did_you_mean as did_you_mean
-from ..vocabulary import recording
+from ..vocabulary import output_recording
 
 _QUERY_INTERRUPTED = "Query interrupted"  # DuckDB's message for Ctrl-C
 PIPE_CLOSED = 128 + 13  # a shell's code for a program ended by SIGPIPE
@@ -200,10 +200,10 @@ class Progress:
         return " ".join(_line(self.label).split()) + f" {self.done:,}"
 
 
-class Waiting(Progress):
+class WaitNotice(Progress):
     """The seconds that a step takes which counts nothing, from the first second on."""
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> WaitNotice:
         super().__enter__()
         self._ended = threading.Event()
         self._clock = threading.Thread(target=self._tick, daemon=True)
@@ -247,7 +247,7 @@ def _write(text: str, tag: str = "") -> None:
 
 def to_stderr(text: str) -> None:
     """Write a text that is safe for a terminal."""
-    recording.note("stderr", text)
+    output_recording.note("stderr", text)
     sys.stderr.write(text)
     sys.stderr.flush()
 

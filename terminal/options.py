@@ -20,9 +20,9 @@ from ..vocabulary.prices import Price, Prices, parse_price
 from ..vocabulary.sizes import parse_whole
 from . import tables
 from .messages import volume
-from .moments import parse_known_at, parse_since
 from .source import LOCK_TIMEOUT as LOCK_TIMEOUT
 from .source import Source, parse_overrides
+from .time_options import parse_known_at, parse_since
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def command(
     `source` and `query` are the fields with an option; `groups` has the options of parameters
     that are mappings, which get the given values by name. Every command has --quiet and --verbose,
     those with a Source also --lock-timeout. Its answers are `kept` if they follow from the
-    warehouse and the options (`kept_answers.py`).
+    warehouse and the options (`answer_cache.py`).
     """
 
     def expand(function: Callable[..., None]) -> Callable[..., None]:
@@ -279,7 +279,7 @@ def command(
             for name in _VOLUME:
                 del given[name]
             if kept:
-                from .kept_answers import answer
+                from .answer_cache import answer
 
                 answer(function, given)
             else:

@@ -69,7 +69,7 @@ def report(
     from ..reports import computed
 
     if computed.offers(computed.PAGE, name):
-        from .deciding import report as write_computed
+        from .computed_reports import report as write_computed
 
         write_computed(name, source, query, form, output)
         return
@@ -100,7 +100,7 @@ def runs(source: Source, query: Query, form: Format | None, output: Path | None)
     """List the selected runs."""
     from ..decide.selection import listed_columns, select
     from ..reports import listing
-    from .deciding import next_words
+    from .computed_reports import next_words
     from .summary import show_overview
     from .tables import parse_columns
 

@@ -16,7 +16,7 @@ from .source import Source
 
 if TYPE_CHECKING:
     from ..decide.query import Query
-    from ..site.build import Built, Options
+    from ..site.build import BuildCounts, Options
 
 EVERY_S = 5.0  # between two checks of the warehouse of a served site
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -54,7 +54,7 @@ def site(
         _follow(source, lambda: _built(source, query, output, options), every or EVERY_S)
 
 
-def _follow(source: Source, again: Callable[[], Built], every: float) -> None:
+def _follow(source: Source, again: Callable[[], BuildCounts], every: float) -> None:
     """Rebuild whenever the warehouse has changed, or after every interval for paths."""
     seen = _state(source)
     while True:
@@ -87,14 +87,14 @@ def _state(source: Source) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _built(source: Source, query: Query, output: Path, options: Options) -> Built:
+def _built(source: Source, query: Query, output: Path, options: Options) -> BuildCounts:
     from ..site.build import build
 
     with source.opened() as warehouse:
         return build(warehouse, source.root, output, query, options)
 
 
-def _tell(built: Built, output: Path) -> None:
+def _tell(built: BuildCounts, output: Path) -> None:
     removed = f", {built.removed} removed" if built.removed else ""
     info(
         f"{counted(built.runs, 'run')}: {counted(built.files, 'file')}, "

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..schema.errors import BenchError
-from ..schema.place import home_of
-from ..vocabulary.recording import note_source
+from ..schema.location import home_of
+from ..vocabulary.output_recording import note_source
 from .messages import warn, warn_of
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ class Source:
         return self.as_of is not None or self.known_at is not None
 
     def _past(self, paths: tuple[Path, ...]) -> Warehouse:
-        from ..project.past import moment, read_as_of
+        from ..project.past_documents import moment, read_as_of
         from ..project.read import open_settled, open_settled_commit
         from ..project.settings import find_db, read_settings
-        from ..schema.moment import require_known, show_as_known_at
+        from ..schema.as_of import require_known, show_as_known_at
 
         if paths:
             raise BenchError(
@@ -153,7 +153,7 @@ class Source:
                 more = f", and {len(warehouse.remade) - 1} more" if warehouse.remade[1:] else ""
                 warn(f"{db} was changed by others, and is made anew: {warehouse.remade[0]}{more}")
             return warehouse
-        from ..schema.moment import without_annotations
+        from ..schema.as_of import without_annotations
 
         return without_annotations(db, self.lock_timeout)
 
@@ -186,7 +186,7 @@ def _time(text: str) -> datetime | None:
     """Parse a time; None for other text, such as a commit."""
     import typer
 
-    from .moments import parse_moment
+    from .time_options import parse_moment
 
     try:
         return parse_moment(text)

@@ -80,7 +80,7 @@ def drawn(
     """The runs that fit on a terminal, last written first, with warnings below each run."""
     from rich.text import Text
 
-    from . import grid, layouts
+    from . import output_formats, text_table
 
     shown = _fitting(sorted(rows, key=lambda row: row.age_s), height - _FRAME)
     more = f", {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
@@ -90,7 +90,7 @@ def drawn(
         columns = [column for column in columns if column.name != "warnings"]
         heads = [column.head for column in columns]
         cells = [[column.cell(row) for column in columns] for row in shown]
-        head, *below = grid.one_line_rows(layouts.as_columns(heads, cells), width)
+        head, *below = text_table.one_line_rows(output_formats.as_columns(heads, cells), width)
         lines.append(Text(head, style="bold"))
         for row, line in zip(shown, below, strict=True):
             lines.append(Text(line, style="red" if row.warnings else ""))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..schema.errors import BenchError, did_you_mean
-from ..vocabulary import recording
+from ..vocabulary import output_recording
 from ..vocabulary.atomic import atomic_write
 from .messages import info
 
@@ -70,19 +70,19 @@ def render(
     columns to `keep` are dropped last, and `chosen` columns never: rows become records. `common`
     prints values shared by all rows once.
     """
-    from . import layouts
+    from . import output_formats
 
     if exact and format in (Format.TABLE, Format.MD, Format.HTML):
-        rows = [[layouts.exact(value) for value in row] for row in rows]
+        rows = [[output_formats.exact(value) for value in row] for row in rows]
     if format is Format.TABLE:
         width = width or shutil.get_terminal_size().columns
-        return layouts.table(columns, rows, width, keep, chosen=chosen, common=common)
+        return output_formats.table(columns, rows, width, keep, chosen=chosen, common=common)
     write = {
-        Format.MD: layouts.md,
-        Format.CSV: layouts.csv,
-        Format.TSV: layouts.tsv,
-        Format.JSON: layouts.json,
-        Format.HTML: layouts.html,
+        Format.MD: output_formats.md,
+        Format.CSV: output_formats.csv,
+        Format.TSV: output_formats.tsv,
+        Format.JSON: output_formats.json,
+        Format.HTML: output_formats.html,
     }[format]
     return write(columns, rows)
 
@@ -114,7 +114,7 @@ def emit(text: str, output: Path | None = None, *, name: str = "") -> None:
 
 def to_stdout(text: str) -> None:
     """Write a text that is safe for a terminal, as UTF-8, independent of platform and locale."""
-    recording.note("stdout", text)
+    output_recording.note("stdout", text)
     data = text.encode("utf-8", "backslashreplace")
     sys.stdout.flush()
     if hasattr(sys.stdout, "buffer"):

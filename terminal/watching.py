@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..project.settings import find_db, read_settings
 from ..schema.errors import FINE, FOUND, Locked, NothingRecognised
-from ..schema.place import is_there
+from ..schema.location import is_there
 from ..vocabulary.printable import terminal
 from ..watch.follow import Follower
 from ..watch.status import Budget, RunStatus, statuses
@@ -25,7 +25,7 @@ from .tables import Format, choose_format, emit, render
 
 if TYPE_CHECKING:
     from ..ingest.files.summary import Summary
-    from ..launch.sweep import Stop
+    from ..launch.sweep import StopRequest
 
 _POLL_S = 0.1
 _SHARE = 2  # reading and storing take at most a third of the time
@@ -79,9 +79,9 @@ def show(options: WatchOptions, form: Format | None) -> int:
 
 def follow(options: WatchOptions) -> int:
     """Ingest new lines and show the status until stopped."""
-    from ..launch.sweep import Stop, stop_on_signals
+    from ..launch.sweep import StopRequest, stop_on_signals
 
-    follower, stop = options.follower(), Stop()
+    follower, stop = options.follower(), StopRequest()
     columns = columns_of(options.columns, people=True)
     screen = _Screen(columns) if sys.stdout.isatty() else _Lines(columns)
     with stop_on_signals(stop):
@@ -115,7 +115,7 @@ def _update(
     show(rows)
 
 
-def _is_over(stop: Stop) -> bool:
+def _is_over(stop: StopRequest) -> bool:
     """Whether a signal requested the stop. Raises BrokenPipeError if stdout was closed."""
     poll = select.poll()
     poll.register(sys.stdout, 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.terminal import kept_answers
+from bench.terminal import answer_cache
 from tests.program import Outcome, quick
 from tests.sharing import furnished
 
@@ -21,7 +21,7 @@ PAGE = ("best", "--format", "table")
 def prepared(swept: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with data/ and its warehouse, and a cache without answers."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(furnished(folder / "cache")))
-    monkeypatch.delenv(kept_answers.FRESH)
+    monkeypatch.delenv(answer_cache.FRESH)
     for name in ("NO_COLOR", "COLUMNS", "BENCH_DB"):
         monkeypatch.delenv(name, raising=False)
     shutil.copytree(swept / "data", folder / "data")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.ingest.logs.logread import LogRead
+from bench.ingest.logs.log_result import LogResult
 from tests import logs
 
 LINE = (
@@ -18,6 +18,6 @@ def line(n: int, ms: float = 100.0) -> str:
     return LINE.format(n=n, samples=8 * n, ms=ms)
 
 
-def read(*lines: str) -> LogRead:
+def read(*lines: str) -> LogResult:
     """What is read of a log of these lines."""
     return logs.read("\n".join(lines))

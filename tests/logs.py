@@ -9,7 +9,7 @@ from bench.ingest.files.pipeline import ingest_into
 from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import read_lines
 from bench.ingest.logs.log import LogReader
-from bench.ingest.logs.logread import LogRead
+from bench.ingest.logs.log_result import LogResult
 from bench.schema.opening import in_memory
 from bench.schema.rows import Row
 
@@ -36,7 +36,7 @@ def iteration(number: int, step: float = 100.0, of: int = 4, tail: str = "") -> 
     )
 
 
-def read(data: bytes | str, source: str = "source") -> LogRead:
+def read(data: bytes | str, source: str = "source") -> LogResult:
     reader = LogReader(source, dialects())
     raw = data if isinstance(data, bytes) else data.encode()
     for line in read_lines(io.BytesIO(raw)):
@@ -44,17 +44,17 @@ def read(data: bytes | str, source: str = "source") -> LogRead:
     return reader.finish()
 
 
-def rows(log: LogRead, table: str = "iterations") -> list[Row]:
+def rows(log: LogResult, table: str = "iterations") -> list[Row]:
     """The rows of a table that a log gives."""
     return log.rows.by_table.get(table, [])
 
 
-def only_run(log: LogRead) -> Row:
+def only_run(log: LogResult) -> Row:
     (run,) = rows(log, "runs")
     return run
 
 
-def codes(log: LogRead) -> list[object]:
+def codes(log: LogResult) -> list[object]:
     return [row["code"] for row in rows(log, "warnings")]
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.ingest.documents.context import _phrases
-from bench.ingest.documents.nouns import noun_patterns
+from bench.ingest.documents.setting_phrases import noun_patterns
 from bench.vocabulary.hardware import device_pattern
-from bench.vocabulary.hinted import HintedPattern
+from bench.vocabulary.prefilter import HintedPattern
 from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 

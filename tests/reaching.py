@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from bench.ingest.documents.applicable_facts import stated
 from bench.ingest.documents.document import read_document
-from bench.ingest.documents.reach import stated
 from bench.ingest.documents.sections import FoundTable
 
 TABLE = "| Nodes | Size | MBS | TFLOPs |\n|---|---|---|---|\n| 4 | 1.3B | 1 | 10 |\n"

@@ -15,7 +15,7 @@ from bench.ingest.logs.dialect import Dialect, dialects
 from bench.ingest.logs.line_shapes import shapes_of
 from bench.ingest.logs.lines import declared_prefixes, read_lines
 from bench.ingest.logs.log import LogReader
-from bench.ingest.logs.logread import LogRead
+from bench.ingest.logs.log_result import LogResult
 from bench.schema.arrow import to_arrow
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ NOISE = [
 ]  # fmt: skip
 
 
-def by_line(content: bytes, formats: Path | None = None) -> LogRead:
+def by_line(content: bytes, formats: Path | None = None) -> LogResult:
     reader = LogReader("source", dialects(formats))
     for line in read_lines(io.BytesIO(content)):
         reader.feed(line)
@@ -62,7 +62,7 @@ def by_line(content: bytes, formats: Path | None = None) -> LogRead:
 
 def in_blocks(
     content: bytes, block: int, *, few: bool = True, least: int = 4, formats: Path | None = None
-) -> LogRead:
+) -> LogResult:
     """Read in blocks; where masks are not taken for `few`, they are looked at as thousands are.
 
     So many lines of one mask are read in columns.
@@ -77,7 +77,7 @@ def in_blocks(
     return reader.finish()
 
 
-def all_of(read: LogRead) -> dict[str, object]:
+def all_of(read: LogResult) -> dict[str, object]:
     counts = (read.lines, read.lines_read, read.lines_known, read.lines_unread,
               read.lines_measuring, read.encoding_errors, dict(read.formats))  # fmt: skip
     tables = {name: sorted(map(told, t.to_pylist())) for name, t in to_arrow(read.rows).items()}

@@ -22,8 +22,8 @@ from bench.schema.commits import Change
 from bench.schema.copies import compact_at
 from bench.schema.errors import BenchError
 from bench.schema.extensions import load
+from bench.schema.location import place_of
 from bench.schema.opening import open_read
-from bench.schema.place import place_of
 from bench.schema.template import _kept
 from tests.making import log
 from tests.program import quick

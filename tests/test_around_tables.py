@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ingest.documents.around import TableContext
 from bench.ingest.documents.context_lines import line_facts
 from bench.ingest.documents.document import read_document
-from bench.ingest.documents.nouns import named_numbers, noun_samples
+from bench.ingest.documents.nearby_facts import TableContext
+from bench.ingest.documents.setting_phrases import named_numbers, noun_samples
 
 TABLE = "| Run | TFLOPs | tokens/s/GPU |\n|---|---|---|\n| a | 400 | 9000 |\n| b | 410 | 9100 |\n"
 TITLE = "# Training throughput\n\n"

@@ -12,7 +12,7 @@ import pytest
 
 from bench.decide.rate_ranges import rates
 from bench.decide.spreads import Spread
-from bench.project.short import Names
+from bench.project.short_names import ShortNames
 from bench.reports.answer import by_kind
 from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
@@ -326,7 +326,7 @@ def test_days_of_one_size_under_two_labels_compare(folder: Path) -> None:
 def test_many_reasons_of_exclusion_are_counted_by_kind() -> None:
     def kinds(*reasons: str) -> list[tuple[str, int]]:
         rows = [{"left_out": reason, "uri": "a.md", "line": 1} for reason in reasons]
-        return [(kind, len(of)) for kind, of in by_kind(Names(["a.md"]), rows)]
+        return [(kind, len(of)) for kind, of in by_kind(ShortNames(["a.md"]), rows)]
 
     few = ("doubted (R1): one", "doubted (R2): two", "oom")
     assert kinds(*few) == [(reason, 1) for reason in few]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.audit.closing import comments
+from bench.audit.closed_findings import comments
 from bench.ingest.cast import double
 from bench.ingest.files.inputs import inputs
 from bench.ingest.sidecars.statement import leaves

@@ -12,10 +12,10 @@ import jinja2
 import pytest
 
 from bench.ingest.logs import dialect
-from bench.reports.compiled import Compiled
+from bench.reports.template_cache import Compiled
 from bench.schema.opening import open_write
-from bench.vocabulary.declared import declarations, declared
-from bench.vocabulary.kept import KEPT, cache_folder, cached, keep, kept_file
+from bench.vocabulary.package_cache import KEPT, cache_folder, cached, keep, kept_file
+from bench.vocabulary.package_toml import declarations, declared
 
 
 @pytest.fixture

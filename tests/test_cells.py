@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from bench.vocabulary.cell_pieces import format_pieces, half_digit, half_digit_of
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of
-from bench.vocabulary.pieces import format_pieces, half_digit, half_digit_of
 from bench.vocabulary.settings import Setting
 from tests.cells import read
 

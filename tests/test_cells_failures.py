@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.vocabulary.endings import failure_of, risk_of
+from bench.vocabulary.outcome_words import failure_of, risk_of
 from tests.cells import read
 
 

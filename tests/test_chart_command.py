@@ -13,13 +13,13 @@ from matplotlib.text import Text
 
 from bench.decide.query import Query
 from bench.ingest.files.pipeline import ingest_into
-from bench.project.short import Names
+from bench.project.short_names import ShortNames
 from bench.reports.chart import paired_effects
+from bench.reports.chart_parts import ChartDraft
 from bench.reports.charts.data import Bar
 from bench.reports.charts.style import Sheet, on_sheet
 from bench.reports.computed import answered
 from bench.reports.drawing import NAMES, PICTURES
-from bench.reports.picture import Picture
 from bench.schema.opening import in_memory
 from tests.deciding import Stored, table
 from tests.program import quick, told
@@ -110,7 +110,7 @@ def test_the_footer_says_what_is_not_drawn_and_names_drawn_rows_alone(folder: Pa
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "many.md"], folder)
         answer = answered(warehouse, "days", Query(all_rows=True))
-    picture = PICTURES["days"](Names(["many.md"]), answer)
+    picture = PICTURES["days"](ShortNames(["many.md"]), answer)
     assert len(picture.rows) == 14 and len(answer.rows) == 18
     said = footer({"many.md": "0123456789abcdef"}, picture, len(answer.left_out), "1")
     assert said.startswith("Not drawn: 2 of 9 settings, of most days ('TP4, PP2', 'TP4, PP4').")
@@ -126,7 +126,7 @@ def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / "one.md"], folder)
         answer = answered(warehouse, "days", Query(all_rows=True))
-    picture = PICTURES["days"](Names(["one.md"]), answer)
+    picture = PICTURES["days"](ShortNames(["one.md"]), answer)
     assert [row["mbs"] for row in picture.rows] == list(range(13, 2, -1))
     assert (
         picture.note
@@ -136,10 +136,10 @@ def test_days_of_one_size_are_a_bar_a_configuration(folder: Path) -> None:
     assert figure.axes[0].get_xscale() == "linear" and len(figure.axes[0].patches) == 11
 
 
-def drawn_from(folder: Path, name: str, report: str, query: Query, file: str) -> Picture:
+def drawn_from(folder: Path, name: str, report: str, query: Query, file: str) -> ChartDraft:
     with in_memory() as warehouse:
         ingest_into(warehouse, [folder / file], folder)
-        return PICTURES[name](Names([file]), answered(warehouse, report, query))
+        return PICTURES[name](ShortNames([file]), answered(warehouse, report, query))
 
 
 def test_many_dots_on_one_size_become_bars(folder: Path) -> None:
@@ -208,7 +208,7 @@ def test_one_size_is_ranked_by_bars_that_differ_in_name(data: Path) -> None:
     with in_memory() as warehouse:
         ingest_into(warehouse, [data / "tables" / "004_tr3m-1B3.md"], data)
         answer = answered(warehouse, "best", Query(all_rows=True))
-        names = Names(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
+        names = ShortNames(uri for (uri,) in warehouse.rows("SELECT uri FROM sources"))
     assert len({row["device_count"] for row in answer.rows}) == 1
     figure = PICTURES["pareto"](names, answer).draw("x")
     labels = [

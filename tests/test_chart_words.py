@@ -7,7 +7,7 @@ from matplotlib.text import Text
 
 from bench.commands.chart import title
 from bench.decide.query import Query
-from bench.project.short import Names
+from bench.project.short_names import ShortNames
 from bench.reports.answer import Answer
 from bench.reports.charts.data import Bar, Point, Series, checked_series
 from bench.reports.charts.lines import REACH, ChartLayout, draw
@@ -62,7 +62,7 @@ def test_the_axis_says_what_was_printed() -> None:
     }  # fmt: skip
     rows = [{**row, "nodes": n, "device_count": 8 * n} for n in (1, 2)]
     answer = Answer((), (), (), tuple(rows))
-    drawn = efficiency(Names(["a"]), answer).draw("")
+    drawn = efficiency(ShortNames(["a"]), answer).draw("")
     assert any("TFLOP/s a node" in one.get_text() for one in drawn.findobj(Text))
 
 

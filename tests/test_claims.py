@@ -14,7 +14,7 @@ from bench.claims.checked import checked
 from bench.claims.make import claim
 from bench.claims.question import parse_question
 from bench.claims.statement import json_schema
-from bench.claims.verdict import MEANINGS, Way
+from bench.claims.verdict import MEANINGS, Fault
 from bench.decide.query import Query
 from bench.project.read import read
 from bench.schema.errors import BenchError
@@ -105,7 +105,7 @@ def test_what_people_state_travels_with_the_claim(folder: Path) -> None:
     assert told in found.outcome.notes
     text = edited(folder, lambda made: made["predicate"]["stated"][0].update(value="4096"))
     (folder / "claim.json").write_bytes(text)
-    assert list(verdicts(folder)) == [Way.ANSWER]
+    assert list(verdicts(folder)) == [Fault.ANSWER]
 
 
 @pytest.mark.parametrize("question", [
@@ -133,8 +133,8 @@ def test_questions_and_their_answers(home: Path, opened: Warehouse) -> None:
 
 
 def test_exit_codes_are_apart_and_in_the_docs(root: Path) -> None:
-    assert set(MEANINGS) == set(Way)
-    codes = [way.exit_code for way in Way]
+    assert set(MEANINGS) == set(Fault)
+    codes = [way.exit_code for way in Fault]
     assert len(set(codes)) == len(codes) and min(codes) >= 10
     told = (root / "docs" / "claims.md").read_text("utf-8")
     for way, meaning in MEANINGS.items():
@@ -154,7 +154,7 @@ def test_the_commands(place: Path) -> None:
     assert done.code == 0 and json.loads(done.out)["holds"] is True, done.text
     replaced(place, FASTEST, FASTEST.replace("23", "21"))
     done = quick(place, "verify", "new.json", "in")
-    assert done.code == Way.CHANGED_ROW.exit_code and "FALSE (changed-row)" in done.out
+    assert done.code == Fault.CHANGED_ROW.exit_code and "FALSE (changed-row)" in done.out
     page = place / "README.md"
     begin = "<!-- bench:begin report=claim claim=new.json from=in -->"
     page.write_text(f"{begin}\n<!-- bench:end -->\n")

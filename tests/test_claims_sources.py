@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.claims.signing import check, sign, signature_of
-from bench.claims.verdict import Way
+from bench.claims.verdict import Fault
 from tests.claiming import (
     DOCUMENT,
     FASTEST,
@@ -48,33 +48,33 @@ def _faster_source(place: Path) -> None:
     (place / "in" / "newer.md").write_text(text.replace("44.4", "51.1"))
 
 
-SOURCES: Mapping[str, tuple[Callable[[Path], object], tuple[Way, ...]]] = {
-    "a changed digit": (_digit, (Way.CHANGED_ROW, Way.CHANGED_SOURCE)),
+SOURCES: Mapping[str, tuple[Callable[[Path], object], tuple[Fault, ...]]] = {
+    "a changed digit": (_digit, (Fault.CHANGED_ROW, Fault.CHANGED_SOURCE)),
     "a removed row": (
-        lambda place: replaced(place, f"{FASTEST}\n", ""), (Way.REMOVED_ROW, Way.CHANGED_SOURCE)
+        lambda place: replaced(place, f"{FASTEST}\n", ""), (Fault.REMOVED_ROW, Fault.CHANGED_SOURCE)
     ),
-    "a removed source": (lambda place: (place / "in" / DOCUMENT).unlink(), (Way.MISSING_SOURCE,)),
+    "a removed source": (lambda place: (place / "in" / DOCUMENT).unlink(), (Fault.MISSING_SOURCE,)),
     "another source removed": (
-        lambda place: (place / "in" / "other.md").unlink(), (Way.MISSING_SOURCE,)
+        lambda place: (place / "in" / "other.md").unlink(), (Fault.MISSING_SOURCE,)
     ),
     "no source at all": (
-        _no_source, (Way.MISSING_SOURCE,)
+        _no_source, (Fault.MISSING_SOURCE,)
     ),
     "a faster row in the same source": (
         lambda place: replaced(
             place, FASTEST, FASTEST + "\n" + FASTEST.replace("23", "20").replace("44.4", "51.1")
         ),
-        (Way.BETTER_ROW, Way.CHANGED_SOURCE),
+        (Fault.BETTER_ROW, Fault.CHANGED_SOURCE),
     ),
-    "a faster row in another source": (_faster_source, (Way.BETTER_ROW, Way.ADDED_SOURCE)),
+    "a faster row in another source": (_faster_source, (Fault.BETTER_ROW, Fault.ADDED_SOURCE)),
     "words beside": (
-        lambda place: replaced(place, "# ", "# Old: "), (Way.CHANGED_SOURCE,)
+        lambda place: replaced(place, "# ", "# Old: "), (Fault.CHANGED_SOURCE,)
     ),
     "a source added": (
         lambda place: (place / "in" / "more.md").write_text(
             table("4 | 2B | 4 | 1 | 1 | 4 | 512 | 19.5 | 88.1")
         ),
-        (Way.ADDED_SOURCE,),
+        (Fault.ADDED_SOURCE,),
     ),
 }  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_changed_sources_are_named(place: Path, what: str) -> None:
         assert "|    21 |" in found["changed-row"] and "|    23 |" in found["changed-row"]
 
 
-def signed(place: Path, *, allowed: bool = True) -> Way | None:
+def signed(place: Path, *, allowed: bool = True) -> Fault | None:
     """What is wrong with the signature alone."""
     file = place / "claim.json"
     signers = place / "allowed" if allowed else None
@@ -101,19 +101,19 @@ def test_signatures(place: Path) -> None:
     assert signed(place) is None
     text = (place / "claim.json").read_text()
     (place / "claim.json").write_text(text.replace("5698.7", "5698.8"))
-    assert list(verdicts(place, allowed=True)) == [Way.SIGNATURE, Way.ANSWER]
-    assert signed(place, allowed=False) is Way.SIGNATURE, "whoever signed, it was something else"
+    assert list(verdicts(place, allowed=True)) == [Fault.SIGNATURE, Fault.ANSWER]
+    assert signed(place, allowed=False) is Fault.SIGNATURE, "whoever signed, it was something else"
     (place / "claim.json").write_text(text)
     (place / "key").unlink()
     (place / "key.pub").unlink()
     new_key(place / "key")
     signature_of(place / "claim.json").write_bytes(sign(text.encode(), place / "key"))
-    assert signed(place) is Way.SIGNER
+    assert signed(place) is Fault.SIGNER
     assert signed(place, allowed=False) is None
     signature_of(place / "claim.json").write_text("no signature")
-    assert signed(place) is Way.SIGNATURE
+    assert signed(place) is Fault.SIGNATURE
     signature_of(place / "claim.json").unlink()
-    assert signed(place) is Way.UNSIGNED
+    assert signed(place) is Fault.UNSIGNED
     assert signed(place, allowed=False) is None
 
 
@@ -123,4 +123,4 @@ def test_a_doubted_row_is_named(folder: Path, data: Path) -> None:
     shutil.copy(data / "tables" / "001_1.3b_benchmarking.md", folder / "in")
     (folder / "claim.json").write_text(made(folder, "value tflops for 1.3B where line = 45"))
     found = verdicts(folder)
-    assert list(found) == [Way.DOUBTED] and "R6" in found["doubted"], found
+    assert list(found) == [Fault.DOUBTED] and "R6" in found["doubted"], found

@@ -9,7 +9,7 @@ import pytest
 
 from bench.claims.checked import checked
 from bench.claims.statement import LARGEST, parse
-from bench.claims.verdict import Way
+from bench.claims.verdict import Fault
 from bench.claims.verify import verify
 from bench.project.read import read
 from bench.schema.errors import BenchError
@@ -97,38 +97,38 @@ def _lines_of_subject(made: Json) -> None:
     made["subject"][0]["annotations"]["lines"] += 1
 
 
-TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
-    "the value": (part("result", value=5999.0), Way.ANSWER),
-    "the unit": (part("result", unit="tokens/s"), Way.ANSWER),
-    "the number of rows": (part("result", runs=24), Way.ANSWER),
-    "the model that is asked for": (part("question", model="13B"), Way.ANSWER),
-    "a condition that nothing fits": (part("question", where="tp = 64"), Way.ANSWER),
+TAMPERED: Mapping[str, tuple[Callable[[Json], object], Fault]] = {
+    "the value": (part("result", value=5999.0), Fault.ANSWER),
+    "the unit": (part("result", unit="tokens/s"), Fault.ANSWER),
+    "the number of rows": (part("result", runs=24), Fault.ANSWER),
+    "the model that is asked for": (part("question", model="13B"), Fault.ANSWER),
+    "a condition that nothing fits": (part("question", where="tp = 64"), Fault.ANSWER),
     "a condition in SQL": (
-        part("question", where="tp = 1 or run_id in (select 'x')"), Way.ANSWER
+        part("question", where="tp = 1 or run_id in (select 'x')"), Fault.ANSWER
     ),
-    "a slower row as the best": (_second, Way.BETTER_ROW),
-    "the digest of a formula": (_zeros, Way.FORMULA),
-    "a formula that nobody has": (_other_formula, Way.FORMULA),
-    "a formula left out": (_less_formulas, Way.FORMULA),
-    "another version with another answer": (_other_version, Way.VERSION),
-    "the text of a line": (_line_text, Way.ROWS),
-    "another row": (_row_of_another, Way.ROWS),
-    "the length of a subject": (_lines_of_subject, Way.ROWS),
-    "a number within the derivation": (_leaf, Way.DERIVATION),
-    "a subject left out": (lambda made: made["subject"].pop(0), Way.ADDED_SOURCE),
+    "a slower row as the best": (_second, Fault.BETTER_ROW),
+    "the digest of a formula": (_zeros, Fault.FORMULA),
+    "a formula that nobody has": (_other_formula, Fault.FORMULA),
+    "a formula left out": (_less_formulas, Fault.FORMULA),
+    "another version with another answer": (_other_version, Fault.VERSION),
+    "the text of a line": (_line_text, Fault.ROWS),
+    "another row": (_row_of_another, Fault.ROWS),
+    "the length of a subject": (_lines_of_subject, Fault.ROWS),
+    "a number within the derivation": (_leaf, Fault.DERIVATION),
+    "a subject left out": (lambda made: made["subject"].pop(0), Fault.ADDED_SOURCE),
     "the digest of a subject": (
-        lambda made: made["subject"][0]["digest"].update(sha256="0" * 64), Way.CHANGED_SOURCE
+        lambda made: made["subject"][0]["digest"].update(sha256="0" * 64), Fault.CHANGED_SOURCE
     ),
-    "another predicate": (lambda made: made.update(predicateType="urn:x"), Way.INVALID),
-    "a training length that nothing asks for": (part("question", tokens=3), Way.INVALID),
-    "an end of a value that has none": (part("result", low=1.0), Way.ANSWER),
-    "the twelfth digit": (part("result", value=5698.78260871), Way.ANSWER),
-    "a metric that nobody has": (part("question", metric="tokens_per_dollar"), Way.INVALID),
-    "a remark within the derivation": (_remark, Way.DERIVATION),
-    "an unknown part": (predicate(note="x"), Way.INVALID),
-    "a number as text": (part("result", value="5699"), Way.INVALID),
+    "another predicate": (lambda made: made.update(predicateType="urn:x"), Fault.INVALID),
+    "a training length that nothing asks for": (part("question", tokens=3), Fault.INVALID),
+    "an end of a value that has none": (part("result", low=1.0), Fault.ANSWER),
+    "the twelfth digit": (part("result", value=5698.78260871), Fault.ANSWER),
+    "a metric that nobody has": (part("question", metric="tokens_per_dollar"), Fault.INVALID),
+    "a remark within the derivation": (_remark, Fault.DERIVATION),
+    "an unknown part": (predicate(note="x"), Fault.INVALID),
+    "a number as text": (part("result", value="5699"), Fault.INVALID),
     "a row of no subject": (
-        lambda made: made["predicate"]["rows"][0].update(source="0" * 64), Way.INVALID
+        lambda made: made["predicate"]["rows"][0].update(source="0" * 64), Fault.INVALID
     ),
 }  # fmt: skip
 
@@ -137,13 +137,13 @@ TAMPERED: Mapping[str, tuple[Callable[[Json], object], Way]] = {
 def test_a_tampered_claim_is_named(home: Path, opened: Warehouse, what: str) -> None:
     change, way = TAMPERED[what]
     text = edited(home, change)
-    if way is Way.INVALID:
+    if way is Fault.INVALID:
         with pytest.raises(BenchError, match="not a claim"):
             parse(text)
         return
     found = verify(parse(text), opened, home).verdicts
     assert found[0].way == way, found
-    if way is Way.ANSWER and "give no answer" not in found[0].sentence:
+    if way is Fault.ANSWER and "give no answer" not in found[0].sentence:
         ours, theirs = found[0].sentence.split("; the claim says ")
         assert ours.removeprefix("The sources give ") != theirs.rstrip("."), "it says what differs"
 
@@ -154,7 +154,7 @@ def test_a_tampered_claim_is_named(home: Path, opened: Warehouse, what: str) -> 
 def test_hostile_files_are_invalid(home: Path, folder: Path, text: bytes) -> None:
     (folder / "claim.json").write_bytes(text)
     found = checked(folder / "claim.json", [home / "in"])
-    assert list(ways(found)) == [Way.INVALID], found
+    assert list(ways(found)) == [Fault.INVALID], found
 
 
 def test_a_claim_that_is_too_large(home: Path, folder: Path) -> None:

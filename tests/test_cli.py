@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.terminal.program import BY_NAME
+from bench.terminal.command_group import BY_NAME
 from tests.program import Outcome, bench, commands, quick, told, words
 
 COMMANDS = commands()

@@ -29,7 +29,7 @@ from bench.ingest.files.cluster import opened
 from bench.ingest.files.pipeline import ingest
 from bench.ingest.files.summary import Summary
 from bench.schema.errors import BenchError
-from bench.schema.place import scratch_of
+from bench.schema.location import scratch_of
 from tests.clusters import METHOD, read, running
 from tests.making import count, everything, folder, iteration, log, whole
 from tests.program import bench, environment, quick, told

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.ingest.documents.applicable_facts import stated
 from bench.ingest.documents.context import (
     devices_named,
     dtype_of,
@@ -19,7 +20,6 @@ from bench.ingest.documents.document import read_document
 from bench.ingest.documents.fact import Fact
 from bench.ingest.documents.formula_lines import one_liner
 from bench.ingest.documents.frameworks import framework_of
-from bench.ingest.documents.reach import stated
 from bench.ingest.documents.statements import legend_in, statements_in
 from tests.reaching import EVERY, FORMULA, TABLE
 

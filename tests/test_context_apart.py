@@ -8,7 +8,7 @@ import pytest
 
 from bench.ingest.documents.context import devices_named, phrases_in
 from bench.ingest.documents.context import sizes_in as sizes_in_text
-from bench.ingest.documents.counts import counted
+from bench.ingest.documents.device_counts import counted
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of
 from bench.vocabulary.parallelism import sizes_in

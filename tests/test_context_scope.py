@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.documents.counts import counted
+from bench.ingest.documents.device_counts import counted
 from bench.ingest.documents.document import read_document
-from bench.ingest.documents.others import without_others
+from bench.ingest.documents.other_subjects import without_others
 from bench.ingest.documents.prose import lead_facts
-from bench.ingest.documents.unread import fields_of_unread
+from bench.ingest.documents.unread_columns import fields_of_unread
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.headings import columns_of

@@ -11,8 +11,8 @@ import pytest
 
 from bench.project.facts_file import read_facts
 from bench.records.reading import rows_of_record
+from bench.schema.as_of import show_as_known_at
 from bench.schema.errors import BenchError
-from bench.schema.moment import show_as_known_at
 from bench.schema.opening import open_read
 from tests.facts_files import SIGNED, fact
 from tests.making import table

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.context import phrases_in
-from bench.ingest.documents.counts import counted, devices_of_heading
+from bench.ingest.documents.device_counts import counted, devices_of_heading
 from bench.ingest.documents.frameworks import frameworks_heading
 from bench.vocabulary.headings import columns_of
 from tests.documents import check, read

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.cast import CASTS
-from bench.ingest.documents.quotes import read_quoted
+from bench.ingest.documents.quoted_lines import read_quoted
 from bench.ingest.logs.dialect import (
     Dialect,
     Sample,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.audit.places import placed
 from bench.audit.run import audit
-from bench.explain.ask import explain
+from bench.explain.target import explain
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 

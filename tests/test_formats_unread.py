@@ -11,7 +11,7 @@ import pytest
 from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import read_lines
 from bench.ingest.logs.log import LogReader
-from bench.vocabulary.measuring import measures
+from bench.vocabulary.measurement_lines import measures
 from tests.real_logs import LOGS
 
 

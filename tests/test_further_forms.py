@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.documents.counts import counted
+from bench.ingest.documents.device_counts import counted
 from bench.ingest.documents.frameworks import frameworks_heading
 from bench.ingest.documents.grid import Table
 from bench.ingest.documents.markdown import blocks
-from bench.ingest.documents.nouns import named_numbers
 from bench.ingest.documents.secret_columns import without_secrets
 from bench.ingest.documents.setting_columns import is_setting
+from bench.ingest.documents.setting_phrases import named_numbers
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.cells import parse_cell

@@ -8,7 +8,7 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
-from bench.vocabulary.pieces import format_pieces
+from bench.vocabulary.cell_pieces import format_pieces
 from tests.perturb import KINDS, perturbed
 from tests.published import Document, load
 from tests.scoring import (

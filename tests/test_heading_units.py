@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.ingest.documents.results import Habits, results
+from bench.ingest.documents.results import BareNumbers, results
 from bench.vocabulary.cells import parse_cell
 from bench.vocabulary.headings import column_of
 
@@ -50,7 +50,7 @@ def test_power_energy_price_and_time_are_measured(
     heading: str, cell: str, metric: str, value: float
 ) -> None:
     column = column_of(heading)
-    found = list(results([parse_cell(cell, column)], [column], Habits()))
+    found = list(results([parse_cell(cell, column)], [column], BareNumbers()))
     assert [one.metric for one in found] == [metric]
     assert found[0].value == pytest.approx(value)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.logs import hostile
+from bench.ingest.logs import pattern_safety
 from bench.ingest.logs.dialect import dialects
-from bench.ingest.logs.hostile import LONGEST, lines_against, slow_pattern
+from bench.ingest.logs.pattern_safety import LONGEST, lines_against, slow_pattern
 from bench.schema.errors import BenchError
 
 GOOD = [
@@ -64,8 +64,8 @@ def test_what_it_is_tried_on() -> None:
 @pytest.mark.parametrize("file", DIALECTS, ids=lambda file: file.stem)
 def test_no_line_holds_up_what_is_built_in(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Built-in patterns are tried on lines of any length: they take time like the length."""
-    monkeypatch.setattr(hostile, "TRIED", 4000)
-    monkeypatch.setattr(hostile, "MOST_LINES", 90)
+    monkeypatch.setattr(pattern_safety, "TRIED", 4000)
+    monkeypatch.setattr(pattern_safety, "MOST_LINES", 90)
     toml = tomllib.loads(file.read_text())
     for pattern in (toml[word] for word in ("pattern", "anchor", "pair") if word in toml):
         search = re.compile(pattern).search

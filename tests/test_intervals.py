@@ -7,7 +7,7 @@ import pytest
 
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
-from bench.foresight.folds import Beyond
+from bench.foresight.folds import ExtrapolationKind
 from bench.foresight.intervals import Scores, scores
 from bench.foresight.predictor import trained
 from tests.deciding import published
@@ -45,7 +45,7 @@ def test_a_source_with_few_rows_is_as_unsure_as_sources_are() -> None:
 def test_intervals_cover_what_they_say() -> None:
     known = candidates(published("00[24]*.md"), Query()).eligible("pace")
     predictor = trained(known.kept, known.left_out)
-    found = scores(predictor.pace, Beyond.SETTING)
+    found = scores(predictor.pace, ExtrapolationKind.SETTING)
     for source in set(found.sources):
         own = [one for one, of in zip(found.ratios, found.sources, strict=True) if of == source]
         assert 0.88 <= np.mean(np.array(own) <= found.factor(source)) <= 0.99

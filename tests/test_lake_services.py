@@ -22,8 +22,8 @@ from bench.schema.catalogs import Postgres
 from bench.schema.check import check_place
 from bench.schema.copies import compact_at
 from bench.schema.lake import Lake
+from bench.schema.location import home_of, place_of
 from bench.schema.opening import open_read
-from bench.schema.place import home_of, place_of
 from tests.making import doubted, folder, log
 from tests.program import quick
 from tests.sharing import (

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from bench.explain import ask
+from bench.explain import target
 from bench.ingest.documents import context
 from bench.ingest.documents.document import read_document
 from bench.ingest.documents.tables import read_markdown
@@ -32,8 +32,8 @@ def _cell(name: str, text: str) -> object:
 
 
 ENTRIES: dict[str, Callable[[str], object]] = {
-    "ask sides": ask._SIDES.fullmatch,
-    "ask place": ask._PLACE.fullmatch,
+    "ask sides": target._SIDES.fullmatch,
+    "ask place": target._PLACE.fullmatch,
     "plan table": reading._TABLE.match,
     "block": escape.BLOCK.match,
     "numbered": escape.NUMBERED.match,

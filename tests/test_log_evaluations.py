@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bench.ingest.cast import inverse, inverse_rounded
-from bench.ingest.logs.closing import left_out, quantities
+from bench.ingest.logs.consistency import left_out, quantities
 from bench.ingest.logs.equations import FirstSteps, Sizes
-from bench.ingest.logs.unnumbered import COUNTED
+from bench.ingest.logs.unnumbered_steps import COUNTED
 from tests.log_lines import read
 from tests.logs import rows
 

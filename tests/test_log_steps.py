@@ -13,7 +13,7 @@ import pytest
 from bench.ingest.files.pipeline import ingest
 from bench.ingest.logs.dialect import dialects
 from bench.ingest.logs.lines import printed_at
-from bench.ingest.logs.logread import LogRead
+from bench.ingest.logs.log_result import LogResult
 from bench.schema.opening import open_read
 from tests.log_lines import line, read
 from tests.logs import rows
@@ -26,7 +26,7 @@ SPEED = (
 )
 
 
-def numbers(log: LogRead) -> list[tuple[object, ...]]:
+def numbers(log: LogResult) -> list[tuple[object, ...]]:
     return [(r["iteration"], r["segment"], r["interval_length"]) for r in rows(log)]
 
 

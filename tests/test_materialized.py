@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from bench.ingest.files.pipeline import ingest, ingest_into
-from bench.schema import materialized, stored
+from bench.schema import materialized, stored_views
 from bench.schema.check import check
 from bench.schema.materialized import (
     OF_PAGES,
@@ -20,7 +20,7 @@ from bench.schema.materialized import (
     views_are_stored,
 )
 from bench.schema.opening import in_memory, open_read, open_write
-from bench.schema.stored import rebuild, store_views
+from bench.schema.stored_views import rebuild, store_views
 from bench.schema.warehouse import Warehouse
 from tests.deciding import jobs, table
 from tests.program import quick
@@ -122,7 +122,7 @@ def test_changed_sources_alone_are_stored_again(
         assert here == 1 and views_are_stored(warehouse) is False
     assert quick(folder, "ingest", "b.md").code == 0
     stored_are_shown(db)
-    monkeypatch.setattr(stored, "AT_ONCE", 1)  # in batches
+    monkeypatch.setattr(stored_views, "AT_ONCE", 1)  # in batches
     batches = 0
 
     def failing_once(warehouse: Warehouse, *, results: bool) -> bool:
@@ -132,8 +132,8 @@ def test_changed_sources_alone_are_stored_again(
             raise KeyboardInterrupt
         return refresh(warehouse, results=results)
 
-    refresh = stored._refresh
-    monkeypatch.setattr(stored, "_refresh", failing_once)
+    refresh = stored_views._refresh
+    monkeypatch.setattr(stored_views, "_refresh", failing_once)
     with open_write(db) as warehouse, pytest.raises(KeyboardInterrupt):
         rebuild(warehouse)
     with open_read(db) as warehouse:

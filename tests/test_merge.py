@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.project.merging import Other, contradicting, merge_all, parse_other
+from bench.project.merging import MergeSource, contradicting, merge_all, parse_other
 from bench.schema.errors import BenchError, Incompatible
-from bench.schema.merge import Merged, merge
+from bench.schema.merge import MergeResult, merge
 from bench.schema.opening import open_read
 from tests.facts_files import SIGNED, fact
 from tests.making import iteration, log, table
@@ -42,11 +42,11 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def merged(sites: Path) -> tuple[Path, list[Merged]]:
+def merged(sites: Path) -> tuple[Path, list[MergeResult]]:
     """A warehouse of both."""
     (sites / "all").mkdir()
     db = sites / "all" / "bench.duckdb"
-    others = [Other(site, sites / site / "bench.duckdb") for site in ("a", "b")]
+    others = [MergeSource(site, sites / site / "bench.duckdb") for site in ("a", "b")]
     done, _ = merge_all(db, others, None, 5.0)
     return db, [one for _, one in done]
 
@@ -56,9 +56,9 @@ def rows(db: Path, query: str) -> list[tuple[object, ...]]:
         return warehouse.rows(query)
 
 
-def test_sources_are_known_by_their_bytes(merged: tuple[Path, list[Merged]]) -> None:
+def test_sources_are_known_by_their_bytes(merged: tuple[Path, list[MergeResult]]) -> None:
     db, (first, second) = merged
-    assert first == Merged(("a/common-a.log", "a/sweep.md"), (), 0, ())
+    assert first == MergeResult(("a/common-a.log", "a/sweep.md"), (), 0, ())
     assert second.added == ("b/own.log", "b/sweep.md")
     assert second.known == ("b/common-b.log",)
     assert second.otherwise == (("b/sweep.md", "a/sweep.md"),)
@@ -67,7 +67,9 @@ def test_sources_are_known_by_their_bytes(merged: tuple[Path, list[Merged]]) -> 
     assert len(named) == 4
 
 
-def test_everything_of_a_run_comes_along(sites: Path, merged: tuple[Path, list[Merged]]) -> None:
+def test_everything_of_a_run_comes_along(
+    sites: Path, merged: tuple[Path, list[MergeResult]]
+) -> None:
     db, _ = merged
     told = """SELECT r.status, r.line, r.last_line, s.median, s.n, count(i.iteration) FROM runs r
         JOIN run_stats s ON s.run_id = r.run_id AND s.metric = 'step_time_s'
@@ -79,7 +81,9 @@ def test_everything_of_a_run_comes_along(sites: Path, merged: tuple[Path, list[M
     assert rows(db, told) == [("b/sweep.md", "step_time", "90.5")]
 
 
-def test_what_people_stated_comes_along_and_disagrees(merged: tuple[Path, list[Merged]]) -> None:
+def test_what_people_stated_comes_along_and_disagrees(
+    merged: tuple[Path, list[MergeResult]],
+) -> None:
     db, _ = merged
     told = """SELECT a.field, a.value, a.origin, a.reason, a.author, a.stated_on::VARCHAR
               FROM annotations a JOIN runs r USING (run_id)
@@ -90,7 +94,7 @@ def test_what_people_stated_comes_along_and_disagrees(merged: tuple[Path, list[M
 
 
 def test_copies_and_statements_that_contradict_are_findings(
-    merged: tuple[Path, list[Merged]],
+    merged: tuple[Path, list[MergeResult]],
 ) -> None:
     rows, stated = contradicting(merged[0], 5.0)
     assert rows.startswith("b/sweep.md:5: copies of two groups contradict each other: a/sweep.md:5")
@@ -101,7 +105,9 @@ def test_copies_and_statements_that_contradict_are_findings(
     )
 
 
-def test_to_merge_again_changes_nothing(sites: Path, merged: tuple[Path, list[Merged]]) -> None:
+def test_to_merge_again_changes_nothing(
+    sites: Path, merged: tuple[Path, list[MergeResult]]
+) -> None:
     db, _ = merged
     before = rows(db, "SELECT count(*) FROM raw.facts UNION ALL SELECT count(*) FROM raw.loads")
     again = merge(db, sites / "b" / "bench.duckdb", "b", 5.0)
@@ -162,7 +168,7 @@ def test_copies_of_one_log_that_contradict(folder: Path) -> None:
         (folder / site).mkdir()
         (folder / site / "train.log").write_text("".join(text))
     db = folder / "bench.duckdb"
-    merge_all(db, [Other(site, folder / site) for site in "abc"], None, 5.0)
+    merge_all(db, [MergeSource(site, folder / site) for site in "abc"], None, 5.0)
     [found] = contradicting(db, 5.0)
     assert found.startswith("b/train.log:1: copies of one log contradict each other: a/train.log:1")
     assert "step_time_s has its mean" in found
@@ -175,13 +181,13 @@ def test_shared_places_are_merged_from_and_into(sites: Path, folder: Path, form:
     place, target = made(form, folder / "from"), made("folder", folder / "into")
     take(sites / "a", place)
     other = parse_other(str(place))
-    assert other.group == "from" and parse_other(f"a={place}") == Other("a", place)
-    [(_, first)], _ = merge_all(target, [Other("a", place)], None, 5.0)
+    assert other.group == "from" and parse_other(f"a={place}") == MergeSource("a", place)
+    [(_, first)], _ = merge_all(target, [MergeSource("a", place)], None, 5.0)
     assert len(first.added) == 2
     again = merge(target, place, "a", 5.0)
     assert (again.added, again.unchanged) == ((), 2)
     with pytest.raises(BenchError, match="itself"):
-        merge_all(target, [Other("x", target)], None, 5.0)
+        merge_all(target, [MergeSource("x", target)], None, 5.0)
     with open_read(target) as warehouse:
         assert warehouse.rows("SELECT group_name FROM merges") == [("a",)]
         uris = [uri for (uri,) in warehouse.rows("SELECT uri FROM sources ORDER BY uri")]
@@ -218,11 +224,11 @@ def test_a_stranger_s_warehouse_is_tables_alone_and_all_or_nothing(
 
 def test_names_of_groups(sites: Path, folder: Path) -> None:
     assert parse_other(str(sites / "a" / "bench.duckdb")).group == "a"
-    assert parse_other(f"x={sites / 'a'}") == Other("x", sites / "a")
+    assert parse_other(f"x={sites / 'a'}") == MergeSource("x", sites / "a")
     for wrong in ("nowhere", "x=nowhere", f"../x={sites}"):
         with pytest.raises(BenchError):
             parse_other(wrong)
-    one = Other("x", sites / "a" / "bench.duckdb")
+    one = MergeSource("x", sites / "a" / "bench.duckdb")
     with pytest.raises(BenchError, match="duplicate group"):
         merge_all(folder / "bench.duckdb", [one, one], None, 5.0)
     with pytest.raises(BenchError, match="itself"):

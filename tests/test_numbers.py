@@ -17,7 +17,7 @@ from bench.ingest.cast import double, shifted, timestamp
 from bench.ingest.files.pipeline import ingest_into
 from bench.ingest.logs.blocks import Lines
 from bench.ingest.logs.dialect import dialects
-from bench.ingest.logs.layouts import StepLayout, Value, step_layout
+from bench.ingest.logs.line_layouts import StepLayout, Value, step_layout
 from bench.ingest.logs.line_shapes import Shapes
 from bench.ingest.logs.masks import mask_digits
 from bench.ingest.logs.numbers import Numbers

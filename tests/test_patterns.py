@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.ingest.logs import hostile
-from bench.ingest.logs.hostile import lines_against
+from bench.ingest.logs import pattern_safety
+from bench.ingest.logs.pattern_safety import lines_against
 from tests.patterns import Found, in_code, in_data
 
 SIZES = (24, 96, 384, 1536)  # characters: what doubles with each would be seen at once
@@ -29,12 +29,12 @@ BOUNDED = {
     "decide/failures.py: _PLACE": "a reason, cut by ingest/logs/termination.py",
     "ingest/documents/csv_directive.py": DOCUMENT,
     "ingest/logs/masks.py": OURS,
-    "ingest/documents/joined.py": DOCUMENT,
+    "ingest/documents/compound_columns.py": DOCUMENT,
     "ingest/files/folders.py": FILE_NAME,
     "ingest/logs/number_names.py: _NAME": "200 characters before a number",
-    "ingest/documents/paired.py": DOCUMENT,
+    "ingest/documents/value_pairs.py": DOCUMENT,
     "ingest/documents/prose.py": DOCUMENT,
-    "ingest/documents/unfolded.py": DOCUMENT,
+    "ingest/documents/wide_tables.py": DOCUMENT,
     "ingest/documents/context.toml": DOCUMENT,
     "ingest/dialects/deepspeed_step.toml": "repeats of 2,000 at most: linear beyond",
     "ingest/dialects/trainer_environment.toml": "repeats of 2,000 at most: linear beyond",
@@ -44,7 +44,7 @@ BOUNDED = {
     "site/bundle.py": OURS,
     "terminal/answers.py": OURS,
     "terminal/site.py": "a user's own option",
-    "terminal/moments.py": "a user's own option",
+    "terminal/time_options.py": "a user's own option",
     "terminal/options.py": "a user's own option",
     "vocabulary/cell.py": DOCUMENT,
     "vocabulary/cell_numbers.py": DOCUMENT,
@@ -60,11 +60,11 @@ MADE = {
     "claims/question.py": "escaped words",
     "ingest/documents/context.py": "phrases of context.toml, found as data",
     "ingest/logs/declaration.py": "formats: those of bench found as data, a user's tried at load",
-    "ingest/logs/hostile.py": "the same",
+    "ingest/logs/pattern_safety.py": "the same",
     "ingest/logs/lines.py": "prefixes.toml, found as data",
     "ingest/logs/masks.py": "formats without their digits",
-    "ingest/documents/nouns.py": "forms of nouns.toml, found as data",
-    "ingest/documents/own_tool.py": "an escaped name",
+    "ingest/documents/setting_phrases.py": "forms of nouns.toml, found as data",
+    "ingest/documents/unlisted_framework.py": "an escaped name",
     "ingest/documents/row.py": "a number",
     "launch/process_probe.py": "names of libraries of the program",
     "project/facts_file.py": "an escaped name",
@@ -72,7 +72,7 @@ MADE = {
     "project/settings.py": "an escaped name",
     "records/scrub.py": "escaped names",
     "reports/escape.py": "backticks",
-    "schema/moment.py": "names of views, over the program's own SQL",
+    "schema/as_of.py": "names of views, over the program's own SQL",
     "schema/repeated_logs.py": "a number",
     "schema/sidecar_links.py": "tests/test_bounds.py",
     "schema/where.py": "forms of where.py",
@@ -80,7 +80,7 @@ MADE = {
     "vocabulary/cell_units.py": "its units; tests/test_linear.py reads cells of each type",
     "vocabulary/hardware.py": "names of devices",
     "vocabulary/heading_words.py": "escaped words",
-    "vocabulary/hinted.py": "those of others, found where they are made",
+    "vocabulary/prefilter.py": "those of others, found where they are made",
     "vocabulary/secret_form.py": "forms, found as data",
     "vocabulary/secret_rules.py": "rules of gitleaks, found as data",
 }
@@ -115,8 +115,8 @@ def test_it_would_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def texts(pattern: str, size: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is made to hold it up, so long."""
-    monkeypatch.setattr(hostile, "TRIED", size)
-    monkeypatch.setattr(hostile, "MOST_LINES", MOST_LINES)
+    monkeypatch.setattr(pattern_safety, "TRIED", size)
+    monkeypatch.setattr(pattern_safety, "MOST_LINES", MOST_LINES)
     return lines_against(pattern, [])
 
 

@@ -14,11 +14,11 @@ from bench.decide.eligible import candidates
 from bench.decide.query import Query
 from bench.explain.prediction import explain_prediction
 from bench.foresight.answers import predicted
-from bench.foresight.folds import Beyond, Reach, folds, reach
-from bench.foresight.likeness import PACE_SCALES
+from bench.foresight.folds import Extrapolation, ExtrapolationKind, folds, reach
 from bench.foresight.posterior import fit
 from bench.foresight.predictor import Predictor, trained
 from bench.foresight.setting import setting, system_of
+from bench.foresight.similarity import PACE_SCALES
 from bench.foresight.sizes import all_splits, base_of, impossible, with_sizes
 from bench.foresight.terms import PACE, bubble, tile_waste, uneven_heads
 from bench.ingest.files.pipeline import ingest_into
@@ -223,7 +223,7 @@ def test_a_table_without_a_known_size_says_what_is_missing(tmp_path: Path) -> No
 
 def test_sizes_left_out_take_all_above_them_along(predictor: Predictor) -> None:
     settings = predictor.pace.settings
-    for fold in folds(settings, Beyond.SIZE):
+    for fold in folds(settings, ExtrapolationKind.SIZE):
         least = min(settings[at].devices for at in fold.removed)
         assert all(settings[at].devices == least for at in fold.tested)
 
@@ -245,7 +245,7 @@ def test_the_nearest_run_is_where_a_prediction_starts(predictor: Predictor) -> N
     one = setting(again)
     assert one is not None and one.s_per_token is None and one.mbs == 4
     asked = predictor.unstated.settled(one)
-    assert reach(predictor.pace.settings, asked) == Reach((Beyond.SETTING,))
+    assert reach(predictor.pace.settings, asked) == Extrapolation((ExtrapolationKind.SETTING,))
     splits = all_splits(base, {})
     assert len({(row["tp"], row["pp"], row["mbs"]) for row in splits}) > 20
     busy = [row for row in splits if row["gbs"] // (row["mbs"] * row["dp"]) >= row["pp"]]

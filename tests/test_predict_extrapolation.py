@@ -12,11 +12,19 @@ import pytest
 
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
-from bench.foresight.folds import SIZES, WORDS, Beyond, Outside, Reach, folds, reach
-from bench.foresight.intervals import UNSCORED, Widths, apart
-from bench.foresight.likeness import PACE_SCALES
+from bench.foresight.folds import (
+    SIZES,
+    WORDS,
+    Extrapolation,
+    ExtrapolationKind,
+    SizeOutOfRange,
+    folds,
+    reach,
+)
+from bench.foresight.intervals import UNSCORED, IntervalWidths, apart
 from bench.foresight.posterior import Posterior, fit
 from bench.foresight.setting import Setting, setting
+from bench.foresight.similarity import PACE_SCALES
 from bench.foresight.terms import MEMORY, PACE
 from tests.deciding import published, table
 from tests.program import quick
@@ -56,7 +64,7 @@ def test_each_size_beyond_the_measured_is_named(fitted: Posterior) -> None:
     most = max(run.devices for run in runs)
     far = replace(one, seq_len=4.0 * float(one.seq_len or 0), devices=2 * most)
     found = reach(fitted.settings, far)
-    assert found.kinds == (Beyond.SIZE, Beyond.RANGE)
+    assert found.kinds == (ExtrapolationKind.SIZE, ExtrapolationKind.RANGE)
     assert {size.name: size.times for size in found.outside} == {"devices": 2, "sequence length": 4}
     assert "sequence length 8,192, measured up to 2,048" in [size.words for size in found.outside]
 
@@ -135,51 +143,51 @@ def test_all_that_can_be_asked_for_without_a_size_can_be_beyond(fitted: Posterio
         {"ep": 2.0},
         {"other_settings": {**one.other_settings, "dtype": "x"}},
     ):
-        assert reach(fitted.settings, replace(one, **change)).kinds == (Beyond.RANGE,)
+        assert reach(fitted.settings, replace(one, **change)).kinds == (ExtrapolationKind.RANGE,)
 
 
 def test_each_value_of_a_setting_is_left_out_whole(fitted: Posterior) -> None:
     one = replace(fitted.settings[0], other_settings={})
     runs = [replace(one, other_settings={"dtype": of}) for of in ("bf16", "fp8", "fp8")]
-    assert [fold.removed for fold in folds(runs, Beyond.RANGE)] == [(0,), (1, 2)]
-    assert not folds(runs[1:], Beyond.RANGE), "one value: nothing would be left"
+    assert [fold.removed for fold in folds(runs, ExtrapolationKind.RANGE)] == [(0,), (1, 2)]
+    assert not folds(runs[1:], ExtrapolationKind.RANGE), "one value: nothing would be left"
 
 
 def test_a_kind_that_nothing_is_left_out_for_has_three_deviations(fitted: Posterior) -> None:
     one = fitted.settings[0]
     alone = _fit([replace(one, group=at, s_per_token=float(one.s_per_token or 0) * (1 + at / 1000))
                   for at in range(30)])  # fmt: skip
-    widths = Widths(alone)
-    assert widths.scored_by(Beyond.RANGE) is Beyond.SETTING
-    assert widths.of(Beyond.SETTING).factor(one.source[0]) < UNSCORED
-    assert widths.width(Reach((Beyond.RANGE,)), one.source[0], 1.0) >= UNSCORED
+    widths = IntervalWidths(alone)
+    assert widths.scored_by(ExtrapolationKind.RANGE) is ExtrapolationKind.SETTING
+    assert widths.of(ExtrapolationKind.SETTING).factor(one.source[0]) < UNSCORED
+    assert widths.width(Extrapolation((ExtrapolationKind.RANGE,)), one.source[0], 1.0) >= UNSCORED
 
 
 def test_an_interval_grows_with_the_distance() -> None:
-    for name, kind in (("devices", Beyond.SIZE), ("TP", Beyond.RANGE)):
+    for name, kind in (("devices", ExtrapolationKind.SIZE), ("TP", ExtrapolationKind.RANGE)):
         grown = [
-            Reach((kind,), (Outside(name, 8.0 * times, 4.0, 8.0),)).grown(kind)
+            Extrapolation((kind,), (SizeOutOfRange(name, 8.0 * times, 4.0, 8.0),)).grown(kind)
             for times in (1.5, 2, 4, 8)
         ]
         assert grown == pytest.approx([1, 1, math.sqrt(2), math.sqrt(3)])
 
 
 def test_what_lies_beyond_is_never_surer(fitted: Posterior) -> None:
-    widths, source = Widths(fitted), fitted.settings[0].source[0]
-    inside = widths.width(Reach((Beyond.SETTING,)), source, 0.0001)
-    far = Reach((Beyond.RANGE,), (Outside("TP", 32.0, 1.0, 4.0),))
+    widths, source = IntervalWidths(fitted), fitted.settings[0].source[0]
+    inside = widths.width(Extrapolation((ExtrapolationKind.SETTING,)), source, 0.0001)
+    far = Extrapolation((ExtrapolationKind.RANGE,), (SizeOutOfRange("TP", 32.0, 1.0, 4.0),))
     assert widths.width(far, source, 0.0001) > inside
-    assert widths.width(Reach((Beyond.SOURCE,)), source, 0.0) > inside
+    assert widths.width(Extrapolation((ExtrapolationKind.SOURCE,)), source, 0.0) > inside
 
 
 def test_a_model_between_measured_ones_is_left_out_whole(fitted: Posterior) -> None:
     middle = fitted.settings[0]
     sizes = [replace(middle, params=middle.params * by, model=str(by), group=(by, at))
              for by in (0.5, 1, 2) for at in range(2)]  # fmt: skip
-    assert [fold.removed for fold in folds(sizes, Beyond.MODEL)] == [(2, 3)]
+    assert [fold.removed for fold in folds(sizes, ExtrapolationKind.MODEL)] == [(2, 3)]
     new = replace(middle, params=middle.params * 1.5, model="new")
-    assert reach(sizes, new).kinds == (Beyond.MODEL,)
-    assert reach(sizes, replace(new, params=middle.params * 3)).kinds == (Beyond.SOURCE,)
+    assert reach(sizes, new).kinds == (ExtrapolationKind.MODEL,)
+    assert reach(sizes, replace(new, params=middle.params * 3)).kinds == (ExtrapolationKind.SOURCE,)
 
 
 def test_a_run_is_left_out_by_a_fit_without_it(fitted: Posterior) -> None:

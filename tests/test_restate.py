@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.audit.restate import Restated, restate
+from bench.audit.restate import RestatedRun, restate
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.errors import BenchError
 from bench.schema.materialized import OF_PAGES, materialize
@@ -27,7 +27,7 @@ def warehouse(swept: Path) -> Iterator[Warehouse]:
         yield opened
 
 
-def by_line(warehouse: Warehouse, wanted: str, document: str) -> dict[int, Restated]:
+def by_line(warehouse: Warehouse, wanted: str, document: str) -> dict[int, RestatedRun]:
     lines = {
         run: line
         for run, uri, line in warehouse.rows("SELECT run_id, uri, line FROM runs")

@@ -7,7 +7,7 @@ import pytest
 
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read, open_write
-from bench.schema.stored import store_views
+from bench.schema.stored_views import store_views
 from tests.program import quick
 
 REFUSED = [

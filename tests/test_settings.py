@@ -75,29 +75,29 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 def test_an_alias_is_the_name_of_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.decide.lookup import matching
-    from bench.project.short import Names
+    from bench.project.short_names import ShortNames
 
     uris = ["runs/a.md", "runs/b__docs__README.md", "old/c.md", "new/c.md"]
     (tmp_path / "bench.toml").write_text(
         '[aliases]\n"a.md" = "bloom"\n"c.md" = "both"\n"new/c.md" = "c2"\n'
     )
     monkeypatch.chdir(tmp_path)
-    names = Names(uris)
+    names = ShortNames(uris)
     assert [names.short(uri) for uri in uris] == ["bloom", "docs__README", "c", "c2"]
     assert names.place("runs/a.md:7") == "bloom:7"
     assert [matching(uris, name, whole=True) for name in ("bloom", "docs__README", "c2")] == [
         [uris[0]], [uris[1]], [uris[3]],
     ]  # fmt: skip
-    assert Names(uris, {}).short("runs/a.md") == "a"
+    assert ShortNames(uris, {}).short("runs/a.md") == "a"
 
 
 def test_a_number_alone_names_no_source(tmp_path: Path) -> None:
     """A file of a number and words goes by its number, of a number by its title; both find it."""
-    from bench.project.short import Names
+    from bench.project.short_names import ShortNames
 
     uris = ["a/001_1.3b.md", "a/002.md", "a/003.md", "a/20240501.md"]
     titles = dict.fromkeys(uris, None) | {"a/002.md": "Sweep on `H100`, May"}
-    names = Names(uris, {}, titles)
+    names = ShortNames(uris, {}, titles)
     assert [names.short(uri) for uri in uris] == ["001", "Sweep_on_H100_May", "003", "20240501"]
     rows = (
         "| Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it |\n|---|---|---|---|---|---|---|---|\n"
@@ -111,7 +111,7 @@ def test_a_number_alone_names_no_source(tmp_path: Path) -> None:
 
 
 def test_a_log_of_a_sweep_is_known_by_its_words() -> None:
-    from bench.project.short import Names
+    from bench.project.short_names import ShortNames
 
     uris = [
         "a/001_1.3b.md",
@@ -120,7 +120,7 @@ def test_a_log_of_a_sweep_is_known_by_its_words() -> None:
         "b/05_124m_mbs1.out",
         "b/06_x",
     ]
-    names = Names(uris, {})
+    names = ShortNames(uris, {})
     assert [names.short(uri) for uri in uris] == [
         "001", "003", "04_1.3b_mbs8", "05_124m_mbs1", "06_x",
     ]  # fmt: skip
@@ -128,10 +128,10 @@ def test_a_log_of_a_sweep_is_known_by_its_words() -> None:
 
 def test_two_sources_never_have_one_name(tmp_path: Path) -> None:
     """A title or the words of a numbered file give way to the file that is called so."""
-    from bench.project.short import Names
+    from bench.project.short_names import ShortNames
 
     titles = {"001.md": "notes", "notes.md": "x", "002_1.3b.md": "x", "1.3b.md": "x", "3.md": "-h"}
-    names = Names(titles, {}, titles)
+    names = ShortNames(titles, {}, titles)
     assert [names.short(uri) for uri in titles] == ["001", "notes", "002", "1.3b", "h"]
     rows = "| Nodes | DP | TP | PP | MBS | GBS | Sec/it |\n|" + "---|" * 7 + "\n"
     for name, title in (("001", "Notes"), ("Notes_old", "Others")):

@@ -6,8 +6,8 @@ import pytest
 
 from bench.ingest.files.pipeline import ingest
 from bench.project.after_ingest import after_ingest_into
+from bench.schema.location import place_of
 from bench.schema.opening import open_read, open_write
-from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
 from tests.making import doubted
 from tests.program import quick

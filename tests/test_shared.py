@@ -16,9 +16,9 @@ from bench.schema.copies import backup, compact_at, share
 from bench.schema.errors import BenchError
 from bench.schema.extensions import load
 from bench.schema.lake import _created
+from bench.schema.location import place_of
 from bench.schema.migrate import now_utc
 from bench.schema.opening import open_read, open_write
-from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
 from tests.making import doubted, folder, log
 from tests.program import quick

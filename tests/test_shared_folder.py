@@ -14,8 +14,8 @@ from bench.schema.commits import Change, repeated
 from bench.schema.copies import compact_at
 from bench.schema.errors import BenchError
 from bench.schema.folder import Folder
+from bench.schema.location import place_of
 from bench.schema.opening import open_read, open_write
-from bench.schema.place import place_of
 from bench.schema.warehouse import transaction
 from tests.sharing import INSERT, at, furnished, hidden, made
 from tests.warm import Child

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.schema.errors import BenchError
-from bench.schema.place import is_there, located
+from bench.schema.location import is_there, located
 from tests.program import quick
 from tests.sharing import at
 

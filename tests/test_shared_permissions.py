@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.files.pipeline import ingest
-from bench.schema.place import place_of
+from bench.schema.location import place_of
 from tests.making import folder
 from tests.sharing import at, needs_lake
 

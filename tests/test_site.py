@@ -16,8 +16,8 @@ import pytest
 from bench.decide.budget import planned
 from bench.decide.query import Query
 from bench.decide.selection import select
+from bench.explain.bulk import known_runs
 from bench.explain.columns import heads
-from bench.explain.many import known_runs
 from bench.explain.run import Lines, run_context
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read

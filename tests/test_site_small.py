@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.decide.rows import CONFIGURATION
-from bench.site.apart import curves_apart
-from bench.site.dotrows import DotRow, dot_rows
+from bench.site.distinct_names import curves_apart
+from bench.site.dot_charts import DotRow, dot_rows
 from bench.site.findings import alike_once, spans
 from bench.site.svg import Mark
 from bench.site.table import Cell, Column, Table

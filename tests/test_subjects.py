@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.ingest.documents.clauses import facts_by_subject
-from bench.ingest.documents.families import model_in
+from bench.ingest.documents.model_families import model_in
 from bench.ingest.documents.subjects import subject_named
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory

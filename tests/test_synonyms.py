@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.documents.ambiguous_columns import decided
 from bench.ingest.documents.grid import Table
 from bench.ingest.documents.markdown import blocks
-from bench.ingest.documents.own_tool import tool_defined, tool_used
 from bench.ingest.documents.prose import lead_facts
 from bench.ingest.documents.techniques import recompute_named
-from bench.ingest.documents.undecided import decided
+from bench.ingest.documents.unlisted_framework import tool_defined, tool_used
 from bench.ingest.files.pipeline import ingest_into
 from bench.schema.opening import in_memory
 from bench.vocabulary.headings import column_of, columns_of

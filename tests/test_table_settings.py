@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.documents.environment_columns import variable_of
 from bench.ingest.documents.setting_columns import is_setting
-from bench.ingest.documents.variables import variable_of
 from bench.vocabulary.headings import column_of
 from tests.deciding import answer
 from tests.program import quick

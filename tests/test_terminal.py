@@ -12,9 +12,9 @@ import typer
 
 from bench.schema.errors import Locked
 from bench.terminal import options as shared
-from bench.terminal.layouts import table as as_table
+from bench.terminal.command_group import application
 from bench.terminal.messages import Progress, exit_code, info, volume, warn
-from bench.terminal.program import application
+from bench.terminal.output_formats import table as as_table
 
 APP = application("A warehouse.")
 

@@ -10,11 +10,11 @@ import pytest
 
 from bench.decide.eligible import candidates
 from bench.decide.query import Query
-from bench.foresight.likeness import PACE_SCALES, likeness
 from bench.foresight.numbers import Links, numbers, priors
 from bench.foresight.recompute import inferred, settled
 from bench.foresight.reference import page
 from bench.foresight.setting import Setting, setting
+from bench.foresight.similarity import PACE_SCALES, likeness
 from bench.foresight.terms import MEMORY, PACE, bubble, recomputed
 from tests.deciding import published
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.logs.log import LogRead
+from bench.ingest.logs.log import LogResult
 from bench.trainer import environment, log
 from bench.trainer.flops import printed
 from bench.trainer.options import parse
@@ -86,7 +86,7 @@ def test_torchrun_gives_the_same_numbers(two_ranks: str) -> None:
     assert done.returncode == 0, done.stderr
     ours, theirs = read(two_ranks), read(done.stdout)
 
-    def losses(found: LogRead) -> list[object]:
+    def losses(found: LogResult) -> list[object]:
         return [row["loss"] for row in found.rows.by_table["iterations"]]
 
     assert losses(ours) == losses(theirs) and len(losses(ours)) == 3

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.decide.failures import cause
-from bench.decide.ran import read_date
+from bench.decide.run_dates import read_date
 from bench.vocabulary.hosts import hosts
 from tests.deciding import ask
 from tests.logs import header, iteration

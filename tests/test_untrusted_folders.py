@@ -17,8 +17,8 @@ from bench.project.facts_file import read_facts
 from bench.project.settings import find_db
 from bench.schema.connect import connect_file, disconnect
 from bench.schema.errors import BenchError
+from bench.schema.location import place_of
 from bench.schema.opening import open_read, open_write
-from bench.schema.place import place_of
 from bench.site.folder import Folder
 from bench.terminal.tables import emit
 from bench.vocabulary.atomic import atomic_write

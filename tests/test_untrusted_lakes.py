@@ -14,8 +14,8 @@ import pytest
 
 from bench.schema.errors import BenchError, Incompatible
 from bench.schema.lake_files import is_marked, require_tables
+from bench.schema.location import place_of
 from bench.schema.opening import open_read
-from bench.schema.place import place_of
 from tests.sharing import made
 
 THESIS = "thesis.odt"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.project.short import Names
-from bench.reports import confined
+from bench.project.short_names import ShortNames
+from bench.reports import sandbox
 from bench.reports.templating import OwnTemplate, rendered
 from bench.schema.errors import BenchError
 from tests.program import quick
@@ -120,7 +120,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("what", ENDLESS)
 def test_a_template_takes_little(cloned: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "TIME_S", 2)
+    monkeypatch.setattr(sandbox, "TIME_S", 2)
     (cloned / "mine/days.md.j2").write_text(ENDLESS[what])
     (cloned / "bench.toml").write_text('templates = "mine"\n')
     done = quick(cloned, "report", "--update", "page.md")
@@ -145,13 +145,13 @@ ESCAPES = (
 @pytest.mark.parametrize("text", ESCAPES)
 def test_a_template_stays_in_its_sandbox(text: str) -> None:
     with pytest.raises(BenchError, match="failed"):
-        rendered("days", Names([]), {}, {"days.md.j2": OwnTemplate(text, "")})
+        rendered("days", ShortNames([]), {}, {"days.md.j2": OwnTemplate(text, "")})
 
 
 def test_templates_take_little_together(cloned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "TIME_S", 2)
-    monkeypatch.setattr(confined, "MOST_S", 1)
-    monkeypatch.setattr(confined, "_taken", deque())
+    monkeypatch.setattr(sandbox, "TIME_S", 2)
+    monkeypatch.setattr(sandbox, "MOST_S", 1)
+    monkeypatch.setattr(sandbox, "_taken", deque())
     (cloned / "mine/days.md.j2").write_text(ENDLESS["time"])
     (cloned / "bench.toml").write_text('templates = "mine"\n')
     (cloned / "page.md").write_text(PAGE.format(options="from=sweep.md") * 3)
@@ -162,14 +162,14 @@ def test_templates_take_little_together(cloned: Path, monkeypatch: pytest.Monkey
 def test_what_a_template_takes_counts_from_its_first_second(
     cloned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confined, "_taken", taken := deque[tuple[float, float]]())
+    monkeypatch.setattr(sandbox, "_taken", taken := deque[tuple[float, float]]())
     loop = "{% for a in range(99999) %}{% endfor %}"
     (cloned / "mine/days.md.j2").write_text(loop)
     (cloned / "bench.toml").write_text('templates = "mine"\n')
     (cloned / "page.md").write_text(PAGE.format(options="from=sweep.md"))
     assert quick(cloned, "report", "--update", "page.md").code == 0
     [(_, seconds)] = taken
-    assert 0 < seconds < confined.TIME_S
+    assert 0 < seconds < sandbox.TIME_S
 
 
 def test_templates_are_short_together(cloned: Path) -> None:
@@ -207,7 +207,7 @@ def test_who_renders_has_no_token_and_opens_nothing(
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
     code = f"""
 import os, socket, sys
-from bench.reports import confined
+from bench.reports import sandbox
 from bench.reports.templating import OwnTemplate
 
 def escaped(*_):
@@ -220,11 +220,11 @@ def escaped(*_):
             found.append(type(error).__name__)
     return " ".join(found)
 
-confined.rendered = escaped
-confined._main()
+sandbox.rendered = escaped
+sandbox._main()
 """
-    given = pickle.dumps((9, "days", Names([]), {}, {"days.md.j2": OwnTemplate("", "")}))
-    environment = {name: os.environ[name] for name in confined.KEPT if name in os.environ}
+    given = pickle.dumps((9, "days", ShortNames([]), {}, {"days.md.j2": OwnTemplate("", "")}))
+    environment = {name: os.environ[name] for name in sandbox.KEPT if name in os.environ}
     done = subprocess.run([sys.executable, "-P", "-c", code], input=given, env=environment,
                           capture_output=True, check=True)  # fmt: skip
     text = json.loads(done.stdout)["text"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from bench.audit.closing import unused
+from bench.audit.closed_findings import unused
 from bench.audit.finding import Finding, Place
 from bench.audit.places import placed
 from bench.ingest.files.source_text import source_text
@@ -69,7 +69,7 @@ def test_a_document_whose_comments_are_too_much_to_read_is_told(
 ) -> None:
     with open_read(made / "bench.duckdb") as warehouse:
         assert unused(warehouse, [], [], made, complete=True) == []
-        monkeypatch.setattr("bench.audit.closing.LARGEST", 16)
+        monkeypatch.setattr("bench.audit.closed_findings.LARGEST", 16)
         [found] = unused(warehouse, [], [], made, complete=True)
     assert found.uri == NAME and "are not read: larger than" in found.evidence
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.ingest.documents.counts import counted
+from bench.ingest.documents.device_counts import counted
 from bench.ingest.documents.prose import lead_facts, model_named, unambiguous
 from bench.ingest.documents.tables import read_markdown
 from bench.ingest.documents.withdrawal import is_struck, withdraws

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ingest.documents.explained import explained
+from bench.ingest.documents.parameter_lists import explained
 from bench.ingest.documents.tables import read_markdown
 from bench.vocabulary.sizes import parse_size
 from tests.documents import runs

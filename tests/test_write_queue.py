@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.schema import turn
+from bench.schema import lock_queue
+from bench.schema.lock_queue import QueueTurn
 from bench.schema.opening import open_read, open_write
-from bench.schema.turn import Turn
 
 FOREVER_S = 60.0
 
@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_reader_waits_while_a_writer_is_in_line(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turn, "_COURTESY_S", FOREVER_S)
+    monkeypatch.setattr(lock_queue, "_COURTESY_S", FOREVER_S)
     opened = threading.Event()
 
     def read() -> None:
@@ -33,7 +33,7 @@ def test_a_reader_waits_while_a_writer_is_in_line(
         opened.set()
 
     reader = threading.Thread(target=read)
-    with Turn(file) as writer:
+    with QueueTurn(file) as writer:
         writer.claim()
         reader.start()
         assert not opened.wait(0.5)
@@ -42,16 +42,16 @@ def test_a_reader_waits_while_a_writer_is_in_line(
 
 
 def test_a_reader_does_not_wait_longer_than_it_may(file: Path) -> None:
-    with Turn(file) as writer:
+    with QueueTurn(file) as writer:
         writer.claim()
         open_read(file, 0).close()
 
 
 def test_a_writer_steps_forward_when_a_reader_has_the_file(file: Path) -> None:
     claimed = threading.Event()
-    began = Turn.claim
+    began = QueueTurn.claim
 
-    class Watched(Turn):
+    class Watched(QueueTurn):
         def claim(self) -> None:
             began(self)
             claimed.set()
@@ -67,23 +67,23 @@ w = open_read(Path({str(file)!r}), 5); print('open', flush=True); sys.stdin.read
     assert reader.stdout is not None and reader.stdin is not None
     assert reader.stdout.readline() == "open\n"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.schema.connect.Turn", Watched)
+        patch.setattr("bench.schema.connect.QueueTurn", Watched)
         writer = threading.Thread(target=write)
         writer.start()
         assert claimed.wait(FOREVER_S)
         reader.stdin.close()
         writer.join(FOREVER_S)
     assert reader.wait() == 0 and not writer.is_alive()
-    with Turn(file) as later:
+    with QueueTurn(file) as later:
         assert not later._is_claimed()  # the place in line is given back
 
 
 def test_a_killed_writer_is_no_longer_in_line(file: Path) -> None:
-    code = f"import time; from pathlib import Path; from bench.schema.turn import Turn\n\
+    code = f"import time; from pathlib import Path; from bench.schema.lock_queue import Turn\n\
 t = Turn(Path({str(file)!r})); t.claim(); print('in line', flush=True); time.sleep(60)"
     writer = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None and writer.stdout.readline() == "in line\n"
-    with Turn(file) as reader:
+    with QueueTurn(file) as reader:
         assert reader._is_claimed()
         writer.kill()
         writer.wait()
@@ -91,6 +91,6 @@ t = Turn(Path({str(file)!r})); t.claim(); print('in line', flush=True); time.sle
 
 
 def test_without_a_folder_to_lock_nobody_waits(tmp_path: Path) -> None:
-    with Turn(tmp_path / "gone" / "w.duckdb") as reader:
+    with QueueTurn(tmp_path / "gone" / "w.duckdb") as reader:
         reader.claim()
         reader.yield_to_writer(FOREVER_S)

@@ -23,7 +23,7 @@ LABELS = ("preset", "changes")  # how a run was requested, not its effect
 GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
-class Refusing(argparse.ArgumentParser):
+class RaisingParser(argparse.ArgumentParser):
     """A parser that raises instead of ending the program."""
 
     def error(self, message: str) -> NoReturn:
@@ -35,7 +35,7 @@ def answer(words: Sequence[str], fits: Callable[[Options], None]) -> dict[str, o
     """The sizes of the run with these flags, without unknown ones."""
     known: dict[str, object] = {}
     try:
-        given = parser(Refusing).parse_args(words)
+        given = parser(RaisingParser).parse_args(words)
         known |= {name: getattr(given, name) for name in ("dp", "tp", "pp", "cp", "ep", "mbs")}
         known |= {"vpp": given.vpp} if given.vpp > 1 else {}
         shape, _ = shaped(given.preset, {name: getattr(given, name) for name in SIZES})

@@ -90,11 +90,11 @@ def _repeat(x: Tensor, times: int) -> Tensor:
 
 
 def _gathered(x: Tensor, contexts: Contexts) -> Tensor:
-    result: Tensor = Gather.apply(x, contexts)  # type: ignore[no-untyped-call]  # untyped there
+    result: Tensor = GatherSequence.apply(x, contexts)  # type: ignore[no-untyped-call]  # untyped there
     return result
 
 
-class Gather(Function):
+class GatherSequence(Function):
     """Forward: gather the sequence. Backward: sum gradients, scatter them to their ranks."""
 
     @staticmethod

@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from .flat import Adam, Flat, buckets
+from .flat import Adam, FlatBuffer, buckets
 from .model import Stage
 from .tensor import Embedding
 from .timers import Timers
@@ -52,7 +52,7 @@ class Replicated:
         for part, parameters in buckets(stages, options.bucket):
             group = part.replicas(self.groups)
             shards, shard = (group.size, group.rank) if self.sharded else (1, 0)
-            flat = Flat(part, parameters, DTYPES[options.params_dtype], shards, shard)
+            flat = FlatBuffer(part, parameters, DTYPES[options.params_dtype], shards, shard)
             if self.overlap or flat.mixed:
                 flat.watch(options.micro_batches, self._complete)
             self.flats.append(flat)
@@ -63,11 +63,11 @@ class Replicated:
 
     def clear(self) -> None:
         """Clear the gradients and pending sums of the last step."""
-        self.complete = set[Flat]()
+        self.complete = set[FlatBuffer]()
         for flat in self.flats:
             flat.clear()
 
-    def _complete(self, flat: Flat) -> None:
+    def _complete(self, flat: FlatBuffer) -> None:
         """Start sums in the same order on all ranks, regardless of the order of gradients."""
         self.complete.add(flat)
         if self.overlap:
@@ -98,12 +98,12 @@ class Replicated:
                     if flat.part.embedding:
                         groups.embedding.sum(_of(flat))
 
-    def _begin(self, flat: Flat) -> None:
+    def _begin(self, flat: FlatBuffer) -> None:
         group = flat.part.replicas(self.groups)
         begin = group.begin_sum_scatter if self.sharded else group.begin_sum
         flat.pending = begin(flat.grads)
 
-    def _finish(self, flat: Flat) -> None:
+    def _finish(self, flat: FlatBuffer) -> None:
         assert flat.pending is not None
         summed, grad = flat.pending.wait(), _of(flat)
         if self.sharded:
@@ -128,7 +128,7 @@ class Replicated:
                     flat.values.copy_(flat.part.replicas(self.groups).gather(flat.kept))
 
 
-def _of(flat: Flat) -> Tensor:
+def _of(flat: FlatBuffer) -> Tensor:
     """The gradients of the values that this rank updates."""
     assert flat.mine.grad is not None
     return flat.mine.grad

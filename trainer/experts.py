@@ -87,11 +87,11 @@ def exchanged(x: Tensor, group: Group, send: list[int], receive: list[int]) -> T
     """All-to-all exchange of rows in the group, with counts by rank."""
     if group.size == 1:
         return x
-    result: Tensor = Exchange.apply(x, group, send, receive)  # type: ignore[no-untyped-call]  # untyped there
+    result: Tensor = ExchangeTokens.apply(x, group, send, receive)  # type: ignore[no-untyped-call]  # untyped there
     return result
 
 
-class Exchange(Function):
+class ExchangeTokens(Function):
     """Forward: exchange rows. Backward: exchange their gradients in reverse."""
 
     @staticmethod

@@ -76,7 +76,7 @@ def buckets(stages: list[Stage], size: int) -> Iterator[tuple[Part, list[nn.Para
     return iter(sorted(found, key=lambda one: -min(used[p] for p in one[1])))
 
 
-class Flat:
+class FlatBuffer:
     """A buffer of values and one of gradients; the parameters are views of them."""
 
     def __init__(
@@ -115,7 +115,7 @@ class Flat:
         """Whether parameters have another type than their gradients' sums."""
         return self.values.dtype != self.grads.dtype
 
-    def watch(self, passes: int, complete: Callable[[Flat], None]) -> None:
+    def watch(self, passes: int, complete: Callable[[FlatBuffer], None]) -> None:
         """Accumulate gradients, with a callback once those of all passes of a step are complete."""
         expected = passes * len(self.parameters)
         for parameter, view in zip(self.parameters, self.views, strict=True):
@@ -123,7 +123,7 @@ class Flat:
             parameter.register_post_accumulate_grad_hook(arrive)  # type: ignore[no-untyped-call]  # untyped there
 
     def _arrive(
-        self, view: Tensor, expected: int, complete: Callable[[Flat], None], parameter: Tensor
+        self, view: Tensor, expected: int, complete: Callable[[FlatBuffer], None], parameter: Tensor
     ) -> None:
         if self.mixed:
             assert parameter.grad is not None
@@ -150,7 +150,7 @@ class Adam:
     The class imports torch's compiler, which takes as long as all else that a rank imports.
     """
 
-    def __init__(self, options: Options, flats: list[Flat]) -> None:
+    def __init__(self, options: Options, flats: list[FlatBuffer]) -> None:
         self.options, self.flats = options, flats
         self.means = [torch.zeros_like(flat.mine) for flat in flats]
         self.squares = [torch.zeros_like(flat.mine) for flat in flats]

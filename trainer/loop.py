@@ -21,7 +21,7 @@ from .data import Replicas, replicas
 from .groups import Groups, connect, device
 from .model import Stage
 from .options import Options, allow_kernel
-from .pipeline import Passes, passes
+from .pipeline import ForwardBackward, passes
 from .samples import batch
 from .spawn import cores
 from .timers import Timers
@@ -85,7 +85,7 @@ def _step(
     options: Options,
     groups: Groups,
     copies: Replicas,
-    work: Passes,
+    work: ForwardBackward,
     timers: Timers,
     iteration: int,
     where: torch.device,

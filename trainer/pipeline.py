@@ -12,7 +12,7 @@ from .model import Stage
 SCHEDULES = {"gpipe": "ScheduleGPipe", "1f1b": "Schedule1F1B"}
 
 
-class Passes(Protocol):
+class ForwardBackward(Protocol):
     """Accumulates a step's gradients and returns its mean loss."""
 
     def run(self, tokens: Tensor, targets: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ class Pipeline:
         return torch.stack(losses).detach().sum() if losses else zero
 
 
-def passes(stages: list[Stage], device: torch.device) -> Passes:
+def passes(stages: list[Stage], device: torch.device) -> ForwardBackward:
     """The passes for the grid."""
     pipelined = stages[0].groups.grid.pp > 1
     return Pipeline(stages, device) if pipelined else Accumulation(stages[0])

@@ -29,11 +29,11 @@ class Tensors:
 
     def enter(self, x: Tensor) -> Tensor:
         """Enter the parallel region: every rank gets the whole input."""
-        return x if self.group.size == 1 else _apply(Enter, x, self)
+        return x if self.group.size == 1 else _apply(EnterTensorParallel, x, self)
 
     def leave(self, x: Tensor) -> Tensor:
         """Leave the parallel region: sum partial results."""
-        return x if self.group.size == 1 else _apply(Leave, x, self)
+        return x if self.group.size == 1 else _apply(LeaveTensorParallel, x, self)
 
     def whole(self, x: Tensor) -> Tensor:
         """The gathered sequence."""
@@ -51,7 +51,7 @@ def _apply(function: type[Function], x: Tensor, tensors: Tensors) -> Tensor:
     return result
 
 
-class Enter(Function):
+class EnterTensorParallel(Function):
     """Forward: nothing, or gather the sequence. Backward: sum the gradients of all ranks."""
 
     @staticmethod
@@ -69,7 +69,7 @@ class Enter(Function):
         return tensors.group.sum(gradient.contiguous()), None
 
 
-class Leave(Function):
+class LeaveTensorParallel(Function):
     """Forward: sum the results of all ranks. Backward: nothing, or gather the sequence."""
 
     @staticmethod

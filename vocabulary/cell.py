@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from .pieces import Piece, format_pieces
+from .cell_pieces import Piece, format_pieces
 from .settings import Setting
 
 # A batch of millions is in tokens.

@@ -7,12 +7,12 @@ from dataclasses import replace
 from math import isfinite
 
 from .cell import Cell, as_words, in_tokens, of_text
+from .cell_pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
+from .cell_products import spelled_product
 from .cell_units import ANY_UNIT, DEVICE, fits
 from .durations import duration
-from .endings import failure_of, risk_of
 from .headings import Column, column_of
-from .pieces import MARK, MARKS, NUMBER, Piece, half_digit, mark_pieces, number_piece
-from .products import spelled_product
+from .outcome_words import failure_of, risk_of
 from .settings import setting_pieces, settings_of
 from .sizes import binary_length
 

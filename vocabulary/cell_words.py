@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from .cell import Cell, of_text
+from .cell_pieces import Piece, closing_marks, number_piece
 from .headings import Column
-from .pieces import Piece, closing_marks, number_piece
 from .sizes import count_of, giga_of, parse_size
 
 _DATE = (

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from .cell import Cell, of_text
 from .cell_numbers import measure
+from .cell_pieces import Piece
 from .cell_units import ANY_UNIT
 from .cell_words import LINK, flag, label, notes
 from .headings import LONGEST, Column
-from .pieces import Piece
 
 _NOT = r"not (?:supported|runnable|available|applicable|measured|reported)|unsupported"
 _MISSING = re.compile(

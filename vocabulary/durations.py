@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .cell import Cell
-from .pieces import half_digit
+from .cell_pieces import half_digit
 
 _LONG = re.compile(
     r"(?P<about>[~≈]\s?)?(?:(?P<d>\d{1,3})\s?d(?:ays?)?[\s,]*+)?(?:(?P<h>\d{1,4})\s?h(?:(?:ou)?rs?)?[\s,]*+)?"

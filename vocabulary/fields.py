@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .declared import declared
+from .package_toml import declared
 
 LEVELS = ("brief", "listings", "answers")  # from the narrowest listing to the widest
 NUMBERS = frozenset({"INTEGER", "BIGINT", "DOUBLE"})
@@ -111,7 +111,7 @@ _PYTHON = {"INTEGER": "int", "BIGINT": "int", "DOUBLE": "float", "BOOLEAN": "boo
 
 
 def stated_class() -> str:
-    """The source of `stated.py`: the fields that describe a run, for the type checker."""
+    """The source of `run_fields.py`: the fields that describe a run, for the type checker."""
     lines = [
         '"""What a source states of a run: `python -m bench.vocabulary.fields` makes this file."""',
         "",
@@ -132,4 +132,4 @@ def stated_class() -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "stated.py").write_text(stated_class(), "utf-8")
+    (Path(__file__).parent / "run_fields.py").write_text(stated_class(), "utf-8")

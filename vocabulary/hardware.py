@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from .declared import declared
-from .hinted import HintedPattern
+from .package_toml import declared
+from .prefilter import HintedPattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from .declared import declared
+from .package_toml import declared
 from .spelling import meant
 
 _TOKEN = re.compile(r"[a-z]+|[/%#]|\d+|[^\W\d_]+")

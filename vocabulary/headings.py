@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from .declared import declared
 from .estimates import is_estimate
 from .fields import fields as declared_fields
 from .heading_units import IN_BRACKETS, is_in_tokens, unit_of
 from .heading_words import meaning_of, quantities_in, undressed
+from .package_toml import declared
 
 # `# of GPUs`, `Number of nodes`
 _COUNT_OF = re.compile(r"^(?:#+\s*(?:of\b)?|(?:no\.|num|number)[\s_-]*of)[\s_-]*")

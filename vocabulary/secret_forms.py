@@ -217,16 +217,16 @@ def _redact_key_end(match: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Hinted:
+class SearchedForms:
     """The forms and kinds of tokens to search for: all, or those with hints in a document."""
 
     forms: tuple[Form, ...]
     keywords: tuple[str, ...]
 
-    def within(self, low: str) -> Hinted:
+    def within(self, low: str) -> SearchedForms:
         """Those with hints in a text in small letters."""
         forms = tuple([form for form in self.forms if _hinted(form, low)])
-        return Hinted(forms, tuple([keyword for keyword in self.keywords if keyword in low]))
+        return SearchedForms(forms, tuple([keyword for keyword in self.keywords if keyword in low]))
 
     def redact(self, text: str, low: str, whole: Callable[[str], str]) -> str:
         """A text without secrets in these forms and without tokens; `low` is it in small letters.
@@ -253,9 +253,9 @@ def _hinted(form: Form, low: str) -> bool:
 
 
 @cache
-def every_form() -> Hinted:
+def every_form() -> SearchedForms:
     """Every form and kind of token."""
-    return Hinted(FORMS, tuple(keywords()))
+    return SearchedForms(FORMS, tuple(keywords()))
 
 
 def redact_across(text: str, low: str) -> str:

@@ -16,7 +16,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from .declared import declared
+from .package_toml import declared
 
 _FILE = "secret_rules.toml"
 # Excluded: rules that need a name in front of the token, or anything in between, since our own

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from .secret_commands import REDACTED as REDACTED
 from .secret_form import is_opaque
-from .secret_forms import Hinted, every_form, redact_across
+from .secret_forms import SearchedForms, every_form, redact_across
 
 LONGEST_NAME = 200  # letters of a name that is cached
 LONGEST_KNOWN = 300  # of a cached text: arguments and settings are the same in file after file
@@ -219,7 +219,7 @@ def redact_lines(text: str) -> str:
     return clean
 
 
-def _redact(text: str, hinted: Hinted) -> str:
+def _redact(text: str, hinted: SearchedForms) -> str:
     if "&" in text and ENTITY.search(text):
         plain = ENTITY.sub(_signed, text)
         clean = _redact(plain, hinted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .pieces import Piece
+from .cell_pieces import Piece
 
 _ITEM = re.compile(r"[^,]+")
 _PAIR = re.compile(r'^(["\']?)([A-Za-z_][\w.-]*)\s*=\s*+(.*?)\1$', re.S)

@@ -14,7 +14,7 @@ from ..ingest.files.pipeline import ingest
 from ..ingest.files.rotated import Folders
 from ..ingest.files.summary import Summary
 from ..schema.errors import BenchError, Locked
-from ..schema.place import home_of
+from ..schema.location import home_of
 
 _State = tuple[int, int, int]  # inode, size, mtime in ns
 

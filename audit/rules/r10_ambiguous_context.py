@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..detect import fits
 from ..finding import Finding
+from ..formula_detection import fits
 from ..input import AuditInput, Document
 from ..rule import declared
 

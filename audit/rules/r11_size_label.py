@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..detect import testable, time_of
 from ..finding import Finding
+from ..formula_detection import testable, time_of
 from ..formulas import compute, padded
 from ..input import AuditInput, Row, Table
 from ..rule import declared

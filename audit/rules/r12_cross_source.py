@@ -29,7 +29,7 @@ _QUERY = """SELECT c.run_id, c.uri, c.line, coalesce(c.nodes_stated, c.nodes), c
     WHERE c.origin = 'log' AND s.lines >= 3 AND s.median > 0 ORDER BY c.uri, c.line"""
 
 
-class Logged(NamedTuple):
+class LoggedRun(NamedTuple):
     """A run of a log: its place, its statements, and its step times in s."""
 
     run_id: str
@@ -46,7 +46,7 @@ class Logged(NamedTuple):
 def check_logs(data: AuditInput) -> Iterator[Finding]:
     """Rows whose configuration is that of one log alone."""
     logs = [
-        Logged(
+        LoggedRun(
             run,
             uri,
             line,
@@ -55,8 +55,8 @@ def check_logs(data: AuditInput) -> Iterator[Finding]:
         )
         for run, uri, line, *rest in data.warehouse.rows(_QUERY)
     ]
-    wanted: list[tuple[Row, list[Logged]]] = []
-    by_size: dict[Hashable, list[Logged]] = {}
+    wanted: list[tuple[Row, list[LoggedRun]]] = []
+    by_size: dict[Hashable, list[LoggedRun]] = {}
     for log in logs:
         by_size.setdefault((log.stated["tp"], log.stated["pp"]), []).append(log)
     for row in measured_rows(data.documents) if logs else ():
@@ -69,7 +69,7 @@ def check_logs(data: AuditInput) -> Iterator[Finding]:
         yield from _against(row, log)
 
 
-def _left_over(wanted: Sequence[tuple[Row, list[Logged]]]) -> Iterator[tuple[Row, Logged]]:
+def _left_over(wanted: Sequence[tuple[Row, list[LoggedRun]]]) -> Iterator[tuple[Row, LoggedRun]]:
     """The rows and logs that have only each other left, after matching those that agree.
 
     With several rows and logs of one configuration, only the numbers show which belong together:
@@ -98,12 +98,12 @@ def _left_over(wanted: Sequence[tuple[Row, list[Logged]]]) -> Iterator[tuple[Row
             yield row, logs[0]
 
 
-def _agree(time: Printed, log: Logged) -> bool:
+def _agree(time: Printed, log: LoggedRun) -> bool:
     span = time.either
     return span.low <= log.median * (1 + _FAR) and span.high >= log.median * (1 - _FAR)
 
 
-def _against(row: Row, log: Logged) -> Iterator[Finding]:
+def _against(row: Row, log: LoggedRun) -> Iterator[Finding]:
     assert row.time is not None, "callers pass rows with a time"
     shown, low, high = (
         row.time.raw or f"{row.time.value:g}",

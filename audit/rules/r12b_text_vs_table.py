@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from ...vocabulary.pieces import half_digit
+from ...vocabulary.cell_pieces import half_digit
 from ..finding import Finding, Place
 from ..input import AuditInput, Document, Row
 from ..interval import Interval

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from ..detect import expected, fits, testable
 from ..finding import Finding, Place
 from ..fixes import consistent, is_free, suggest_fixes
 from ..fixes import suggestion as suggestion_of
+from ..formula_detection import expected, fits, testable
 from ..formula_fixes import FormulaFix, formula_fixes, needed_time, number, suggestion
 from ..formulas import assumptions
 from ..input import AuditInput, Detected, Document, Reading, Row, Table
 from ..interval import Interval
 from ..rule import declared
 from ..same_configuration import Texts, model, named, set_apart, texts_of
-from ..work import Agreement, agreement, agrees, work_of
+from ..sequence_flops import Agreement, agreement, agrees, work_of
 
 RULE = declared(__name__)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from ...vocabulary.pieces import half_digit_of
+from ...vocabulary.cell_pieces import half_digit_of
 from ..finding import Finding, Place
 from ..input import AuditInput, Log, Step, logs
 from ..rule import declared

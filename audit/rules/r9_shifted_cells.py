@@ -102,7 +102,7 @@ def _unread(table: Table, rows: Sequence[Row], raws: dict[str, list[str]]) -> Fi
 
 
 def _judge(
-    table: Table, row: Row, raws: list[str], found: list[Move], width: int
+    table: Table, row: Row, raws: list[str], found: list[CellMove], width: int
 ) -> Iterator[Finding]:
     surplus = len(raws) - width
     if surplus > 0 and not row.invalid and not "".join(raws[width:]).strip():
@@ -144,7 +144,7 @@ def _are_remarked(table: Table, raws: Sequence[str]) -> bool:
     return all((one.invalid or "").startswith(_NOTATIONS[1]) and one.unit for one in odd)
 
 
-def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | None:
+def _best(table: Table, raws: Sequence[str], found: Sequence[CellMove]) -> CellMove | None:
     """The move after which the row looks most like the other rows of its table."""
     if not found:
         return None
@@ -156,7 +156,7 @@ def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | No
     for row in others:
         filled.update(name for name, metric in metrics.items() if metric in row.printed)
 
-    def unlike(move: Move) -> tuple[float, bool, int]:
+    def unlike(move: CellMove) -> tuple[float, bool, int]:
         pattern = sum(
             (cell.kind == "missing") == (2 * filled[name] > len(others))
             for name, cell in zip(names, move.cells, strict=True)
@@ -172,7 +172,7 @@ def _best(table: Table, raws: Sequence[str], found: Sequence[Move]) -> Move | No
     return min(found, key=unlike)
 
 
-def _outliers(move: Move, table: Table, others: Sequence[Row]) -> float:
+def _outliers(move: CellMove, table: Table, others: Sequence[Row]) -> float:
     """The number of values far from those of their columns."""
     printed = move.printed(columns_of(table.headings))
     far = 0
@@ -184,7 +184,9 @@ def _outliers(move: Move, table: Table, others: Sequence[Row]) -> float:
     return far
 
 
-def _doubted(table: Table, row: Row, raws: Sequence[str], move: Move | None) -> tuple[Place, ...]:
+def _doubted(
+    table: Table, row: Row, raws: Sequence[str], move: CellMove | None
+) -> tuple[Place, ...]:
     if move is None:
         names = [
             column.name
@@ -236,7 +238,7 @@ def _wrong_unit(table: Table, raws: Sequence[str]) -> bool:
     return any(text and not text.startswith(_NOTATIONS) for text in problems)
 
 
-def _suggestion(table: Table, raws: Sequence[str], move: Move) -> str:
+def _suggestion(table: Table, raws: Sequence[str], move: CellMove) -> str:
     parts = [
         f"{heading} {new or 'blank'}"
         for heading, new, old in zip(table.headings, move.raws, raws, strict=False)
@@ -247,7 +249,7 @@ def _suggestion(table: Table, raws: Sequence[str], move: Move) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class CellMove:
     """A missing cell removed and inserted elsewhere; `raws` is the resulting row."""
 
     taken: int | None
@@ -270,7 +272,7 @@ class Move:
         }
 
 
-def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[Move]:
+def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[CellMove]:
     """Every way to repair the row by moving one missing cell, the left-most first."""
     missing = [place for place, raw in enumerate(raws) if _is_missing(raw, columns, place)]
     width = len(columns)
@@ -291,7 +293,7 @@ def moves(raws: Sequence[str], columns: Sequence[Column | None]) -> Iterator[Mov
 
 def _typed(
     taken: int | None, put: int | None, raws: Sequence[str], columns: Sequence[Column | None]
-) -> Move | None:
+) -> CellMove | None:
     """The move if every cell fits its column, and no topology cell is lost."""
     cells = tuple(parse_cell(raw, column) for raw, column in zip(raws, columns, strict=True))
     for cell, column in zip(cells, columns, strict=True):
@@ -300,7 +302,7 @@ def _typed(
         dated = column and column.role == "result" and _is_date(cell)
         if odd or needed or dated:
             return None
-    return Move(taken, put, tuple(raws), cells)
+    return CellMove(taken, put, tuple(raws), cells)
 
 
 def _is_date(cell: Cell) -> bool:

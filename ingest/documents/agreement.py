@@ -33,7 +33,7 @@ Values = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedFact:
     """A fact that is not applied to a row, and the values that it contradicts, as text."""
 
     fact: Fact
@@ -54,7 +54,7 @@ def agreeing(
     reach: Sequence[Fact],
     own: Values,
     trusted: frozenset[Fact] = frozenset(),
-) -> tuple[dict[str, Fact], list[Refused]]:
+) -> tuple[dict[str, Fact], list[RefusedFact]]:
     """The facts that apply to a row, by field, and those refused; none of `trusted` is.
 
     `reach`: all facts that reach the row, weakest first: of two that disagree the nearer stays.
@@ -74,7 +74,9 @@ def agreeing(
                 break
             gone = min(doubted, key=reach.index)
             against = _other(relation, gone, values)
-            refused.append(Refused(gone, ", ".join(f"{name} {values[name]:g}" for name in against)))
+            refused.append(
+                RefusedFact(gone, ", ".join(f"{name} {values[name]:g}" for name in against))
+            )
             kept = _without(kept, [gone, *_of_its_model(gone, kept)])
             values = _values(kept, own)
     return kept, refused
@@ -82,7 +84,7 @@ def agreeing(
 
 def _of_other_models(
     facts: Mapping[str, Fact], reach: Sequence[Fact], own: Values
-) -> list[Refused]:
+) -> list[RefusedFact]:
     """The shape facts of a statement whose layers or hidden size a nearer statement replaces."""
     values = _values(facts, own)
     if (
@@ -100,21 +102,21 @@ def _of_other_models(
             and values.get(one.field) not in (None, _number(one))
         ]  # fmt: skip
         if replaced:
-            refused.append(Refused(fact, f"{replaced[0]} {values[replaced[0]]:g}"))
+            refused.append(RefusedFact(fact, f"{replaced[0]} {values[replaced[0]]:g}"))
     return refused
 
 
-def _of_a_device(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
+def _of_a_device(facts: Mapping[str, Fact], own: Values) -> list[RefusedFact]:
     """A batch without a qualifier that has less than one sequence for each replica: `bs=1`."""
     fact, values = facts.get("gbs"), _values(facts, own)
     if fact is None or not {"gbs", "world"} <= values.keys() or not _BARE_BATCH.search(fact.raw):
         return []
     split = math.prod(values.get(name, 1) for name in _SPLIT)
     few = values["gbs"] * split < values["world"]
-    return [Refused(fact, f"devices {values['world']:g}")] if few else []
+    return [RefusedFact(fact, f"devices {values['world']:g}")] if few else []
 
 
-def _of_tokens(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
+def _of_tokens(facts: Mapping[str, Fact], own: Values) -> list[RefusedFact]:
     """nanoGPT's `total_batch_size`, a multiple of the tokens of a micro-batch: it counts tokens."""
     fact, values = facts.get("gbs"), _values(facts, own)
     if fact is None or "gbs" in own or not {"mbs", "seq_len"} <= values.keys():
@@ -122,7 +124,7 @@ def _of_tokens(facts: Mapping[str, Fact], own: Values) -> list[Refused]:
     mbs, length = values["mbs"], values["seq_len"]
     if not _TOTAL_BATCH.search(fact.raw) or values["gbs"] % (mbs * length):
         return []
-    return [Refused(fact, f"mbs {mbs:g}, seq_len {length:g}")]
+    return [RefusedFact(fact, f"mbs {mbs:g}, seq_len {length:g}")]
 
 
 def _of_its_model(fact: Fact, kept: Mapping[str, Fact]) -> list[Fact]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...vocabulary.hardware import device_pattern
-from ...vocabulary.hinted import HintedPattern
+from ...vocabulary.prefilter import HintedPattern
 from .fact import Fact
-from .families import families_in
 from .frameworks import frameworks_in
+from .model_families import families_in
 from .prose import lead_facts
 from .subjects import is_of_all, words_of_name
 

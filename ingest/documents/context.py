@@ -9,19 +9,19 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from ...vocabulary.declared import declared
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
 from ...vocabulary.hardware import device_of, device_pattern, one_spelling
-from ...vocabulary.hinted import HintedPattern
+from ...vocabulary.package_toml import declared
 from ...vocabulary.parallelism import glued_in
+from ...vocabulary.prefilter import HintedPattern
 from ...vocabulary.sizes import binary_length, find_size
 from ...vocabulary.spelling import meant
 from ..cast import integer
 from .fact import Fact
-from .families import model_in
 from .frameworks import frameworks_heading, is_of_stack
-from .nouns import in_series, is_measure, named_numbers
+from .model_families import model_in
+from .setting_phrases import in_series, is_measure, named_numbers
 from .techniques import recompute_added
 from .text_cache import cached
 

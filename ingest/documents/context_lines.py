@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...vocabulary.hinted import HintedPattern
+from ...vocabulary.prefilter import HintedPattern
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, without_subjects
 from .commands import arguments_in, launched
 from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts
-from .explained import explained
 from .fact import Fact
 from .formula_lines import one_liner
+from .parameter_lists import explained
 from .subjects import without_subject
 
 # `TP=8`, `TP: 8`, `TP is 8` and `TP 8`: a value is one word.

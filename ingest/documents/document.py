@@ -6,21 +6,21 @@ import re
 from dataclasses import replace
 
 from ...vocabulary.headings import LONGEST
-from .bare_batches import BareBatches
+from .applicable_facts import unanimous
+from .batch_scope import UnscopedBatches
 from .clauses import facts_by_subject, without_subjects
-from .configurations import Configurations
 from .context import is_aside, phrases_in
 from .context_lines import LineFacts, is_caption, is_worded, of_all_rows, reaches_back
-from .counts import counted, devices_of_heading
+from .device_counts import counted, devices_of_heading
 from .fact import Fact
-from .families import without_other_families
 from .fields_in_cells import without_fields_of
 from .frameworks import framework_named, framework_of
 from .grid import Table
-from .leads import facts_above, facts_of_corner, lead_lines, names_rows
+from .lead_in import facts_above, facts_of_corner, lead_lines, names_rows
 from .legends import Legends
-from .lone_size import lone_size
 from .markdown import Heading, TextLine, blocks, is_quotation
+from .model_families import without_other_families
+from .named_configurations import Configurations
 from .paragraphs import (
     BULLET,
     ParagraphState,
@@ -40,11 +40,11 @@ from .prose import (
     sizes_named,
     unambiguous,
 )
-from .reach import unanimous
 from .sections import Document, FactsInScope, FoundTable, Quote, Section, is_general, struck
-from .shaped import Surroundings, shaped
+from .single_model_size import lone_size
 from .stated_units import as_stated
 from .subjects import of_subject
+from .tidy_table import Surroundings, shaped
 from .training_tables import subject_of
 from .variants import label_line
 from .withdrawal import is_struck, withdraws
@@ -87,7 +87,7 @@ class _Reader:
         self.below: FoundTable | None = None  # the table right above the paragraph being read
         self.since_heading: list[TextLine] = []  # lines of text since the last heading or table
         self.in_scope = FactsInScope(self.sections)
-        self.batches = BareBatches(self.document.accumulations)
+        self.batches = UnscopedBatches(self.document.accumulations)
 
     def take(self, block: Heading | TextLine | Table) -> None:
         if isinstance(block, Heading):

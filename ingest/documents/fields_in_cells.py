@@ -11,7 +11,7 @@ from .context import formats_in, phrases_in, recipe_of
 from .fact import Fact
 from .frameworks import trainers_in
 from .grid import Table
-from .own_tool import is_named_in
+from .unlisted_framework import is_named_in
 
 _FIRST_ROWS, _LONGEST_CELL = 40, 200  # of a table that are searched for words
 _MACHINES = ("device", "devices", "devices_per_node")  # of rows that name theirs

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...vocabulary.heading_words import is_per_device
 from ...vocabulary.headings import columns_of
-from .rate_scope import RATE, Known, known_of, plausible
+from .rate_scope import RATE, KnownValues, known_of, plausible
 from .results import Result
 from .row import PublishedRow
 
@@ -66,7 +66,7 @@ def _of_job(read: PublishedRow, results: Sequence[Result]) -> bool | None:
     return job if each != job else None
 
 
-def _fits(each: float, known: Known, tokens: float) -> bool:
+def _fits(each: float, known: KnownValues, tokens: float) -> bool:
     """Whether TFLOP/s of a device are consistent with its tokens per second and its peak."""
     of_token = each * 1e3 / tokens / (known.params_b or 1)
     return plausible(of_token, known) and not (known.peak and each > known.peak)

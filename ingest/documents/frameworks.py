@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from ...vocabulary.sizes import find_size
 from .fact import Fact
-from .families import families_in
-from .own_tool import tool_used
+from .model_families import families_in
+from .unlisted_framework import tool_used
 
 _NAMES = (
     r"megatron(?:-deepspeed|[ -](?:lm|core|bridge))?|deepspeed(?:[ -]?chat)?|hf|hugging ?face|nemo"

@@ -2,7 +2,7 @@
 
 markdown-it-py finds headings, fences and containers. Rows are split by our own splitter: the
 parser drops spacing and surplus cells, and does not see a table whose separator row is too short.
-Tables of other markups are read by drawn.py.
+Tables of other markups are read by markup_tables.py.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
 
-from .drawn import drawn_table
 from .grid import Table, TableRow
-from .tabbed import printed_table
+from .markup_tables import drawn_table
+from .pasted_tables import printed_table
 
 _NUMBER = re.compile(r"[~≈]?\d[\d.,]*\s?[\w%/]{0,8}")  # of a cell: a value with its unit
 _SEPARATOR = re.compile(r"^\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")

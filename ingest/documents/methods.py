@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...vocabulary.endings import failure_of
 from ...vocabulary.headings import column_of
+from ...vocabulary.outcome_words import failure_of
 from .grid import Table, TableRow
-from .unfolded import settings_of
+from .wide_tables import settings_of
 
 _FEWEST = 2  # methods side by side
 _BYTES = r"\d{1,6}(?:\.\d{1,4})?\s?[KMGT]i?B"

@@ -18,7 +18,7 @@ from ...vocabulary.sizes import find_size
 from .context import dtype_of
 from .frameworks import heading_of
 from .grid import Table, TableRow
-from .unfolded import settings_of
+from .wide_tables import settings_of
 
 _NUMERIC = ("number", "pair", "settings", "range")
 _WORDED = ("text", "label", "flag", "notes")

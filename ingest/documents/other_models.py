@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...vocabulary.headings import columns_of
-from ...vocabulary.hinted import HintedPattern
+from ...vocabulary.prefilter import HintedPattern
 
 OTHER = "other models"  # the subject of a document
 

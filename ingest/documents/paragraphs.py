@@ -16,10 +16,10 @@ from .clauses import facts_by_subject, is_installed, without_subjects
 from .context import is_aside, sizes_in
 from .context_lines import LineFacts, configuration, line_facts, states_result
 from .fact import Fact
-from .families import families_in
 from .frameworks import begins_with_trainer, framework_named
 from .markdown import Heading, TextLine
-from .others import without_others
+from .model_families import families_in
+from .other_subjects import without_others
 from .prose import lead_facts, unambiguous
 from .subjects import of_subject
 

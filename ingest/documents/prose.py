@@ -15,11 +15,11 @@ from ...vocabulary.hardware import device_pattern
 from ...vocabulary.headings import Column, column_of
 from ...vocabulary.sizes import find_size
 from .context import devices_named, dtype_of, phrases_in, setting_field, typed_facts
-from .counts import UNITS, counted
+from .device_counts import UNITS, counted
 from .fact import Fact
 from .frameworks import frameworks_in
 from .grid import Table
-from .nouns import in_series
+from .setting_phrases import in_series
 
 _PAIR = re.compile(
     r"(?<![\w.-])(?<!batch )(?P<key>[A-Za-z_-]{2,30})\s?="

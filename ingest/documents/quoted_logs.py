@@ -16,7 +16,7 @@ from ..logs.dialect import dialects
 from ..logs.lines import read_lines
 from ..logs.log import LogReader
 from .fact import Fact
-from .quotes import add_quote, add_settings, read_quoted
+from .quoted_lines import add_quote, add_settings, read_quoted
 from .sections import Quote
 
 OF_STEPS = frozenset(("iteration", "part"))

@@ -27,7 +27,7 @@ _LEAST, _MOST = 5.0, 14.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValues:
     """The known values of a row; rates in TFLOP/s of a device."""
 
     devices: int
@@ -123,7 +123,7 @@ def _scope_of_growth(rows: Sequence[tuple[PublishedRow, Sequence[Result]]]) -> s
     return "job" if grown and all(grown) else None
 
 
-def _adds_up(of_job: float, known: Known) -> bool:
+def _adds_up(of_job: float, known: KnownValues) -> bool:
     """Whether a rate of the job agrees with all known values; False without any."""
     checks = []
     if known.tokens_per_s:
@@ -138,12 +138,12 @@ def _adds_up(of_job: float, known: Known) -> bool:
     return bool(checks) and all(checks)
 
 
-def plausible(per_param: float, known: Known) -> bool:
+def plausible(per_param: float, known: KnownValues) -> bool:
     """Whether so many FLOPs per token and parameter are possible in training."""
     return _LEAST <= per_param <= _MOST * known.attention
 
 
-def known_of(read: PublishedRow, values: Mapping[str, float]) -> Known | None:
+def known_of(read: PublishedRow, values: Mapping[str, float]) -> KnownValues | None:
     """The values of a row by its cells and the facts around it; None without a device count."""
     devices = _devices(read)
     if devices is None:
@@ -157,7 +157,7 @@ def known_of(read: PublishedRow, values: Mapping[str, float]) -> Known | None:
     most = peak if kind in ("bf16", "fp16") else None
     dense = not has_experts(read.model() or "")
     size, each = read.params_b() if dense else None, values.get(f"{RATE}_per_device")
-    return Known(devices, tokens, tflops, size, length, each, most)
+    return KnownValues(devices, tokens, tflops, size, length, each, most)
 
 
 def _devices(read: PublishedRow) -> int | None:

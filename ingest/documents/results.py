@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...vocabulary.cell import Cell
+from ...vocabulary.cell_pieces import half_digit
 from ...vocabulary.cell_units import DEVICE
-from ...vocabulary.endings import failure_of
 from ...vocabulary.headings import Column
-from ...vocabulary.pieces import half_digit
+from ...vocabulary.outcome_words import failure_of
 from .agreement import DEVICES_OF_RATES, ERROR_OF_RATES
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -71,7 +71,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class BareNumbers:
     """The meaning of bare numbers in a table, by the cells of its columns.
 
     `seconds`: a throughput without a unit is a step time; `percent`: shares are percentages.
@@ -81,7 +81,7 @@ class Habits:
     percent: frozenset[str] = frozenset()
 
 
-def habits_of(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> Habits:
+def habits_of(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) -> BareNumbers:
     """The habits of a table: by a unit of seconds anywhere, or half of the shares above one."""
     read = [
         (cell, column)
@@ -93,14 +93,14 @@ def habits_of(rows: Sequence[Sequence[Cell]], columns: Sequence[Column | None]) 
     for cell, column in read:
         if column.type == "percent" and cell.value:
             above.setdefault(column.name, []).append(cell.value > 1)
-    return Habits(
+    return BareNumbers(
         any(c.unit and in_seconds(c.unit) for c, column in read if column.type == "throughput"),
         frozenset(name for name, found in above.items() if 2 * sum(found) >= len(found)),
     )
 
 
 def results(
-    cells: Sequence[Cell], columns: Sequence[Column | None], habits: Habits
+    cells: Sequence[Cell], columns: Sequence[Column | None], habits: BareNumbers
 ) -> Iterator[Result]:
     """The measurements of a row."""
     named = {column.name for column in columns if column}
@@ -134,7 +134,7 @@ def in_seconds(unit: str) -> float | None:
     return next((_SECONDS[name] for name in known if name in _SECONDS), None)
 
 
-def _result(cell: Cell, column: Column, habits: Habits) -> Iterator[Result]:
+def _result(cell: Cell, column: Column, habits: BareNumbers) -> Iterator[Result]:
     meaning = _meaning(cell, column, habits)
     if column.scope != "job" and _OF_ALL.match(cell.text or ""):
         return
@@ -153,7 +153,7 @@ def _result(cell: Cell, column: Column, habits: Habits) -> Iterator[Result]:
     )  # fmt: skip
 
 
-def _meaning(cell: Cell, column: Column, habits: Habits) -> tuple[str, str, float] | None:
+def _meaning(cell: Cell, column: Column, habits: BareNumbers) -> tuple[str, str, float] | None:
     """Metric, unit and the factor from the printed unit; None if they are unknown.
 
     A factor of -1 means one over the number.

@@ -9,19 +9,19 @@ from math import prod
 
 from ...vocabulary.cell import Cell
 from ...vocabulary.cell_words import is_link
+from ...vocabulary.device_names import counted_of, devices_in, is_machine, slice_of
 from ...vocabulary.fields import stated_by
 from ...vocabulary.hardware import device_pattern
 from ...vocabulary.headings import Column
 from ...vocabulary.parallelism import open_batch_in
 from ...vocabulary.settings import Setting, clock_ghz, env_kind
 from ...vocabulary.sizes import active_size, parse_size
-from ...vocabulary.slices import counted_of, devices_in, is_machine, slice_of
 from ..cast import LIMITS, integer
 from .context import INTEGERS, dtype_of, formats_in, recipe_of
-from .counts import counted
+from .device_counts import counted
 from .fact import Fact
+from .framework_columns import is_of_authors
 from .frameworks import model_apart, trainer_alone
-from .rivals import is_of_authors
 from .row_words import is_shape, label_in, numbers_in_words
 from .techniques import recompute_named
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from ...vocabulary.hardware import device_pattern
 from ...vocabulary.headings import column_of, columns_of
 from ...vocabulary.sizes import find_size
-from .families import families_in
 from .grid import Table, TableRow
+from .model_families import families_in
 
 _VARIANT = "Variant"
 _MOST = 500  # rows of a table with groups

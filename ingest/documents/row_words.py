@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ...vocabulary.parallelism import sizes_in
 from .assigned import assigned_in, shape_in
-from .nouns import named_numbers
+from .setting_phrases import named_numbers
 
 # A bare number of parameters may be a number of tokens, so words have to follow it.
 _LABEL = re.compile(

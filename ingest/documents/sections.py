@@ -11,10 +11,10 @@ from operator import is_not
 from .fact import Fact
 from .grid import Table
 from .markdown import Heading, TextLine
-from .own_tool import tool_defined
 from .paragraphs import agreed, applies_outside
 from .prose import unambiguous
 from .statements import Statement, formula_statement, legend_in, statements_in
+from .unlisted_framework import tool_defined
 
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...vocabulary.headings import unread_results
 from ...vocabulary.sizes import giga_of, parse_size
-from .variables import variable_of
+from .environment_columns import variable_of
 
 DRESS = re.compile(r"[*`†‡]|\[\^[\w-]{1,20}\]")
 MISSING = re.compile(r"[-/]*|–|—|n/?a|\?+|tbd", re.I)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...vocabulary.cell_pieces import MARK
 from ...vocabulary.headings import column_of
-from ...vocabulary.pieces import MARK
 from .fact import Fact
 
 _DAYS = re.compile(

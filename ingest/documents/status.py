@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ...vocabulary.cell import Cell
 from ...vocabulary.cell_numbers import BOUND
-from ...vocabulary.endings import failure_of, risk_of
 from ...vocabulary.headings import Column
+from ...vocabulary.outcome_words import failure_of, risk_of
 from .results import Result
 from .statements import DASH, Statement
 

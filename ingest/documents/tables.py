@@ -10,14 +10,14 @@ from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import columns_of
 from ...vocabulary.secrets import redact_lines
 from ..coverage import Coverage
-from .depths import without_whole_models
 from .document import read_document
-from .published import RowReader
 from .quoted_logs import add_quotes
 from .sections import Document, FoundTable
 from .statements import DASH
 from .status import Footnotes
+from .truncated_models import without_whole_models
 from .variants import add_variants
+from .warehouse_rows import RowReader
 
 
 def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:

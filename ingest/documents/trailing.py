@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from ...vocabulary.cells import parse_cell
-from ...vocabulary.endings import failure_of
 from ...vocabulary.headings import Column, columns_of
+from ...vocabulary.outcome_words import failure_of
 from .grid import Table, TableRow
 
 _WORD = re.compile(r"[^\W\d_]{2,20}")

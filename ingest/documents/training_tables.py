@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from ...vocabulary.headings import Column, columns_of, is_benchmark
-from ...vocabulary.hinted import HintedPattern
 from ...vocabulary.parallelism import sizes_in
+from ...vocabulary.prefilter import HintedPattern
 from ...vocabulary.sizes import find_size
 from .other_models import OTHER, is_about_others
 from .own_listing import is_own_listing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...vocabulary.hinted import HintedPattern
+from ...vocabulary.prefilter import HintedPattern
 
 _OF = (
     r"(?:tables?|numbers?|results?|measurements?|T\w*FLOP\S*|rows|figures|benchmarks?|values"

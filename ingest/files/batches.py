@@ -64,7 +64,7 @@ class BatchRead:
 
     files: Sequence[FileRead | None]
     lengths: Sequence[Mapping[str, int]]
-    rows: Packed
+    rows: PackedStreams
 
 
 def read_batch(batch: Batch) -> BatchRead:
@@ -162,7 +162,7 @@ Source: TypeAlias = pa.Table | pa.RecordBatchReader
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedStreams:
     """Groups of Arrow streams, concatenated; table and size in bytes of each."""
 
     groups: Sequence[Sequence[tuple[str, int]]]
@@ -170,7 +170,7 @@ class Packed:
     data: bytes | None = None  # None: in the staged file
 
 
-def pack(groups: Iterable[Iterable[tuple[str, Source]]], folder: Path | None) -> Packed:
+def pack(groups: Iterable[Iterable[tuple[str, Source]]], folder: Path | None) -> PackedStreams:
     """Groups of tables, packed; without a folder that is visible here all are in the result.
 
     Raises OSError when a disk is full.
@@ -181,18 +181,18 @@ def pack(groups: Iterable[Iterable[tuple[str, Source]]], folder: Path | None) ->
         file.seek(0)
         if size <= _FEW or folder is None or not folder.is_dir():
             data = file.read()
-            return Packed(sizes, hashlib.sha256(data).hexdigest(), data)
+            return PackedStreams(sizes, hashlib.sha256(data).hexdigest(), data)
         draft = folder / f"{uuid4().hex}.draft"
         with draft.open("xb+") as staged:
             shutil.copyfileobj(file, staged, _FEW)
             staged.seek(0)
             sha256 = hashlib.file_digest(staged, "sha256").hexdigest()
         draft.replace(folder / sha256)
-        return Packed(sizes, sha256)
+        return PackedStreams(sizes, sha256)
 
 
 @contextmanager
-def unpacked(packed: Packed, folder: Path | None) -> Iterator[Iterator[Iterator[_Stream]]]:
+def unpacked(packed: PackedStreams, folder: Path | None) -> Iterator[Iterator[Iterator[_Stream]]]:
     """The groups in their order, each to be read to its end; a staged file is removed afterwards.
 
     Raises OSError when it is not there, or is not what was written.

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...schema.commits import repeated
 from ...schema.ledger import Ledger, Stamp, read_ledger
+from ...schema.location import home_of, is_there
 from ...schema.opening import LOCK_TIMEOUT_S, open_read, open_write, require_folder
-from ...schema.place import home_of, is_there
 from ...schema.warehouse import Warehouse
 from ..version import parser_version
 from .content import is_untouched

@@ -41,7 +41,7 @@ from .folders import is_packed_log
 from .inputs import Input
 from .parsed import parse
 from .prefetch import Processes, Turn, read_ahead
-from .rotated import Moves, sibling, size_of
+from .rotated import LogMoves, sibling, size_of
 from .summary import Outcome, Progress, Warning
 from .task import Task
 
@@ -65,14 +65,14 @@ class Planner:
     formats: Path | None = None
     live: bool = False
     resume: Resume | None = None
-    _moves: Moves = field(init=False)
+    _moves: LogMoves = field(init=False)
     _version: int = field(init=False)
     _ahead: set[str] = field(default_factory=set)  # SHA-256 of files read ahead
     _grown: list[str] = field(default_factory=list)  # loads of grown logs, soon to be continued
     _stopped: dict[str, Stored] = field(default_factory=dict)  # by load, of a few
 
     def __post_init__(self) -> None:
-        self._moves = Moves(self.root, self.ledger)
+        self._moves = LogMoves(self.root, self.ledger)
         self._version = parser_version(self.formats)
 
     def outcomes(
@@ -84,9 +84,9 @@ class Planner:
     ) -> Iterator[Outcome]:
         """The outcomes of the files in order, and of the files that they were renamed from."""
         if cluster:
-            from .elsewhere import Elsewhere
+            from .remote_chunks import ClusterWorkers
 
-            ahead = read_ahead(items, self._task_elsewhere, Elsewhere(cluster, self._version))
+            ahead = read_ahead(items, self._task_elsewhere, ClusterWorkers(cluster, self._version))
         else:
             ahead = read_ahead(items, self._task_ahead, Processes(processes))
         with closing(ahead) as turns:

@@ -70,7 +70,7 @@ def _is_log(name: str) -> bool:
 
 
 @dataclass(slots=True)
-class Moves:
+class LogMoves:
     """Which files contain what others did before, by the ledger."""
 
     root: Path

@@ -149,7 +149,7 @@ def _sidecar(task: Task) -> ReadFile:
 
 
 def _separated(task: Task, form: str) -> ReadFile:
-    from ..documents.separated import read_separated
+    from ..documents.csv_files import read_separated
 
     text, errors = task.content.text()
     rows, coverage = read_separated(text, task.source_id, form)

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 from ...schema.warehouse import Warehouse
-from ...vocabulary.regular import larger_than, read_first, read_regular
+from ...vocabulary.regular_files import larger_than, read_first, read_regular
 from .streams import LONGEST_MAGIC, packing, unpacked
 
 LARGEST = 1 << 30  # bytes of a source whose lines are shown

@@ -14,7 +14,7 @@ from ...records.reading import looks_like_record, rows_of_record
 from ...schema.rows import Row, Rows, content_id
 from ...vocabulary.fields import fields
 from ...vocabulary.secrets import redact_text
-from ..documents.separated import read_separated
+from ..documents.csv_files import read_separated
 from ..documents.tables import read_markdown
 from .content import Content
 

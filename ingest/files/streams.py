@@ -55,11 +55,11 @@ def section(path: Path, start: int, end: int, digest: Hashing | None) -> BinaryI
         stream = unpacked(stream, how, path.stat().st_size, whole=False)
     else:
         stream.seek(start)
-    part = Bounded(stream, end - start)
+    part = BoundedStream(stream, end - start)
     return cast(BinaryIO, _Hashed(part, digest) if digest else io.BufferedReader(part, _CHUNK))
 
 
-class Bounded(io.RawIOBase):
+class BoundedStream(io.RawIOBase):
     """The next `size` bytes of a stream, which it closes: a log may grow while it is read."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:

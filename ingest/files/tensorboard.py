@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...schema.rows import Rows, content_id
-from ...vocabulary.declared import declared
+from ...vocabulary.package_toml import declared
 from ...vocabulary.secrets import redact_text
 from ..coverage import Coverage
 from ..kinds import NoReader

@@ -19,15 +19,15 @@ import numpy as np
 from ...schema.rows import Rows
 from .blocks import Lines, Piece, Pieces, with_plain_ends
 from .dialect import Dialect
-from .layouts import ArgumentLayout
+from .line_layouts import ArgumentLayout
 from .line_shapes import LineShape, Shapes, shapes_of
 from .lines import BOM, PIECE_LIMIT, long_line, peel, pieces_of
 from .log import Argument, LogReader
 from .scan import Scan
 from .step import OPEN_STEPS
-from .step_rows import FieldsOf, Taken, as_rows, timer_rows
+from .step_blocks import StepBlock
+from .step_rows import FieldsOf, StepRange, as_rows, timer_rows
 from .steps import COPIES_WITHIN
-from .stretch import Stretch
 
 BLOCK = 12 << 20  # bytes
 AHEAD = 2  # blocks that are scanned ahead
@@ -129,7 +129,7 @@ class _Feed:
     def __init__(self, reader: LogReader, first: int, scan: Scan) -> None:
         self._reader, self._first, self._scan = reader, first, scan
         self._fields: dict[int, FieldsOf] = {}  # by number of the series
-        self._taken: dict[int, list[Taken]] = {}
+        self._taken: dict[int, list[StepRange]] = {}
         series = scan.steps
         places = np.concatenate([np.zeros(0, np.int64), *(steps.places for steps in series)])
         series_of = np.repeat(np.arange(len(series)), [len(steps.places) for steps in series])
@@ -258,7 +258,7 @@ class _Feed:
         steps = self._scan.steps[number]
         fields = self._fields.setdefault(number, FieldsOf(steps))
         row = int(self._rows[low])
-        many = Stretch(
+        many = StepBlock(
             steps.series.dialect,
             self._iterations[low:high],
             self._places[low:high] + self._first,
@@ -267,7 +267,7 @@ class _Feed:
             lambda place: fields(row + place),
         )
         segment, length = self._reader.take_steps(many)
-        taken = Taken(row, row + high - low - OPEN_STEPS, self._reader.run_id, segment, length)
+        taken = StepRange(row, row + high - low - OPEN_STEPS, self._reader.run_id, segment, length)
         self._taken.setdefault(number, []).append(taken)
 
     def _take_between(self, start: int, end: int, low: int, high: int) -> None:

@@ -18,29 +18,29 @@ from ...schema.sql import digest
 from .dialect import Dialect
 from .environment import Environment, Flags
 from .equations import FirstSteps
-from .figures import Figures
 from .header import Header
-from .late import LateLosses, PendingRecord
+from .late_losses import LateLosses, PendingRecord
 from .lines import Line
 from .log import LogReader
-from .logread import LogRead
+from .log_result import LogResult
+from .non_step_values import NonStepValues
 from .record import Record
 from .run import Run
 from .runs import Preamble
 from .step import Ranks, Spread, Step, StepLines
 from .steps import Steps
 from .termination import HangDetection, Outcome, TerminationTracker
-from .unnumbered import Unnumbered
-from .wrapped import Wrapped
+from .unnumbered_steps import UnnumberedSteps
+from .wrapped_lines import WrappedRecord
 
 MOST_BYTES = 16 << 20  # of packed state; a log that needs more is read as a whole
 _MOST_UNPACKED = 256 << 20
 _KINDS: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
-        Environment, Figures, FirstSteps, Flags, HangDetection, Header, LateLosses, Line, LogRead,
-        Outcome, PendingRecord, Preamble, Ranks, Record, Run, Spread, Step, StepLines, Steps,
-        TerminationTracker, Unnumbered, Wrapped,
+        Environment, FirstSteps, Flags, HangDetection, Header, LateLosses, Line, LogResult,
+        NonStepValues, Outcome, PendingRecord, Preamble, Ranks, Record, Run, Spread, Step,
+        StepLines, Steps, TerminationTracker, UnnumberedSteps, WrappedRecord,
     )
 }  # fmt: skip
 # The state that outlives a line; the rest is built again, or belongs to one line.

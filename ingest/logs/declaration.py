@@ -9,17 +9,17 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ...schema.errors import BenchError
-from ...vocabulary.regular import read_text
+from ...vocabulary.regular_files import read_text
 from ...vocabulary.toml import TOMLDecodeError
 from ...vocabulary.toml import loads as decoded
 from ..cast import CASTS
-from .named import Named
-from .readers import Mapped, Pairs, Pattern
+from .named_numbers import NamedNumbersReader
+from .readers import ObjectReader, PairsReader, PatternReader
 from .record import Field
 from .segments import Losses, Segments
 from .settings import Settings
 
-Reader = Segments | Pattern | Pairs | Mapped | Named | Settings
+Reader = Segments | PatternReader | PairsReader | ObjectReader | NamedNumbersReader | Settings
 
 # The kinds of records; `log.py` has one handler for each.
 KINDS = frozenset({
@@ -129,24 +129,24 @@ def reader(file: Traversable, toml: Toml) -> Reader:
     }
     if key == "pattern":
         _refuse(file, toml, ("keys", "requires", "losses", "assign", "pair", "form"), "anchor")
-        return Pattern(pattern, groups)
+        return PatternReader(pattern, groups)
     if "pair" in toml:
         _refuse(file, toml, ("keys", "requires", "losses", "assign", "form"), "segments")
-        return Pairs(pattern, groups, _pair(file, toml))
+        return PairsReader(pattern, groups, _pair(file, toml))
     keys = _fields(file, "keys", toml)
     requires = tuple(frozenset(group) for group in texts_of_texts(file, toml))
     if "form" in toml:
         if toml["form"] == "named":
             columns = toml.get("columns", ())
             names = tuple(map(str, columns)) if isinstance(columns, list) else ()
-            return Named(pattern, keys, requires, names)
+            return NamedNumbersReader(pattern, keys, requires, names)
         if toml["form"] == "settings":
             of = texts(file, "settings_of", toml.get("settings_of", []))
             grouped = texts(file, "grouped", toml.get("grouped", []))
             return Settings(pattern, keys, frozenset(of), frozenset(grouped))
         if toml["form"] not in ("json", "python"):
             raise broken(file, "`form` is none of json, python, named and settings")
-        return Mapped(pattern, groups, keys, requires, str(toml["form"]))
+        return ObjectReader(pattern, groups, keys, requires, str(toml["form"]))
     return Segments(
         pattern,
         groups,

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from ...schema.arrow import shapes
 from ...schema.errors import BenchError
-from ...vocabulary.kept import cached
+from ...vocabulary.package_cache import cached
 from ..version import check_folder
 from .declaration import SAMPLE_KEYS, Reader, Toml, broken, loads, only, parse, reader, texts
-from .hostile import LONGEST, slow_pattern
 from .lines import peel
-from .readers import Pairs, Pattern
+from .pattern_safety import LONGEST, slow_pattern
+from .readers import PairsReader, PatternReader
 from .record import NO_COLUMNS, Fields, Record
 
 BETWEEN = "\0"  # two samples
@@ -288,9 +288,9 @@ def _without_samples(toml: Toml) -> Toml:
 def patterns_of(dialect: Dialect) -> list[str]:
     """The regular expressions of a format."""
     reader = dialect.reader
-    if isinstance(reader, Pattern):
+    if isinstance(reader, PatternReader):
         return [reader.pattern.pattern]
-    also = [reader.pair.pattern] if isinstance(reader, Pairs) else []
+    also = [reader.pair.pattern] if isinstance(reader, PairsReader) else []
     return [reader.anchor.pattern, *also]
 
 

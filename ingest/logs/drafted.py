@@ -16,15 +16,15 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from ...vocabulary.measuring import LONGEST, METRIC, NUMBER
-from .closing import proof, quantities
+from ...vocabulary.measurement_lines import LONGEST, METRIC, NUMBER
+from .consistency import proof, quantities
 from .dialect import Dialect
 from .drafted_blocks import NAME, drafted_blocks, named_format
 from .drafted_tables import drafted_table
 from .equations import COLUMNS, FirstSteps, Sizes
-from .hostile import LONGEST as LONGEST_READ
 from .lines import Line, printed_at
 from .number_names import Number, columns, kept, name_before, numbers_of, numbers_on
+from .pattern_safety import LONGEST as LONGEST_READ
 from .record import Fields
 from .step import members_of
 

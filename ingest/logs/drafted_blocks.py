@@ -12,10 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from .dialect import Dialect
-from .hostile import LONGEST
 from .lines import Line
-from .named import OTHER_WORK
+from .named_numbers import OTHER_WORK
 from .number_names import UNNAMED, Number, name_before, numbers_on
+from .pattern_safety import LONGEST
 
 NAME = "drafted"
 FARTHEST = 60  # lines from the number of a step to its last value

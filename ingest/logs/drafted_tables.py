@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from ...vocabulary.measuring import NUMBER
+from ...vocabulary.measurement_lines import NUMBER
 from .dialect import Dialect
 from .drafted_blocks import NAME
-from .hostile import LONGEST
 from .lines import RULE, Line
-from .named import cells_of, row_of
+from .named_numbers import cells_of, row_of
 from .number_names import columns, numbers_of, numbers_on
+from .pattern_safety import LONGEST
 
 LEAST_ROWS = 3
 MOST_COLUMNS = 20

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ...vocabulary.declared import declared
+from ...vocabulary.package_toml import declared
 from ...vocabulary.secrets import redact
 from .record import Fields
 

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...vocabulary.measuring import METRIC_WORDS, measures
+from ...vocabulary.measurement_lines import METRIC_WORDS, measures
 from .blocks import Whole
 from .dialect import Dialect
 from .finder import Finder, candidates_of
-from .layouts import ArgumentLayout, StepLayout, TimerLayout, layout_of
+from .line_layouts import ArgumentLayout, StepLayout, TimerLayout, layout_of
 from .lines import BOM, PIECE_LIMIT, RULE, peel
 from .masks import is_digit_blind, mask_digits, may_read
 

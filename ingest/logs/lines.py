@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from ...vocabulary.declared import declared
+from ...vocabulary.package_toml import declared
 from ..cast import timestamp
 
 # A piece between line ends or carriage returns longer than this is cut; no log line comes near.

@@ -12,12 +12,12 @@ from ...schema.rows import Rows
 from .dialect import Dialect
 from .finder import Finder
 from .lines import RULE, Line, printed_at
-from .logread import LogRead as LogRead
-from .logread import Tally, Unread
+from .log_result import LogResult as LogResult
+from .log_result import Tally, Unread
 from .record import Fields, Record
 from .runs import Runs
-from .stretch import Stretch
-from .wrapped import Wrapped
+from .step_blocks import StepBlock
+from .wrapped_lines import WrappedRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ class LogReader:
         self, source_id: str, formats: Sequence[Dialect], *, unread: Unread | None = None
     ) -> None:
         self._rows = Rows()
-        self._read = LogRead(self._rows, Counter())
+        self._read = LogResult(self._rows, Counter())
         self._dialects = formats
         self._tally = Tally(self._read, unread)
         self._finder = Finder(formats)
@@ -58,7 +58,7 @@ class LogReader:
         self._number = 0
         self._front: Fields = {}  # the time in front of the line
         self._prefixes: tuple[str, ...] = ()
-        self._wrapped = Wrapped()
+        self._wrapped = WrappedRecord()
         self._cut_off = 0  # the line that ended within a value, until it is known to go on
 
     @property
@@ -162,7 +162,7 @@ class LogReader:
         run = self._runs.run
         return run is not None and run.has_begun and run.steps.goes_on(dialect, iteration, texts)
 
-    def take_steps(self, many: Stretch) -> tuple[int, int | None]:
+    def take_steps(self, many: StepBlock) -> tuple[int, int | None]:
         """A block of steps without its last: their segment, and the interval of the first."""
         assert self._runs.run is not None
         self._leave_line(int(many.lines[-1]))
@@ -217,7 +217,7 @@ class LogReader:
         own = (one for one in self._dialects if one.reads in ("iteration", "part"))
         return [one for one in own if self._read.formats[one.name]]
 
-    def finish(self) -> LogRead:
+    def finish(self) -> LogResult:
         """The end of the file: the last run is stored."""
         self._tally.count()
         self._runs.begin_late(self._number)

@@ -10,7 +10,7 @@ import functools
 import re
 
 from .dialect import Dialect
-from .readers import Pairs, Pattern
+from .readers import PairsReader, PatternReader
 from .segments import Segments
 from .settings import Settings
 
@@ -42,7 +42,7 @@ def is_digit_sensitive(pattern: str) -> bool:
 def may_read(dialect: Dialect, mask: str) -> bool:
     """Whether a format may read a line of a mask, as a whole; False is certain."""
     reader = dialect.reader
-    loose = any_digits(reader.pattern if isinstance(reader, Pattern) else reader.anchor)
+    loose = any_digits(reader.pattern if isinstance(reader, PatternReader) else reader.anchor)
     return loose is None or loose.search(mask) is not None
 
 
@@ -67,9 +67,9 @@ def _any_digit(part: str) -> str:
 def is_digit_blind(dialect: Dialect) -> bool:
     """Whether a format reads all lines of a mask or none, with values at the same places."""
     reader = dialect.reader
-    if isinstance(reader, Pattern):
+    if isinstance(reader, PatternReader):
         return not is_digit_sensitive(reader.pattern.pattern)
-    if isinstance(reader, Pairs):
+    if isinstance(reader, PairsReader):
         return not (
             is_digit_sensitive(reader.anchor.pattern) or is_digit_sensitive(reader.pair.pattern)
         )

@@ -9,8 +9,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ...vocabulary.declared import declared
-from ...vocabulary.measuring import NUMBER
+from ...vocabulary.measurement_lines import NUMBER
+from ...vocabulary.package_toml import declared
 from ...vocabulary.secret_form import is_opaque
 from .number_series import grows, is_whole, rises, series_of
 

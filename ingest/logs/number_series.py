@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...vocabulary.measuring import NUMBER
+from ...vocabulary.measurement_lines import NUMBER
 
 _RISING = 4  # lines needed to distinguish a clock from a duration
 

@@ -11,7 +11,7 @@ from collections.abc import Sized
 from dataclasses import dataclass
 from itertools import islice
 
-from ...vocabulary.measuring import NUMBER
+from ...vocabulary.measurement_lines import NUMBER
 from .number_names import Number, numbers_on
 
 MOST_NUMBERS = 200  # of a line

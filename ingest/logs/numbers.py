@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..cast import double, shifted, timestamp
 from .blocks import Bytes, Double, Marks, Places, Times, Whole
-from .layouts import Span, Value
+from .line_layouts import Span, Value
 
 # Below 2**53, and by a power of ten that is a double itself, one operation rounds to the nearest
 # double (W. D. Clinger, How to Read Floating Point Numbers Accurately, 1990).

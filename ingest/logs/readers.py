@@ -22,7 +22,7 @@ SIMPLE = re.compile(r"\{[^{}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PatternReader:
     """The reader of one pattern declaration."""
 
     pattern: re.Pattern[str]
@@ -43,7 +43,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairsReader:
     """After an anchor, consecutive pairs."""
 
     anchor: re.Pattern[str]
@@ -75,7 +75,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class ObjectReader:
     """After an anchor, an object; keys of inner objects are joined with a dot."""
 
     anchor: re.Pattern[str]

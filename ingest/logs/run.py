@@ -9,19 +9,19 @@ from datetime import datetime
 
 from ...schema.rows import Rows, content_id
 from ...vocabulary.secrets import redact_text
-from .closing import left_out, quantities
+from .consistency import left_out, quantities
 from .dialect import Dialect
 from .environment import Flags
 from .equations import sizes_of
-from .figures import Figures
 from .header import RUN_COLUMNS, TOPOLOGY_COLUMNS, Header
-from .late import LateLosses, PendingRecord, Plan, steps_in
+from .late_losses import LateLosses, PendingRecord, Plan, steps_in
+from .non_step_values import NonStepValues
 from .record import Fields, Record
 from .step import rank_of, rank_prefix_of
+from .step_blocks import StepBlock
 from .steps import Steps
-from .stretch import Stretch
 from .termination import HangDetection, TerminationTracker
-from .unnumbered import Unnumbered, of_all_epochs
+from .unnumbered_steps import UnnumberedSteps, of_all_epochs
 
 LOAD = "load"  # the kind of the event
 LAUNCHED = "launch_begins"  # the format of the first line that `bench launch` writes
@@ -54,13 +54,13 @@ class Run:
     events_seen: set[tuple[str, str]] = field(default_factory=set)
     has_begun: bool = False  # its first step is stored, a fact that stays when the file grows
     late: LateLosses = field(default_factory=LateLosses)
-    unnumbered: Unnumbered = field(default_factory=Unnumbered)
+    unnumbered: UnnumberedSteps = field(default_factory=UnnumberedSteps)
     timed_from: datetime | None = None  # start of the interval timed by the clock
     starts_again: int | None = None  # first line of a start-up after steps; 0: it loads them
-    figures: Figures = field(init=False)
+    figures: NonStepValues = field(init=False)
 
     def __post_init__(self) -> None:
-        self.figures = Figures(self.rows, self.run_id)
+        self.figures = NonStepValues(self.rows, self.run_id)
 
     @property
     def goal(self) -> int | None:
@@ -131,7 +131,7 @@ class Run:
         per_epoch = self.header.steps_per_epoch()
         return Plan(self.goal or self.done, per_epoch, every, bool(self.goal or per_epoch))
 
-    def take_steps(self, many: Stretch) -> tuple[int, int | None]:
+    def take_steps(self, many: StepBlock) -> tuple[int, int | None]:
         """A block of steps; the step after it is added by itself and updates the run's state."""
         self._learn_interval()
         return self.steps.take(many)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...schema.rows import Rows, content_id
-from .anew import begins_anew
+from .appended_starts import begins_anew
 from .dialect import Dialect
 from .environment import Environment
-from .figures import SUMMARY
 from .header import Header
-from .logread import LogRead
+from .log_result import LogResult
+from .non_step_values import SUMMARY
 from .record import Record
 from .run import LOAD, Run
 from .steps import Steps
@@ -58,7 +58,7 @@ class Runs:
     The row of a run is added at its end, a fact at once, a step when no later line can change it.
     """
 
-    def __init__(self, source_id: str, rows: Rows, read: LogRead) -> None:
+    def __init__(self, source_id: str, rows: Rows, read: LogResult) -> None:
         self._source_id, self._rows, self._read = source_id, rows, read
         self.run: Run | None = None
         self.block: Dialect | None = None
@@ -70,7 +70,7 @@ class Runs:
         self._number = 0
         self._batch: object = None  # of the newest step that prints it
 
-    def restore(self, read: LogRead) -> None:
+    def restore(self, read: LogResult) -> None:
         """Reconnects the parts once their state is loaded from a checkpoint."""
         self._read = read
 

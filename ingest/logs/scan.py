@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .blocks import Lines, Marks, Places, Whole
 from .dialect import Dialect
-from .layouts import StepLayout, StepSeries, TimerLayout, step_layout, timer_layout
+from .line_layouts import StepLayout, StepSeries, TimerLayout, step_layout, timer_layout
 from .line_shapes import LineShape, Shapes
 from .numbers import Numbers
 

@@ -16,7 +16,7 @@ NEAR = 256  # steps that are made fields of together
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class StepRange:
     """Steps from one place of a series to another that are rows of one segment of a run."""
 
     start: int
@@ -26,7 +26,7 @@ class Taken:
     length: int | None  # iterations that the first of them is a mean over
 
 
-def as_rows(steps: Steps, first_line: int, taken: Sequence[Taken]) -> pa.Table:
+def as_rows(steps: Steps, first_line: int, taken: Sequence[StepRange]) -> pa.Table:
     """The rows of `iterations` of all that was taken; `first_line` is the number of place 0."""
     series = steps.series
     counts = [one.end - one.start for one in taken]

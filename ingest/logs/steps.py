@@ -19,7 +19,7 @@ from .dialect import Dialect
 from .equations import FirstSteps
 from .record import Fields, Record
 from .step import OPEN_STEPS, Ranks, Step, is_of, members_of, readings
-from .stretch import Stretch
+from .step_blocks import StepBlock
 
 # Several ranks print the same line at about the same time: a copy comes within so many lines.
 COPIES_WITHIN = 64
@@ -162,7 +162,7 @@ class Steps:
             and (self.segment == 1 or set(texts()).isdisjoint(self._recent))
         )
 
-    def take(self, many: Stretch) -> tuple[int, int | None]:
+    def take(self, many: StepBlock) -> tuple[int, int | None]:
         """Steps after the newest one: the last stay open, the caller stores the rows of the others.
 
         Returns their segment, and the iterations that the first of them is a mean over.

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...schema.annotatable import parse_value
 from ...schema.errors import BenchError
-from ...vocabulary.declared import declared
 from ...vocabulary.fields import named
+from ...vocabulary.package_toml import declared
 from ...vocabulary.secrets import redact, redact_text
 from ..cast import is_absent
 from ..logs.header import declared_arguments

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ...schema.errors import BenchError, did_you_mean
-from ..trainer import Examined, Sizes, Trainer, Words, check_flags
+from ..trainer import CheckedCases, Sizes, Trainer, Words, check_flags
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -37,9 +37,9 @@ class Command(Trainer):
         """The template of the plan."""
         return cls(plan.command or "")
 
-    def examine(self, requested: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> CheckedCases:
         """The settings, DP x TP x PP x CP processes, and the local device."""
-        return Examined([self._sizes(words) for words in requested], check_flags([]).device)
+        return CheckedCases([self._sizes(words) for words in requested], check_flags([]).device)
 
     def _sizes(self, words: Words) -> Sizes:
         facts = {name: value for name, value in words.items() if name in COLUMNS}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...schema.errors import BenchError
-from ..trainer import Examined, Sizes, Trainer, Words, check_flags
+from ..trainer import CheckedCases, Sizes, Trainer, Words, check_flags
 from .reference import Reference, idle, refused, sizes, work
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Megatron(Trainer):
         texts = (file.read_text(encoding="utf-8", errors="replace") for file in files)
         return frozenset(name for text in texts for name in _FIELD.findall(text))
 
-    def examine(self, requested: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> CheckedCases:
         """Sizes as for the reference trainer, with refusals for what this version cannot do."""
         if not self.arguments:
             raise BenchError("arguments.py of the checkout is empty", where=str(self.path))
@@ -106,7 +106,7 @@ class Megatron(Trainer):
         ]
         answers = check_flags(flags)
         found = [self._sizes(*both) for both in zip(requested, answers.sizes, strict=True)]
-        return Examined(found, answers.device)
+        return CheckedCases(found, answers.device)
 
     def _sizes(self, words: Words, answer: Mapping[str, object]) -> Sizes:
         own = {"zero_stage": words.get("zero_stage", 0), "dtype": words.get("dtype", "fp32")}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from ..trainer import Examined, Sizes, Trainer, Words, check_flags
+from ..trainer import CheckedCases, Sizes, Trainer, Words, check_flags
 
 # Our setting -> the trainer's flag.
 FLAGS = {
@@ -41,11 +41,11 @@ class Reference(Trainer):
             return "torch is not installed: pip install 'bench-warehouse[trainer]'"
         return None
 
-    def examine(self, requested: Sequence[Words]) -> Examined:
+    def examine(self, requested: Sequence[Words]) -> CheckedCases:
         """The sizes reported by the trainer's own check."""
         answers = check_flags([self.flags(words) for words in requested], self.program)
         both = zip(requested, answers.sizes, strict=True)
-        return Examined([self._sizes(*one) for one in both], answers.device)
+        return CheckedCases([self._sizes(*one) for one in both], answers.device)
 
     def _sizes(self, words: Words, answer: Words) -> Sizes:
         facts = sizes(answer)

@@ -62,7 +62,7 @@ def on_sheet(wanted: Sheet) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """The style that distinguishes a series."""
 
     color: str
@@ -70,9 +70,9 @@ class Look:
     filled: bool
 
 
-def look(index: int) -> Look:
+def look(index: int) -> SeriesStyle:
     """A color, marker and filling, distinct for 84 series."""
-    return Look(
+    return SeriesStyle(
         COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)], index // len(COLORS) % 2 == 0
     )
 

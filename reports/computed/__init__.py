@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ...project.short import Names
+from ...project.short_names import ShortNames
 
 if TYPE_CHECKING:  # pages need only the names of reports
     from ...decide.query import Query
@@ -41,7 +41,7 @@ class Report(Protocol):
 
     def answer(self, warehouse: Warehouse, query: Query) -> Decision: ...
 
-    def cells(self, names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]: ...
+    def cells(self, names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 @cache
@@ -68,7 +68,7 @@ def answered(warehouse: Warehouse, name: str, query: Query) -> Answer:
     return presented(report(name).answer(warehouse, query), names_of(warehouse), query.most)
 
 
-def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
+def presented(decision: Decision, names: ShortNames, most: int = 0) -> Answer:
     """A decision with its sentences and cells; `most` limits the rows for people."""
     from ..answer import Answer
     from .sentences import sentences
@@ -91,6 +91,6 @@ def presented(decision: Decision, names: Names, most: int = 0) -> Answer:
     )
 
 
-def names_of(warehouse: Warehouse) -> Names:
+def names_of(warehouse: Warehouse) -> ShortNames:
     """The short names of the warehouse's sources."""
-    return Names.of(warehouse)
+    return ShortNames.of(warehouse)

@@ -10,7 +10,7 @@ from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.eligible import candidates
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import significant
 from ..answer import MEASURED, RUN, days_headed, with_words
@@ -55,7 +55,7 @@ def keep(facts: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(heads[name] for name in wanted if name in heads)
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     return {
         **with_words(names, row),

@@ -10,7 +10,7 @@ from ...decide.eligible import candidates
 from ...decide.gate import gated, growth
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import number, range_text, significant, times
 from ..answer import MEASURED, RUN, time_words, with_words
@@ -71,7 +71,7 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return (*found, ("worse", "Gate"), *(one for one in own if one not in found))
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     low, high = row["speedup_low"], row["speedup_high"]
     printed = row["measure"] == "tflops"

@@ -9,7 +9,7 @@ from ...decide.answers import lasting
 from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import range_text, significant
 from ...vocabulary.format import tokens as as_tokens
@@ -48,7 +48,7 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return shown if facts["budgets"] else days_headed(shown, facts["plan"])
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     several = bool(facts["budgets"])
     tokens = row["budget_tokens"] if facts["plan"].tokens is None or several else None

@@ -8,7 +8,7 @@ from typing import Any
 from ...decide.failures import failures
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import number
 from ..answer import configuration_words
@@ -34,7 +34,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
     return failures(warehouse, query)
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     named = row["hosts"]
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""

@@ -8,7 +8,7 @@ from typing import Any
 from ...decide.history import history
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 
 RANKED = True
@@ -30,7 +30,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
     return history(warehouse, query)
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A change formatted for people."""
     return {
         **row,

@@ -8,7 +8,7 @@ from typing import Any
 from ...decide.answers import neighbours_of_best
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import RUN, with_words
@@ -30,7 +30,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
     return neighbours_of_best(warehouse, query)
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     return {
         **with_words(names, {**row, "tflops": None}),

@@ -9,7 +9,7 @@ from ...decide.cost import COLUMNS as COST_COLUMNS
 from ...decide.query import Query
 from ...decide.rows import Decision
 from ...foresight.answers import predicted
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import chance, range_text, significant
 from ..answer import MEASURED, RUN, days_headed, with_words
@@ -55,7 +55,7 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return days_headed(costs_headed(shown, facts), facts["plan"])
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     measured = row["basis"] == "measured"
     words = with_words(names, row)

@@ -8,7 +8,7 @@ from typing import Any
 from ...decide.query import Query
 from ...decide.rows import Decision
 from ...foresight.planning import Limits, proposed
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN
@@ -34,7 +34,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
     return proposed(warehouse, query, {}, 5, Limits())
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     gain = row["expected_gain"]
     return {

@@ -9,7 +9,7 @@ from ...decide.answers import scaled
 from ...decide.eligible import candidates
 from ...decide.query import Query
 from ...decide.rows import Decision
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import percent, significant
 from ..answer import MEASURED, RUN, with_words
@@ -36,7 +36,7 @@ def answer(warehouse: Warehouse, query: Query) -> Decision:
     return scaled(candidates(warehouse, query))
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     low, high = row["efficiency_low"], row["efficiency_high"]
     return {

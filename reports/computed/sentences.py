@@ -14,11 +14,11 @@ from ...audit.memory import FEWEST
 from ...decide.factors import order
 from ...decide.rows import Decision
 from ...decide.spreads import clusters_text
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...vocabulary.format import FILTERS, counted, days_range, difference
 from ...vocabulary.hardware import device_of
 from .. import answer
-from ..compiled import Compiled
+from ..template_cache import Compiled
 from ..words import apart_words, level_words, text_of
 
 _NAMES = "names"  # in the context: the short names of the sources
@@ -28,7 +28,7 @@ _BLANKS = str.maketrans("\r\n", "  ")
 
 
 def sentences(
-    names: Names, decision: Decision, more: int
+    names: ShortNames, decision: Decision, more: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The sentences above the table of a decision, and below; `more` rows are not shown."""
     context: Mapping[str, Any] = {
@@ -41,7 +41,7 @@ def sentences(
     return tuple(filter(None, lines[:at])), tuple(filter(None, lines[at + 1 :]))
 
 
-def part_sentences(names: Names, template: str, context: Mapping[str, Any]) -> list[str]:
+def part_sentences(names: ShortNames, template: str, context: Mapping[str, Any]) -> list[str]:
     """The sentences of a part `_NAME.j2`, which pages add to their own."""
     text = _environment().get_template(template).render({**context, _NAMES: names})
     return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
@@ -69,9 +69,9 @@ def _environment() -> jinja2.Environment:
         "repeats": _with_names(answer.repeats),
         "rivals": _with_names(answer.rivals),
         "apart": apart_words,
-        "system": _with_names(Names.system),
-        "short": _with_names(Names.short),
-        "within": _with_names(Names.within),
+        "system": _with_names(ShortNames.system),
+        "short": _with_names(ShortNames.short),
+        "within": _with_names(ShortNames.within),
         "by_kind": _with_names(answer.by_kind),
         "by_frequency": _with_names(answer.by_frequency),
         "configuration": answer.configuration_words,

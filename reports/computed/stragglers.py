@@ -8,7 +8,7 @@ from typing import Any
 from ...decide.query import Query
 from ...decide.rows import Decision
 from ...decide.stragglers import stragglers
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import significant, times
 
@@ -38,7 +38,7 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, head.get(name, title)) for name, title in SHOWN)
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     places = [names.place(where) for where in row["places"]]
     more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""

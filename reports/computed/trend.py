@@ -8,10 +8,10 @@ from typing import Any
 from ...decide.query import Query
 from ...decide.rows import Decision
 from ...decide.trend import REVISION, trend
-from ...project.short import Names
+from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import significant
-from ..picture import labels_of
+from ..chart_parts import labels_of
 
 RANKED = True
 PLACES = ("page", "region")
@@ -55,13 +55,13 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, heads.get(name, title)) for name, title in SHOWN)
 
 
-def labels(names: Names, facts: Mapping[str, Any]) -> list[str]:
+def labels(names: ShortNames, facts: Mapping[str, Any]) -> list[str]:
     """Labels that distinguish the configurations, in the order of their numbers."""
     firsts = [one["series"].rows[0][0] for one in facts["series"]]
     return labels_of(names, firsts, _LABEL)
 
 
-def cells(names: Names, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
+def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
     """A row formatted for people."""
     change = row["change"]
     return {

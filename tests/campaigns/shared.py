@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from bench.schema.check import check_place
+from bench.schema.location import place_of
 from bench.schema.opening import open_read
-from bench.schema.place import place_of
 from tests.making import folder
 from tests.sharing import furnished, killed, made, raced, stored, tailed, take
 
