@@ -119,17 +119,17 @@ MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
     "replicas are not summed": ("--dp 2", "groups.Group.begin_sum", own_gradients),
     "sums begin before the last micro-batch": (
         "--dp 2 --overlap-grad-reduce --bucket-size 20000",
-        "flat.Flat._arrive",
+        "flat.FlatBuffer._arrive",
         after_the_first,
     ),
     "the way in is not summed backward": (
         "--tp 2 --mbs 2",
-        "tensor.Enter.backward",
+        "tensor.EnterTensorParallel.backward",
         staticmethod(as_it_comes),
     ),
     "the way out is not summed": (
         "--tp 2 --mbs 2",
-        "tensor.Leave.forward",
+        "tensor.LeaveTensorParallel.forward",
         staticmethod(own_share_only),
     ),
     "each rank has a largest logit of its own": ("--tp 2 --mbs 2", "groups.Group.max", own_largest),
@@ -145,7 +145,7 @@ MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
     ),
     "tokens hear nothing of experts elsewhere": (
         f"{MIXTURE} --dp 2 --ep 2",
-        "experts.Exchange.backward",
+        "experts.ExchangeTokens.backward",
         staticmethod(nothing_back),
     ),
     "norms are not summed over the sequence": (

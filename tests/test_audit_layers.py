@@ -24,4 +24,4 @@ def test_no_two_modules_need_each_other(root: Path) -> None:
     graph = {".".join(f.relative_to(folder).with_suffix("").parts): imported(f, folder)
              for f in files}  # fmt: skip
     order = list(TopologicalSorter(graph).static_order())  # a circle raises CycleError
-    assert order.index("input") < order.index("formulas") < order.index("detect")
+    assert order.index("input") < order.index("formulas") < order.index("formula_detection")

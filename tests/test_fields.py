@@ -53,5 +53,5 @@ def test_no_two_fields_have_the_same_other_name(where: str) -> None:
 
 
 def test_the_typed_fields_are_the_declared_ones(root: Path) -> None:
-    made = (root / "vocabulary" / "stated.py").read_text("utf-8")
+    made = (root / "vocabulary" / "run_fields.py").read_text("utf-8")
     assert made == stated_class(), "make generate"
