@@ -18,7 +18,7 @@ are fitted. This page is made from the declarations of the model:
 
 # Without values, which would be a second place to keep right.
 _STATISTICS = {
-    "likeness.py": "how much alike runs share, tuned on some documents of benchmarks/predict.py; "
+    "similarity.py": "how much alike runs share, tuned on some documents of benchmarks/predict.py; "
     "deviation of a system without a peak; how fast the similarity of sources falls with sizes and "
     "settings",
     "posterior.py": "rounds of a fit and their step, usual roughness, tails of the noise",

@@ -170,7 +170,7 @@ def test_facts_match_bytes_and_labels(place: Path) -> None:
         ("nodes=0", ("nodes is a whole number",)),
         ("seq_len=4k", ("sequence length in tokens",)),
         ("zero_stage=4", ("ZeRO stage, 0 to 3",)),
-        ("dtype=int3", ("fp32|fp16|bf16|fp8",)),
+        ("dtype=int3", ("fp32|tf32|fp16|bf16|fp8|fp4",)),
         ("swiglu=maybe", ("yes or no",)),
         ("device", ("expects NAME=VALUE", "--set device=A64FX")),
         ("tp=2,tp=4", ("two values for tp: 2 and 4",)),

@@ -245,8 +245,8 @@ def test_progress_on_a_terminal_is_gone_at_the_end() -> None:
 
 def test_a_step_that_counts_nothing_shows_its_seconds() -> None:
     code = (
-        "import time\nfrom bench.terminal.messages import Waiting\n"
-        "with Waiting('fitting'): time.sleep({})\nimport sys; print('done', file=sys.stderr)\n"
+        "import time\nfrom bench.terminal.messages import WaitNotice\n"
+        "with WaitNotice('fitting'): time.sleep({})\nimport sys; print('done', file=sys.stderr)\n"
     )
     shown = on_a_terminal(code.format(1.3))
     assert shown.startswith(b"\r\x1b[Kfitting: 1 s") and shown.endswith(b"\r\x1b[Kdone\r\n")

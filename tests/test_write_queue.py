@@ -79,8 +79,8 @@ w = open_read(Path({str(file)!r}), 5); print('open', flush=True); sys.stdin.read
 
 
 def test_a_killed_writer_is_no_longer_in_line(file: Path) -> None:
-    code = f"import time; from pathlib import Path; from bench.schema.lock_queue import Turn\n\
-t = Turn(Path({str(file)!r})); t.claim(); print('in line', flush=True); time.sleep(60)"
+    code = f"import time; from pathlib import Path; from bench.schema.lock_queue import QueueTurn\n\
+t = QueueTurn(Path({str(file)!r})); t.claim(); print('in line', flush=True); time.sleep(60)"
     writer = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None and writer.stdout.readline() == "in line\n"
     with QueueTurn(file) as reader:

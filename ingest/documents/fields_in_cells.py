@@ -27,7 +27,7 @@ def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
     """
     fields = _fields_in(table)
     columns = columns_of(table.header.cells)
-    if any(one is None and names_devices(table, at) for at, one in enumerate(columns)):
+    if any(one is None and share_of_devices(table, at) == 1 for at, one in enumerate(columns)):
         facts = [fact for fact in facts if fact.field not in _MACHINES]
     rows = (table.header, *table.rows[:_FIRST_ROWS])
     cells = [cell for row in rows for cell in row.cells if len(cell) <= _LONGEST_CELL]
@@ -40,10 +40,11 @@ def without_fields_of(table: Table, facts: Sequence[Fact]) -> list[Fact]:
     ]
 
 
-def names_devices(table: Table, at: int) -> bool:
-    """Whether half of the cells of a column name known devices."""
+def share_of_devices(table: Table, at: int) -> float:
+    """The share of the filled cells of a column that name known devices."""
     cells = [_ADDRESS.sub("", row.cells[at]) for row in table.rows if at < len(row.cells)]
-    return bool(cells) and 2 * sum(device_of(cell) is not None for cell in cells) >= len(cells)
+    filled = [cell for cell in cells if cell.strip("-–— ")]
+    return sum(device_of(cell) is not None for cell in filled) / max(1, len(filled))
 
 
 def _fields_in(table: Table) -> frozenset[str]:

@@ -9,7 +9,7 @@ from ...vocabulary.cell import Cell, in_tokens
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, column_of, columns_of
 from ...vocabulary.headings import columns as known_columns
-from .fields_in_cells import names_devices
+from .fields_in_cells import share_of_devices
 from .grid import Table
 from .sections import FoundTable
 
@@ -28,6 +28,7 @@ _NO_MEAN = re.compile(
     r"|targets?|expected|vs|before|old|previous|baseline|reference)\b|推理|预热",
     re.I,
 )
+_HALF = 0.5  # of its cells make a column of devices
 _TOKENS = 2**17  # a batch of fewer may be of sequences
 _OF_A_STEP = re.compile(r"\W{0,4}(?:actor_|policy_)?train_time\W{0,4}")  # as verl and slime log it
 _IN_MINUTES = re.compile(r"\btime[ -]to[ -](?:train|solution)\b|\bTT-?T", re.I)
@@ -116,8 +117,8 @@ def _of_another_kind(table: Table, at: int, column: Column) -> bool:
     if column.name == "size":
         return _all_are(_CAPACITY, _cells(table, at))
     if column.name == "device":
-        return not names_devices(table, at) and any(
-            other is None and names_devices(table, place)
+        return share_of_devices(table, at) < _HALF and any(
+            other is None and share_of_devices(table, place) >= _HALF
             for place, other in enumerate(columns_of(table.header.cells))
         )
     if not column.worded and column.role != "batch":
