@@ -29,14 +29,21 @@ def ended(db: Path) -> Path:
     return copy
 
 
+def wait_for(db: Path, child: Child) -> float:
+    """Until the file is there: before it a kill leaves nothing to look at; the time it is now."""
+    while not db.exists() and child.process.exitcode is None:
+        time.sleep(0.002)
+    return time.monotonic()
+
+
 @pytest.mark.slow
 def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) -> None:
     (tmp_path / ".git").mkdir()
     files = doubted(tmp_path / "logs", logs=40, tables=9, iterations=40)
     child = Child(read, files, db)
-    began = time.monotonic()  # the first start takes along that of the server it is forked from
+    there = wait_for(db, child)
     assert child.end() == 0
-    began = time.monotonic() - began
+    lasted = time.monotonic() - there
     expected, printed = everything(db), page(db)
     chance = random.Random(20261120)
     partly = number = 0
@@ -47,7 +54,8 @@ def test_kill_at_any_moment_leaves_whole_files_only(tmp_path: Path, db: Path) ->
             db.unlink()
             Path(f"{db}.wal").unlink(missing_ok=True)
         child = Child(read, files, db)
-        time.sleep(chance.uniform(0, began))
+        wait_for(db, child)
+        time.sleep(chance.uniform(0, lasted))
         child.kill()
         child.end()
         if db.exists() and (files_in := whole(db, 40)):
