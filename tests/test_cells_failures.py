@@ -70,4 +70,4 @@ def test_a_decimal_comma_is_no_remark(text: str) -> None:
     rows = read_markdown(f"# Training 7B\n\n{table}", "page")[0].by_table
     assert [run["status"] for run in rows["runs"]] == ["ok"]
     assert not rows["measurements"]
-    assert any(text.strip("*") in warning["message"] for warning in rows["warnings"])
+    assert any(text.strip("*") in str(warning["message"]) for warning in rows["warnings"])
