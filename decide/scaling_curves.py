@@ -147,28 +147,35 @@ def curves_among(rows: Sequence[Row]) -> Iterator[Candidate]:
 
 def curves_of(kind: str, alike: Sequence[Row]) -> Iterator[Candidate]:
     """The curves of runs that scale into each other."""
-    unit = "nodes" if _grows_by_nodes(alike) else "device_count"
+    unit = "nodes" if grows_by_nodes(alike) else "device_count"
     for members in _by_day([row for row in alike if row[unit]], unit):
         candidate = Candidate(kind, unit, tuple(members))
         if candidate.sizes > 1:
             yield candidate
 
 
-def _grows_by_nodes(rows: Sequence[Row]) -> bool:
+def grows_by_nodes(rows: Sequence[Row]) -> bool:
     """Whether all rows state their nodes, and as many devices on each: then nodes are counted."""
     shares = {(row["device_count"] or 0) / row["nodes"] for row in rows if row["nodes"]}
     return all(row["nodes"] for row in rows) and len(shares) == 1
 
 
-def _free(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What may differ between the sizes of a curve, besides the batch."""
+def has_one_layout(rows: Sequence[Row]) -> bool:
+    """Whether each number of devices is spread over one number of nodes.
+
+    Then 1, 2, 4 and 8 devices of a node and 16 of two are one curve; otherwise the layout is a
+    separate variable.
+    """
     nodes: dict[Hashable, set[Hashable]] = {}
     for row in rows:
         nodes.setdefault(row["device_count"], set()).add(row["nodes"])
-    # 1, 2, 4 and 8 devices of a node and 16 of two are one curve, unless as many were spread
-    # over more nodes, too: then the layout is a separate variable.
-    one_layout = all(len(node) == 1 for node in nodes.values())
-    return (*FREE, *follows_ranks(rows), *(("procs_per_node",) if one_layout else ()))
+    return all(len(node) == 1 for node in nodes.values())
+
+
+def _free(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What may differ between the sizes of a curve, besides the batch."""
+    layout = ("procs_per_node",) if has_one_layout(rows) else ()
+    return (*FREE, *follows_ranks(rows), *layout)
 
 
 def _key(row: Row, kind: str, always: tuple[str, ...]) -> Hashable | None:

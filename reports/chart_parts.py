@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..decide.scaling_curves import grows_by_nodes
 from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
@@ -52,6 +53,18 @@ def subject(names: ShortNames, rows: Sequence[Row]) -> str:
     machine = f"on {known}" if model and known else known
     words = [" ".join(filter(None, (model, machine)))] + ([f"GBS {gbs}"] if gbs else [])
     return f"{', '.join(filter(None, words))}: " if any(words) else ""
+
+
+def counts_nodes(groups: Iterable[Sequence[Row]]) -> bool:
+    """Whether charts count nodes: each group grows by whole nodes, and all have as many devices on
+    each.
+
+    Ranks count as devices within a group alone: another may run more of them on the same node.
+    """
+    each = list(groups)
+    known = {row["devices"] / row["nodes"] for rows in each for row in rows
+             if row.get("devices") and row["nodes"]}  # fmt: skip
+    return len(known) < 2 and all(map(grows_by_nodes, each))
 
 
 def is_estimated(row: Row) -> bool:
@@ -138,7 +151,7 @@ def left_over(count: int, what: str) -> list[str]:
     return [" ".join([counted(count, noun), *rest])] if count else []
 
 
-def require(rows: Sequence[Row], why: str) -> None:
+def require(rows: Sequence[object], why: str) -> None:
     if not rows:
         raise BenchError("nothing to draw", why=why, hint="bench runs lists what there is")
 

@@ -10,9 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..decide.scaling_curves import has_one_layout
 from ..project.short_names import ShortNames
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted, days_words, percent, significant
+from .chart_parts import counts_nodes, left_over
 from .words import label_of
 
 if TYPE_CHECKING:
@@ -52,14 +54,13 @@ def draw(
     from . import chart
 
     stem = re.sub(r"[^\w.-]+", "-", name)
-    rows = warehouse.dicts(_runs())
+    runs = warehouse.dicts(_runs())
     drawn: list[dict[str, str]] = []
-    axis = "Nodes" if all(row["nodes"] for row in rows) else "Devices"
-    rows = [{**row, "system": names.system(row["system"])} for row in rows]
-    count = "nodes" if axis == "Nodes" else "world_size"
-    rows = [row for row in rows if row[count]]
+    runs = [{**row, "system": names.system(row["system"])} for row in runs]
+    axis, rows, remarks = _on_axis(runs)
+    count = "nodes" if axis == "Nodes" else "device_count"
     shown = _thinned(rows, count)
-    remarks = _remarks(rows, shown, names)
+    remarks += _remarks(rows, shown, names)
     # A setting measured at several counts shows scaling and keeps its own line; single points are
     # grouped as coarsely as the number of series demands.
     groups = _grouped(shown, _FINE)
@@ -94,7 +95,7 @@ def draw(
         else:
             figure = chart.aggregate_pflops(many, title=message, x_label=axis)
         title = f"{name}: aggregate model PFLOP/s"
-        add(figure, title, "aggregate-pflops", _formula_words(shown) + remarks)
+        add(figure, title, "aggregate-pflops", _formula_words(shown, axis) + remarks)
     if efficiency:
         title = f"{name}: scaling efficiency"
         last = [max(one.points, key=lambda point: point.x) for one in efficiency]
@@ -115,6 +116,20 @@ def draw(
         message = f"{name}: {days_words(min(bar.value for bar in bars))} at best"
         add(chart.days_to_train(bars, title=message), title, "days", caption)
     return drawn
+
+
+def _on_axis(rows: Sequence[Row]) -> tuple[str, Sequence[Row], str]:
+    """The axis of sizes, Nodes or Devices, the runs that have a place on it, and a remark on the
+    others; runs that scale into each other are those of the sentences on scaling."""
+    setting = tuple(name for name in _FINE if name != "procs_per_node")
+    one_layout = has_one_layout(rows)
+    if counts_nodes(_grouped(rows, setting if one_layout else _FINE).values()):
+        return "Nodes", rows, ""
+    placed = [row for row in rows if row["device_count"]]
+    left = left_over(len(rows) - len(placed), "run without a number of devices")
+    if one_layout:  # processes a node follow from the devices: no setting
+        placed = [{**row, "procs_per_node": None} for row in placed]
+    return "Devices", placed, "".join(f" Not drawn: {words}." for words in left)
 
 
 def _one_size(rows: Sequence[Row], names: ShortNames, title: str) -> Figure:
@@ -162,15 +177,16 @@ def _remarks(rows: Sequence[Row], shown: Sequence[Row], names: ShortNames) -> st
     return remarks
 
 
-def _formula_words(rows: Sequence[Row]) -> str:
+def _formula_words(rows: Sequence[Row], axis: str) -> str:
     formulas = sorted({row["model_formula"] for row in rows})
     words = {"F7": "F7, from the shape", "F5": "F5, from the size label"}
     counted = " and ".join(words.get(formula, formula) for formula in formulas)
+    unit = axis[:-1].lower()
     return (
         f"Model FLOPs ({counted}), 1 PFLOP/s = 1000 TFLOP/s. One marker a run (of one size: a "
         "bar a configuration); a line joins the "
-        "best of each node count, dashed: ideal scaling from its fewest nodes. Markers that would "
-        "hide each other stand beside their node count."
+        f"best of each {unit} count, dashed: ideal scaling from its fewest {unit}s. Markers that "
+        f"would hide each other stand beside their {unit} count."
     )
 
 

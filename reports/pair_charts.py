@@ -15,6 +15,7 @@ from .chart_parts import (
     MOST_SERIES,
     SETTING,
     ChartDraft,
+    counts_nodes,
     cut,
     labels_of,
     left_over,
@@ -45,7 +46,7 @@ def effects(names: ShortNames, answer: Answer) -> ChartDraft:
     ]
     rows = found[:MOST_BARS]
     require(rows, "no pair differs in one column only")
-    size = "nodes" if all(row["nodes"] for row in found) else "devices"
+    size = "nodes" if counts_nodes([found]) else "devices"
     columns = [size, "dp", "tp", "pp", "mbs", "gbs", "device_batch", "date", *SETTING]
     same = [name for name in columns if all(str(row[name]) == row["level"] for row in found)]
     several = len({row["base"] for row in found}) > 1
@@ -115,8 +116,10 @@ def efficiency(names: ShortNames, answer: Answer) -> ChartDraft:
     groups: dict[int, list[Row]] = {}
     for row in answer.rows:
         groups.setdefault(row["group"], []).append(row)
-    found = sorted(groups.values(), key=len, reverse=True)
-    count = "nodes" if all(row["nodes"] for row in answer.rows) else "device_count"
+    count = "nodes" if counts_nodes(groups.values()) else "device_count"
+    placeable = [rows for rows in groups.values() if all(row[count] for row in rows)]
+    require(placeable, "no two runs differ only in a known number of devices")
+    found = sorted(placeable, key=len, reverse=True)
     columns = ("scaling", "mbs", "gbs", "device_batch", "seq_len", "dtype", *SETTING)
     firsts = [_with_batch(rows[0]) for rows in found]
     labels = placed(names, firsts, told_apart(firsts, labels_of(names, firsts, columns)))
@@ -140,7 +143,10 @@ def efficiency(names: ShortNames, answer: Answer) -> ChartDraft:
         x_label = f"{unit.capitalize()}s"
         return scaling_efficiency(series, title=title, x_label=x_label, y_label=y_label)
 
-    left = cut("groups, of fewest sizes", labels, MOST_SERIES)
+    left = [
+        *cut("groups, of fewest sizes", labels, MOST_SERIES),
+        *left_over(len(groups) - len(found), "group without a number of devices"),
+    ]
     every = tuple(row for rows in drawn for row in rows)
     return ChartDraft(draw, every, tuple(left), _efficiency_message(names, drawn, count))
 
