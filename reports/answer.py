@@ -45,6 +45,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     cells: tuple[Row, ...] = field(default=())  # `rows` formatted for people, where that differs
     keep: tuple[str, ...] = ()  # headings that a narrow terminal drops last
+    derived: tuple[str, ...] = ()  # and first: they follow from others and tell no rows apart
     chosen: bool = False  # by the user: no column is dropped
 
     def only(self, names: Sequence[str]) -> Answer:

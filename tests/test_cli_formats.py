@@ -173,3 +173,21 @@ def test_a_page_on_a_terminal_cannot_move_its_cursor(folder: Path) -> None:
     for args in ("report x.md", "runs x.md --all --columns notes,tp --format csv", "runs x.md"):
         shown = on_a_terminal(folder, 80, *args.split())
         assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", shown), args
+
+
+@pytest.mark.parametrize("report", ["best", "days"])
+def test_on_a_narrow_terminal_a_ranking_keeps_what_tells_its_rows_apart(
+    folder: Path, report: str
+) -> None:
+    row = "| 48 | 181B | {} | 8 | {} | 4 | {} | 2048 | {} | {} | 133.{} |\n"
+    head = "| Nodes | Size | DP | TP | PP | MBS | GBS | Seq len | Heads | Sec/it | TFLOPs |\n"
+    told = [(8, 6, 2048, 64), (8, 6, 2048, 16), (8, 6, 2048, 128), (4, 12, 1568, 64)]
+    rows = [row.format(dp, pp, gbs, heads, f"12{at}.5{at}", at)
+            for at, (dp, pp, gbs, heads) in enumerate(told)]  # fmt: skip
+    (folder / "t.md").write_text(f"# A sweep on A100\n\n{head}{'|--:' * 11}|\n{''.join(rows)}")
+    shown = on_a_terminal(folder, 56, report, "t.md")
+    above, _, also = shown.partition("also: ")
+    assert " Heads" in above and " GBS" in above
+    assert "Tokens/s/device" in also and "[1]" not in above
+    wide = on_a_terminal(folder, 200, report, "t.md")
+    assert all(name in wide for name in ("MFU", "Tokens/s/device", "Sec/it"))
