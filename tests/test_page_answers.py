@@ -105,3 +105,14 @@ def test_many_batches_are_a_range_and_what_is_slower_has_its_mean_so(folder: Pat
     )
     said = quick(folder, "compare", "--by", "framework", "--base", "Megatron-LM", "slow.md").out
     assert "slower than Megatron-LM (3 of 3 pairs, geometric mean 1.3" in said
+
+
+def test_a_median_of_several_jobs_keeps_its_digits(folder: Path) -> None:
+    rows = "".join(f"| 8 | 1 | {time} |\n" for time in ("10.3", "9.9", "12.4"))
+    (folder / "jobs.md").write_text(
+        "# 1.3B on H100\n\nSeq length 2048, global batch size 64.\n\n"
+        f"| GPUs | TP | Sec/it |\n|---|---|---|\n{rows}"
+    )
+    page = quick(folder, "report", "jobs.md").out
+    assert "10.30 s/it, median of 3 jobs" in page
+    assert "|  10.30 |    3 |" in page, "their spread is not the precision of the median"
