@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -24,6 +24,7 @@ from .table import Cell, Column, Table, column
 
 SMALL = 0.01  # relative speed differences below this are ignored
 _MOST = 30  # pairs drawn
+_WIDEST = 100.0  # ends of an interval this many times apart say nothing
 _PARTS = (
     "size", "nodes", "device_count", "dp", "tp", "pp", "cp", "mbs", "gbs", "zero_stage",
     "recompute", "seq_len", "heads",
@@ -54,7 +55,7 @@ def effects_data(content: Content, pairs: Sequence[Row]) -> dict[str, Any]:
     """The pairs as data of the comparison page, the most certain and largest first."""
 
     def pair(row: Row) -> dict[str, Any]:
-        low, high = row["speedup_low"], row["speedup_high"]
+        low, high = _interval(row)
         return {
             "base": [content.id(member["run"]) for member in row["first_base"]["members"]],
             "with": [content.id(member["run"]) for member in row["members"]],
@@ -104,6 +105,14 @@ def content_words(row: Row) -> str:
     return configuration_words({**row, "settings": None})
 
 
+def _interval(row: Row) -> tuple[float, float] | tuple[None, None]:
+    """The ends of the 95% interval of a speed-up; none where it is unknown or boundless."""
+    low, high = row["speedup_low"], row["speedup_high"]
+    if not low or not high or low <= 0 or high > _WIDEST * low:
+        return None, None
+    return low, high
+
+
 def _sure(row: Row) -> bool:
     return row["verdict"] in ("faster", "slower")
 
@@ -136,8 +145,7 @@ def _drawn(
 
 def _row(labels: Labels, row: Row, label: str) -> DotRow:
     words = labels.text.line(content_words(row), 90)
-    low, high = row["speedup_low"], row["speedup_high"]
-    known = low and high and low > 0
+    low, high = _interval(row)
     mark = Mark(
         row["speedup"],
         0,
@@ -145,8 +153,8 @@ def _row(labels: Labels, row: Row, label: str) -> DotRow:
         labels.href(row["run"]),
         labels.id(row["run"]),
         look="" if _sure(row) else "unsure",
-        low=low if known else None,
-        high=high if known else None,
+        low=low,
+        high=high,
     )
     return DotRow(label, mark, times(row["speedup"]))
 
@@ -154,9 +162,10 @@ def _row(labels: Labels, row: Row, label: str) -> DotRow:
 def _table(labels: Labels, rows: Sequence[Row]) -> Table:
     line = labels.text.line
 
-    def ratio(key: str, title: str) -> Column:
+    def ratio(key: str, title: str, value: Callable[[Row], float | None]) -> Column:
         def cell(row: Row) -> Cell:
-            return Cell(row[key], times(row[key]), look="computed") if row[key] else Cell()
+            number = value(row)
+            return Cell(number, times(number), look="computed") if number else Cell()
 
         return column(key, title, rows, cell, kind="number")
 
@@ -169,9 +178,9 @@ def _table(labels: Labels, rows: Sequence[Row]) -> Table:
         [
             column("factor", "Change", rows, change),
             column("of", "Of", rows, lambda row: Cell(line(content_words(row), 120))),
-            ratio("speedup", "Speed-up"),
-            ratio("speedup_low", "from"),
-            ratio("speedup_high", "to"),
+            ratio("speedup", "Speed-up", lambda row: row["speedup"]),
+            ratio("speedup_low", "from", lambda row: _interval(row)[0]),
+            ratio("speedup_high", "to", lambda row: _interval(row)[1]),
             column("verdict", "Verdict", rows, lambda row: Cell(line(row["verdict"], 80))),
             column("base", "Without", rows, lambda row: run_cell(labels, row["first_base"])),
             column("with", "With", rows, lambda row: run_cell(labels, row)),

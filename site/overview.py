@@ -32,6 +32,16 @@ _BEST, _NEWEST, _CAUSES, _FINDINGS = 100, 15, 8, 6
 _LINKED, _LISTED = 4, 500  # runs named for a cause, and those that unfold
 
 
+def _title(content: Content) -> str:
+    """The title of the chart of all runs: most logs state too little for an aggregate."""
+    drawn = sum(row["aggregate_pflops"] is not None and row["device_count"] is not None
+                for row in content.rows)  # fmt: skip
+    every = len(content.rows)
+    if drawn == every:
+        return "Aggregate model PFLOP/s of all runs"
+    return f"Aggregate model PFLOP/s of the {drawn:,} of {every:,} runs that state enough for it"
+
+
 def overview(
     content: Content, changes: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[Table]]:
@@ -42,7 +52,7 @@ def overview(
     broken = [row for row in content.failures.rows if row["status"] in FAILED]
     chart = Drawer(content, content.rows, "").runs(
         "all",
-        "Aggregate model PFLOP/s of every run",
+        _title(content),
         "device_count",
         "Devices",
         "aggregate_pflops",

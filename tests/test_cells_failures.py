@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench.ingest.documents.tables import read_markdown
 from bench.vocabulary.outcome_words import failure_of, risk_of
 from tests.cells import read
 
@@ -60,3 +61,13 @@ def test_mere_risks(text: str, risk: str) -> None:
 )
 def test_a_denied_failure_is_none(text: str, kind: str | None) -> None:
     assert failure_of(text) == kind
+
+
+@pytest.mark.parametrize("text", ["42,5", "1.234,56", "**617,28**"])
+def test_a_decimal_comma_is_no_remark(text: str) -> None:
+    """Such a row ran: its number is not read, and that is said."""
+    table = f"| GPUs | TP | Sec/it |\n|---|---|---|\n| 8 | 2 | {text} |\n"
+    rows = read_markdown(f"# Training 7B\n\n{table}", "page")[0].by_table
+    assert [run["status"] for run in rows["runs"]] == ["ok"]
+    assert not rows["measurements"]
+    assert any(text.strip("*") in str(warning["message"]) for warning in rows["warnings"])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bench.schema.errors import BenchError
-from bench.site import svg
+from bench.site import effects, svg
 from bench.site.text import Slugs, Text, data_file
 from bench.terminal.site import parse_every
 
@@ -57,3 +57,14 @@ def test_ticks_are_told_apart(values: list[float], log: bool, texts: list[str]) 
     shown = [text for _, text in made.ticks]
     assert len({*shown}) == len(shown)
     assert {*texts} <= {*shown} or shown == texts
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(0.9, 1.3, (0.9, 1.3)), (7e-21, 2.8e20, (None, None)), (None, None, (None, None))],
+)
+def test_an_interval_without_bounds_is_not_shown(
+    low: float | None, high: float | None, shown: tuple[float | None, float | None]
+) -> None:
+    row = {"speedup_low": low, "speedup_high": high}
+    assert effects._interval(row) == shown

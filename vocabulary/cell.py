@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from .cell_pieces import Piece, format_pieces
 from .settings import Setting
 
+# `42,5` and `1.234,56`: a number in another notation, no remark.
+_DECIMAL_COMMA = re.compile(r"\d{1,3}(?:\.\d{3}){0,4},\d{1,2}|\d{1,9},(?:\d{1,2}|\d{4,9})")
 # A batch of millions is in tokens.
 _IN_TOKENS = re.compile(r"^[\d.,]++\s*+(?:[MBT]\b|[KMG]i\b|(?:[kKMB]\s*+)?tok)")
 
@@ -44,6 +46,8 @@ def of_text(raw: str) -> Cell:
 
 def in_words(cell: Cell) -> bool:
     """Whether a cell under a heading of numbers has words instead: `auto`, `>32`, `67.7+73.1`."""
+    if _DECIMAL_COMMA.fullmatch(cell.raw.strip("*` ")):
+        return False
     return (cell.invalid or "").startswith(("no number under", "more than a number under"))
 
 
