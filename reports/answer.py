@@ -12,7 +12,7 @@ from ..decide.budget import Budget
 from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.fields import axes, shown
-from ..vocabulary.format import counted, number, percent, significant, times
+from ..vocabulary.format import counted, number, percent, times
 from ..vocabulary.secret_commands import REDACTED
 from .words import DEVICE, SIZE, SPLIT, apart_words, step_time, text_of, topology_short, with_mark
 
@@ -45,6 +45,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     cells: tuple[Row, ...] = field(default=())  # `rows` formatted for people, where that differs
     keep: tuple[str, ...] = ()  # headings that a narrow terminal drops last
+    derived: tuple[str, ...] = ()  # and first: they follow from others and tell no rows apart
     chosen: bool = False  # by the user: no column is dropped
 
     def only(self, names: Sequence[str]) -> Answer:
@@ -179,13 +180,8 @@ def with_words(names: ShortNames, row: Row) -> dict[str, Any]:
         "device_batch": number(row["device_batch"]),
         "mfu": percent(row["mfu"], 1),
         "hfu": percent(row["hfu"], 1),
-        "step_time_s": time_words(row) + ("^" if row["time_is_marked"] else ""),
+        "step_time_s": step_time(row) + ("^" if row["time_is_marked"] else ""),
     }
-
-
-def time_words(row: Row) -> str:
-    """A step time with its printed digits; for logs, and for several jobs, four digits."""
-    return significant(row["step_time_s"], 4) if row.get("jobs", 1) > 1 else step_time(row)
 
 
 def configuration_words(row: Row) -> str:

@@ -27,7 +27,7 @@ from ..vocabulary.fields import shown as shown_at
 CONFIGURATION = (*shown_at("listings"), "settings", "regime", "status", "kind")
 # Identity and speed come first: a narrow terminal shows the first columns.
 _FIRST = ("where", "size", "device", *shown_at("brief"), "step_time_s", "tokens_per_s_per_device",
-          "tflops", "status", "left_out")  # fmt: skip
+          "tflops", "mfu", "status", "left_out")  # fmt: skip
 SHOWN = (*_FIRST, "run", "n", "settings", "annotated")
 GROUPED = ("where", "runs", *_FIRST[1:], "settings", "regime", "annotated")
 # Shown only where rows would look alike without them. Devices follow from the processes.
@@ -90,7 +90,7 @@ def grouped(
     by_keys = ", ".join(f'"{name}"' for name in keys)
     chosen_parts = ", ".join(parts[name] for name in names)
     # For each model the fastest first, rows without measurements last.
-    rates = ("tokens_per_s_per_device DESC", "step_time_s", "tflops DESC")
+    rates = ("tokens_per_s_per_device DESC", "step_time_s", "tflops DESC", "mfu DESC")
     ranks = [f"{medians[name]} {way}" for name, _, way in (rate.partition(" ") for rate in rates)]
     order = [f'"{name}"' for name in keys] if by else [_LARGEST, *ranks, *(f'"{n}"' for n in keys)]
     sql = f"SELECT {chosen_parts} FROM ({LISTED}) GROUP BY {by_keys} ORDER BY "
@@ -100,10 +100,14 @@ def grouped(
 def _default_columns(warehouse: Warehouse, names: Sequence[str]) -> list[str]:
     """The usual columns of a listing, with those that distinguish rows which would look alike.
 
-    The column of annotations is shown only where there are any.
+    Annotations are shown only where there are any, MFU where it is the only result of a run.
     """
-    any_annotated = warehouse.rows("SELECT 1 FROM selected WHERE annotated IS NOT NULL LIMIT 1")
-    shown = [name for name in names if name != "annotated" or any_annotated]
+    counts = """SELECT count(annotated),
+        count(mfu) FILTER (coalesce(step_time_s, tokens_per_s_per_device, tflops) IS NULL)
+        FROM selected"""
+    [found] = warehouse.rows(counts)
+    empty = [name for name, n in zip(("annotated", "mfu"), found, strict=True) if not n]
+    shown = [name for name in names if name not in empty]
     at = shown.index("recompute")
     return [*shown[:at], *_distinguishing(warehouse, shown), *shown[at:]]
 

@@ -134,9 +134,11 @@ def no_results(rows: Sequence[Row]) -> Markdown:
 
 
 def step_time(row: Row) -> str:
-    """A step time with its printed digits; for a log four digits."""
+    """A step time with its printed digits; for a log, and the median of several jobs, four
+    digits: the ends of the latter are those of the jobs, not of the digits."""
     low, high = row["step_time_low"], row["step_time_high"]
-    if row["basis"] != "cell" or low is None or not high > low:
+    several = (row.get("jobs") or 1) > 1
+    if several or row["basis"] != "cell" or low is None or not high > low:
         return significant(row["step_time_s"], 4)
     return number(row["step_time_s"], max(0, round(-math.log10(high - low))))
 

@@ -83,7 +83,9 @@ def as_text(answer: Answer, form: Format, figures: Sequence[str] = (), title: st
         return html(heads, cells, title, above=summary, below=notes, figures=figures)
     if form is Format.TABLE and not answer.chosen:
         summary, cells = one_source(summary, heads, cells)
-    table = render(heads, cells, form, keep=answer.keep, chosen=answer.chosen) if rows else ""
+    table = render(
+        heads, cells, form, keep=answer.keep, derived=answer.derived, chosen=answer.chosen
+    ) if rows else ""  # fmt: skip
 
     def one(line: str) -> str:
         return terminal(line) if form is Format.TABLE else f"{markdown_text(line)}\n"

@@ -29,28 +29,22 @@ def exact(value: object) -> object:
     return value
 
 
-def table(
+def as_columns(
     columns: Sequence[str],
     rows: Rows,
-    width: int,
     keep: Collection[str] = (),
-    *,
-    chosen: bool = False,
-    common: bool = False,
-) -> str:
-    """A table for a terminal, see `grid.table`; columns to `keep` are dropped last."""
-    return text_table.table(as_columns(columns, rows, keep), width, chosen=chosen, common=common)
-
-
-def as_columns(
-    columns: Sequence[str], rows: Rows, keep: Collection[str] = ()
+    derived: Collection[str] = (),
 ) -> list[text_table.GridColumn]:
-    """The columns of a table as text for a terminal."""
+    """The columns of a table as text for a terminal: `derived` ones dropped first, `keep` last."""
     right = _numeric(len(columns), rows)
     cells = [[escape.terminal(human(value)) for value in row] for row in rows]
     return [
         text_table.GridColumn(
-            escape.terminal(name), tuple(row[at] for row in cells), right[at], name in keep
+            escape.terminal(name),
+            tuple(row[at] for row in cells),
+            right[at],
+            name in keep,
+            name in derived,
         )
         for at, name in enumerate(columns)
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..project.settings import find_templates
 from ..schema.errors import BenchError
-from ..vocabulary.format import counted
+from ..vocabulary.format import counted, percent, significant
 from .messages import info, warn
 from .source import Source
 from .tables import PICTURES, Format, choose_format, emit, render
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 # The model and its results: dropped last on a narrow terminal.
-_KEPT = ("size", "device", "dp/tp/pp", "s/it", "tokens/s/device", "status")
+_KEPT = ("size", "device", "dp/tp/pp", "s/it", "tokens/s/device")
+_RATE = "tokens_per_s_per_device"
 _HEADS = {"step_time_s": "s/it", "tokens_per_s_per_device": "tokens/s/device"}
 _SUFFIXES = (".md", ".markdown", ".txt", ".csv", ".tsv", ".json", ".html", ".htm")  # of files
 
@@ -146,9 +147,23 @@ def _for_people(
             heads = [name for name in heads if name not in parts]
     if "where" in heads:
         table = [{**row, "where": short.place(row["where"])} for row in table]
+    if _RATE in heads and any(row[_RATE] for row in table):
+        table = [{**row, _RATE: row[_RATE] or _other_result(row)} for row in table]
     return [_HEADS.get(head, head) for head in heads], [
         [row[head] for head in heads] for row in table
     ]
+
+
+def _other_result(row: dict[str, Any]) -> str | None:
+    """What a row has that states neither step time nor rate: another result with its unit, or how
+    it failed."""
+    if row.get("step_time_s") is not None:
+        return None
+    if row.get("tflops") is not None:
+        return f"{significant(row['tflops'], 4)} TFLOPs"
+    if row.get("mfu") is not None:
+        return f"{percent(row['mfu'], 1)} MFU"
+    return row["status"] if row.get("status") not in ("ok", "ended", "running") else None
 
 
 def _split(*parts: int | None) -> str | None:

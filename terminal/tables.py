@@ -61,22 +61,24 @@ def render(
     width: int | None = None,
     exact: bool = False,
     keep: Collection[str] = (),
+    derived: Collection[str] = (),
     chosen: bool = False,
     common: bool = False,
 ) -> str:
     """The table as text with a final newline; numbers are aligned to the right.
 
     `exact` keeps all digits in formats for people, too, as for SQL queries. On a narrow terminal,
-    columns to `keep` are dropped last, and `chosen` columns never: rows become records. `common`
-    prints values shared by all rows once.
+    `derived` columns are dropped first, columns to `keep` last, and `chosen` ones never: rows
+    become records. `common` prints values shared by all rows once.
     """
-    from . import output_formats
+    from . import output_formats, text_table
 
     if exact and format in (Format.TABLE, Format.MD, Format.HTML):
         rows = [[output_formats.exact(value) for value in row] for row in rows]
     if format is Format.TABLE:
         width = width or shutil.get_terminal_size().columns
-        return output_formats.table(columns, rows, width, keep, chosen=chosen, common=common)
+        grid = output_formats.as_columns(columns, rows, keep, derived)
+        return text_table.table(grid, width, chosen=chosen, common=common)
     write = {
         Format.MD: output_formats.md,
         Format.CSV: output_formats.csv,

@@ -24,12 +24,16 @@ _LINE = re.compile(r"(?<=.)(?::\d{1,9}){1,2}$")  # of FILE:LINE and FILE:LINE:CO
 
 @dataclass(frozen=True)
 class GridColumn:
-    """A column as text: its heading, its cells, and whether they are numbers."""
+    """A column as text: its heading, its cells, and whether they are numbers.
+
+    Without room, `derived` columns are dropped first, `kept` ones last.
+    """
 
     head: str
     cells: tuple[str, ...]
     is_number: bool
     kept: bool
+    derived: bool = False
     longest: int = LONGEST
 
     @cached_property
@@ -149,13 +153,18 @@ def _common(shared: Sequence[GridColumn]) -> str:
 
 
 def _with_room(columns: Sequence[GridColumn], width: int) -> list[GridColumn]:
-    """The columns that fit with wrapped texts; the last ones are dropped first."""
+    """The columns that fit with wrapped texts: derived ones are dropped first, the last before
+    the others; what one of another kind leaves free is theirs again."""
+    dropped = [one for one in reversed(columns[1:]) if not one.kept]
+    dropped.sort(key=lambda one: not one.derived)
     shown = [*columns]
-    while _least(shown) > width:
-        last = next((one for one in reversed(shown[1:]) if not one.kept), None)
-        if last is None:
+    for one in dropped:
+        if _least(shown) <= width:
             break
-        shown.remove(last)
+        shown.remove(one)
+    for one in (one for one in columns if one.derived and one not in shown):
+        again = [each for each in columns if each in shown or each is one]
+        shown = again if _least(again) <= width else shown
     return shown
 
 

@@ -120,7 +120,9 @@ def test_the_largest_model_is_listed_first_by_its_size(swept: Path) -> None:
     unit = {"M": 1e6, "B": 1e9}
     params = [float(size[:-1]) * unit[size[-1]] for size in sizes]
     assert len(sizes) > 3 and params == sorted(params, reverse=True)
-    assert " size " in on_a_terminal(swept, 120, "runs").splitlines()[2]
+    lines = on_a_terminal(swept, 120, "runs").splitlines()
+    [heads] = [line for line in lines if line.startswith("where ")]
+    assert " size " in heads and lines.index(heads) < 3
 
 
 def test_runs_are_listed_the_fastest_first(swept: Path) -> None:
@@ -173,3 +175,44 @@ def test_a_page_on_a_terminal_cannot_move_its_cursor(folder: Path) -> None:
     for args in ("report x.md", "runs x.md --all --columns notes,tp --format csv", "runs x.md"):
         shown = on_a_terminal(folder, 80, *args.split())
         assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", shown), args
+
+
+@pytest.mark.parametrize("report", ["best", "days"])
+def test_on_a_narrow_terminal_a_ranking_keeps_what_tells_its_rows_apart(
+    folder: Path, report: str
+) -> None:
+    row = "| 48 | 181B | {} | 8 | {} | 4 | {} | 2048 | {} | {} | 133.{} |\n"
+    head = "| Nodes | Size | DP | TP | PP | MBS | GBS | Seq len | Heads | Sec/it | TFLOPs |\n"
+    told = [(8, 6, 2048, 64), (8, 6, 2048, 16), (8, 6, 2048, 128), (4, 12, 1568, 64)]
+    rows = [row.format(dp, pp, gbs, heads, f"12{at}.5{at}", at)
+            for at, (dp, pp, gbs, heads) in enumerate(told)]  # fmt: skip
+    (folder / "t.md").write_text(f"# A sweep on A100\n\n{head}{'|--:' * 11}|\n{''.join(rows)}")
+    shown = on_a_terminal(folder, 56, report, "t.md")
+    above, _, also = shown.partition("also: ")
+    assert " Heads" in above and " GBS" in above
+    assert "Tokens/s/device" in also and "[1]" not in above
+    wide = on_a_terminal(folder, 200, report, "t.md")
+    assert all(name in wide for name in ("MFU", "Tokens/s/device", "Sec/it"))
+
+
+def test_on_a_narrow_terminal_each_run_shows_the_result_that_it_has(folder: Path) -> None:
+    head = "| GPUs | Size | TP | GBS | Seq len | Sec/it | TFLOPs | MFU | Notes |\n"
+    rows = (
+        "| 8 | 7B | 1 | 64 | 2048 | | | 41.5% | |\n| 8 | 7B | 1 | 64 | 2048 | | | 43.5% | |\n"
+        "| 8 | 7B | 2 | 64 | 2048 | | 98.87 | | |\n| 8 | 7B | 4 | 64 | 2048 | | | | OOM |\n"
+        "| 8 | 7B | 8 | 64 | 2048 | 9.5 | | | |\n"
+    )
+    (folder / "t.md").write_text(f"# A sweep on A100\n\n{head}{'|---' * 9}|\n{rows}")
+    shown = on_a_terminal(folder, 60, "runs", "--all", "t.md")
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.startswith("t:")}
+    assert "41.5% MFU" in lines["t:5"] and "98.87 TFLOPs" in lines["t:7"]
+    assert "oom" in lines["t:8"] and "9.5" in lines["t:9"] and "MFU" not in lines["t:9"]
+    both = json.loads(quick(folder, "runs", "t.md", "--all", "--format", "json").out)
+    assert [row["mfu"] for row in both][:2] == pytest.approx([0.415, 0.435])
+
+
+def test_runs_without_a_rate_are_listed_by_their_mfu(folder: Path) -> None:
+    rows = "".join(f"| {n} | 7B | {mfu}% |\n" for n, mfu in ((8, 41.5), (16, 43.5), (32, 42.5)))
+    (folder / "t.md").write_text(f"# A sweep on A100\n\n| GPUs | Size | MFU |\n|--|--|--|\n{rows}")
+    listed = json.loads(quick(folder, "runs", "t.md", "--format", "json").out)
+    assert [row["mfu"] for row in listed] == pytest.approx([0.435, 0.425, 0.415])

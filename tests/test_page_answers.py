@@ -105,3 +105,39 @@ def test_many_batches_are_a_range_and_what_is_slower_has_its_mean_so(folder: Pat
     )
     said = quick(folder, "compare", "--by", "framework", "--base", "Megatron-LM", "slow.md").out
     assert "slower than Megatron-LM (3 of 3 pairs, geometric mean 1.3" in said
+
+
+def test_a_median_of_several_jobs_keeps_its_digits(folder: Path) -> None:
+    rows = "".join(f"| 8 | 1 | {time} |\n" for time in ("10.3", "9.9", "12.4"))
+    (folder / "jobs.md").write_text(
+        "# 1.3B on H100\n\nSeq length 2048, global batch size 64.\n\n"
+        f"| GPUs | TP | Sec/it |\n|---|---|---|\n{rows}"
+    )
+    page = quick(folder, "report", "jobs.md").out
+    assert "10.30 s/it, median of 3 jobs" in page
+    assert "|  10.30 |    3 |" in page, "their spread is not the precision of the median"
+
+
+def test_a_log_of_rates_alone_is_answered_by_them(folder: Path) -> None:
+    head = "[titan] 2026-02-24 19:46:17,508 - root - INFO - step: "
+    line = "{} {}  loss:  7.62  grad_norm: 26.62  memory: 66.91GiB(37.51%)  {}\n"
+    rates = "tps: 10,007  tflops: 313.36  mfu: 13.93%"
+    (folder / "rates.log").write_text("".join(line.format(head, n, rates) for n in range(4, 9)))
+    answers = quick(folder, "report", "rates.log").out.split("**Answers**")[1].split("\n## ")[0]
+    assert "**10,010 tokens/s/device**" in answers and "MFU 13.9% as printed" in answers
+    assert "(rates:1)" in answers and "days to train are unknown" in answers
+
+
+def test_each_model_is_answered_before_other_machines_of_one(folder: Path) -> None:
+    sizes = {16: 120, 32: 140, 64: 118, 128: 110}
+    heads = "".join(f" {size}B TFLOP/sec/chip | {size}B MFU |" for size in sizes)
+    rows = "".join(
+        f"| {n}x v5e-256 |{''.join(f' {top - n} | {top / 2 - n}% |' for top in sizes.values())}\n"
+        for n in (1, 2, 4, 8, 16, 32)
+    )
+    (folder / "chips.md").write_text(
+        f"# High performance configs on TPU v5e\n\n| Hardware |{heads}\n{'|---' * 9}|\n{rows}"
+    )
+    answers = quick(folder, "report", "chips.md").out.split("**Answers**")[1].split("\n## ")[0]
+    first = [line.split()[1] for line in answers.splitlines() if line.startswith("- ")]
+    assert first[:4] == ["32B", "16B", "64B", "128B"] and len(first) == 6

@@ -14,7 +14,7 @@ from bench.schema.errors import Locked
 from bench.terminal import options as shared
 from bench.terminal.command_group import application
 from bench.terminal.messages import Progress, exit_code, info, volume, warn
-from bench.terminal.output_formats import table as as_table
+from bench.terminal.tables import Format, render
 
 APP = application("A warehouse.")
 
@@ -268,11 +268,11 @@ def test_progress_elsewhere_says_nothing_unless_verbose(
 def test_a_narrow_terminal_keeps_the_answer() -> None:
     heads = ("Model", "Nodes", "Sec/it", "Speed-up", "95%", "Verdict")
     rows = [["1.3B", "2 (16)", "10.00", "1.30x", "1.2-1.4x", "faster"]]
-    text = as_table(heads, rows, 40, ("Speed-up", "Verdict"))
+    text = render(heads, rows, Format.TABLE, width=40, keep=("Speed-up", "Verdict"))
     assert "1.30x" in text and "faster" in text and text.index("Model") < text.index("Speed-up")
     assert max(map(len, text.splitlines()[:2])) <= 40
     assert "also: 95% (--columns" in text
     rows = [[*rows[0][:-1], "not significant: only 1.2% or more would be"]]
-    wrapped = as_table(heads, rows, 60, ("Speed-up", "Verdict")).split()
+    wrapped = render(heads, rows, Format.TABLE, width=60, keep=("Speed-up", "Verdict")).split()
     assert "not significant: only 1.2% or more would be" in " ".join(wrapped)
-    assert "Speed-up" not in as_table(heads, rows, 30).splitlines()[0]
+    assert "Speed-up" not in render(heads, rows, Format.TABLE, width=30).splitlines()[0]

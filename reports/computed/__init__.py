@@ -8,7 +8,8 @@ command of that name, if there is one. NAME.py has
 - COLUMNS for programs; SHOWN for people, as column and heading, or `shown(facts)`
 - `cells(names, row, facts)`, the cells for people
 - PLACES, where the report can be requested by name: "page", "region"
-- optional: KEEP, headings that a narrow terminal drops last, or `keep(facts)`; RANKED, if people
+- optional: KEEP, headings that a narrow terminal drops last, or `keep(facts)`; DERIVED, columns
+  that it drops first; RANKED, if people
   see only the first rows by default
 """
 
@@ -88,6 +89,7 @@ def presented(decision: Decision, names: ShortNames, most: int = 0) -> Answer:
         notes,
         tuple(of.cells(names, row, facts) for row in shown),
         keep,
+        tuple(head for name, head in columns if name in getattr(of, "DERIVED", ())),
     )
 
 

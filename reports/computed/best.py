@@ -34,6 +34,10 @@ COLUMNS = (
     "rank", "ties_with", *RUN, *MEASURED, "tokens_per_s_normalised", "rank_normalised", "days",
     "device_hours", *COST_COLUMNS, "pareto", "left_out",
 )  # fmt: skip
+DERIVED = (
+    "days", "mfu", "tokens_per_s_per_device", "samples_per_s", "jobs", "hfu", "tflops", "memory_gb",
+    "device_hours", "cost", "pareto", "tokens_per_s_normalised", "rank_normalised",
+)  # fmt: skip
 
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:
@@ -49,9 +53,12 @@ def shown(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def keep(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The ranking column, the rate, the days and the place are dropped last."""
+    """The ranking column, the rate, the days of a stated budget and the place are dropped last."""
     heads = dict(shown(facts))
-    wanted = (facts["order"].column, "tokens_per_s", "days", "where") if "order" in facts else ()
+    if "order" not in facts:
+        return ()
+    days = () if facts["plan"].is_unit else ("days",)
+    wanted = (facts["order"].column, "tokens_per_s", *days, "where")
     return tuple(heads[name] for name in wanted if name in heads)
 
 

@@ -13,7 +13,8 @@ from ...decide.rows import Decision
 from ...project.short_names import ShortNames
 from ...schema.warehouse import Row, Warehouse
 from ...vocabulary.format import number, range_text, significant, times
-from ..answer import MEASURED, RUN, time_words, with_words
+from ..answer import MEASURED, RUN, with_words
+from ..words import step_time
 
 PLACES = ("region",)  # the command of that name takes two sides
 KEEP = ("Speed-up", "Verdict")  # the answer itself
@@ -83,7 +84,7 @@ def cells(names: ShortNames, row: Row, facts: Mapping[str, Any]) -> dict[str, An
         "failed_text": f"{row['failed_base']} / {row['failed']}"
         if row["failed_base"] or row["failed"]
         else None,
-        "step_time_s_base": time_words(row["first_base"]),
+        "step_time_s_base": step_time(row["first_base"]),
         "speedup_text": times(row["speedup"]) if row["speedup"] else None,
         "range": range_text(low, high, "times") if low is not None else None,
         "cv_text": " / ".join("-" if cv is None else f"{number(cv, 1)}%" for cv in cvs)

@@ -35,6 +35,10 @@ SHOWN = (
     ("goodput", "Goodput"), ("goodput_from", "Goodput is"), ("date", "Date"), ("where", "Where"),
 )  # fmt: skip
 KEEP = ("Where",)
+DERIVED = (
+    "device_hours", "tokens_per_s_per_device", "mfu", "jobs", "range_from", "ramp_up_days",
+    "goodput", "goodput_from", "step_time_s",
+)  # fmt: skip
 
 
 def answer(warehouse: Warehouse, query: Query) -> Decision:

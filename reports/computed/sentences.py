@@ -19,7 +19,7 @@ from ...vocabulary.format import FILTERS, counted, days_range, difference
 from ...vocabulary.hardware import device_of
 from .. import answer
 from ..template_cache import Compiled
-from ..words import apart_words, level_words, text_of
+from ..words import apart_words, level_words, step_time, text_of
 
 _NAMES = "names"  # in the context: the short names of the sources
 _BREAK = "---"  # the line between the text above the table and the text below it
@@ -77,7 +77,7 @@ def _environment() -> jinja2.Environment:
         "configuration": answer.configuration_words,
         "settings": answer.settings_words,
         "devices": answer.devices_words,
-        "time": answer.time_words,
+        "time": step_time,
         "clusters": clusters_text,
         "shares_of_peaks": _shares_of_peaks,
         "text": text_of,

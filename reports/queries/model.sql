@@ -81,7 +81,10 @@ WHERE left_out IS NULL AND usable AND kind = 'measured' AND origin <> 'quote'
     AND NOT EXISTS (FROM selected r WHERE r.tokens_per_s IS NOT NULL AND r.left_out IS NULL AND r.usable)
 QUALIFY row_number() OVER (PARTITION BY size, system
     ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line) = 1
-ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line
+-- One of each model first, so that machines of the fastest do not crowd the others out.
+ORDER BY row_number() OVER (PARTITION BY size
+    ORDER BY samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line) > 1,
+    samples_per_s DESC NULLS LAST, tokens_per_s_per_device DESC NULLS LAST, mfu DESC NULLS LAST, tflops DESC NULLS LAST, uri, line
 LIMIT CASE WHEN $most = 0 THEN NULL ELSE 6 END;
 
 -- name: recompute

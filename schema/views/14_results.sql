@@ -26,7 +26,9 @@ reasons AS (
 SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     -- What a log measured before it was ended stands, and before it broke off if that was some time;
     -- a cell in a row with a failure does not, nor a run out of memory.
-    c.status = 'ok' OR (c.origin = 'log' AND c.step_time_s IS NOT NULL AND c.status NOT IN ('nan', 'oom')
+    -- A log of rates alone, as of torchtitan, measured too.
+    c.status = 'ok' OR (c.origin = 'log' AND c.status NOT IN ('nan', 'oom')
+        AND coalesce(c.step_time_s, c.tokens_per_s, c.samples_per_s, c.tokens_per_s_per_device, c.mfu, c.tflops) IS NOT NULL
         AND (c.status NOT IN ('fail', 'hang') OR c.n >= 10)) AS usable,
     e.settings, h.regime, h.regime AS epoch, r.left_out, r.left_out_detail,
     coalesce(c.device, c.uri) AS system
