@@ -59,6 +59,36 @@ def test_the_latest_failure_comes_first_with_its_cause(failed: Path) -> None:
     assert rows[0]["hosts"] == ["n3", "n4", "n5"]
 
 
+@pytest.mark.parametrize(("line", "found"), [
+    ("slurmstepd: error: *** STEP 7.0 ON r6i4n5 CANCELLED AT 2021-05-27T21:42:11 ***", ["r6i4n5"]),
+    ("slurmstepd: error: *** JOB 7 ON n2 CANCELLED AT 2021-05-27T21:42:11 DUE TO TIME LIMIT ***",
+     ["n2"]),
+    ("slurmstepd: error: *** JOB 7 ON n2 CANCELLED AT 2021-05-27T21:42:11 DUE TO NODE FAILURE ***",
+     ["n2"]),
+    ("srun: error: Node failure on n5", ["n5"]),
+    ("srun: error: node05: task 3: Exited with exit code 1", ["node05"]),
+    ("srun: error: node05: tasks 0-7: Out Of Memory", ["node05"]),
+    ("RuntimeError: n7 was not found on node03\n  host      : node03.hpc", ["node03.hpc"]),
+    ("RuntimeError: the host node03 did not answer\n  host      : localhost", []),
+    ("srun: error: n3: task 0: Killed\n  host      : n3.cluster.local", ["n3"]),
+])  # fmt: skip
+def test_the_lines_of_a_failure_name_its_hosts(folder: Path, line: str, found: list[str]) -> None:
+    (folder / "x.log").write_text(log(header(9), iteration(1, of=9), OOM.format(2, 0), line))
+    assert asked(folder)[0]["hosts"] == found
+
+
+def test_nccl_names_the_hosts_of_its_processes(folder: Path) -> None:
+    """Not of a run that is over; and another print may stand in front without line end."""
+    said = "{}:1234:1234 [0] NCCL INFO Channel 00/02 :    0   1"
+    first = [said.format("r7i7n0"), header(9), said.format("r7i7n1"), iteration(1, of=9),
+             "[default0]:" + said.format("r7i7n0"), said.format("doc_idx.npyr7i7n2"),
+             "r7i7n8:1234:1234 [0] NCCL INFO Using network IB", OOM.format(2, 0)]  # fmt: skip
+    second = [said.format("n9"), header(9), iteration(1, of=9), OOM.format(2, 0)]
+    (folder / "x.log").write_text(log(*first, *second))
+    runs = sorted(asked(folder), key=lambda row: int(row["where"].rsplit(":", 1)[1]))
+    assert [row["hosts"] for row in runs] == [["r7i7n0", "r7i7n1", "r7i7n8"], ["n9"]]
+
+
 def test_what_is_said_first(failed: Path) -> None:
     text = ask(failed, "failures", ".").out
     assert text.splitlines()[0] == "3 of 4 runs failed: 2 oom, 1 fail."
