@@ -89,6 +89,30 @@ def test_nccl_names_the_hosts_of_its_processes(folder: Path) -> None:
     assert [row["hosts"] for row in runs] == [["r7i7n0", "r7i7n1", "r7i7n8"], ["n9"]]
 
 
+def test_a_used_memory_is_no_cause(folder: Path) -> None:
+    used = ((4, 58.8), (8, 60))
+    rows = "".join(f"| {n} | 13B | 4 | {gb} GB (OOM on rank 0) |\n" for n, gb in used)
+    (folder / "a.md").write_text(f"# A100\n\n| Nodes | Size | TP | Memory |\n{'|---' * 4}|\n{rows}")
+    assert [(row["reason"], row["recurs"]) for row in asked(folder)] == [("out of memory", 2)] * 2
+    assert "for the same reason: out of memory" in ask(folder, "failures", ".").out
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    (("srun: Job step aborted: Waiting up to 62 seconds for job step to finish.",
+      "Killing subprocess 7949",
+      "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2021-05-23T08:46:02 ***",
+      "srun: error: n1: task 0: Terminated"), "STEP 7.0 ON n1 CANCELLED"),
+    (("srun: Job step aborted: Waiting up to 62 seconds for job step to finish.",
+      "srun: error: n1: task 0: Terminated"), "srun: Job step aborted"),
+    (("terminate called without an active exception",
+      "[2026-11-20 08:54:29,840] [ERROR] [launch.py:259:sigkill_handler] ['python'] exits with"
+      " return code = -6"), "terminate called without an active exception"),
+])  # fmt: skip
+def test_a_consequence_is_no_cause(folder: Path, lines: tuple[str, ...], said: str) -> None:
+    (folder / "x.log").write_text(log(header(9), iteration(1, of=9), *lines))
+    assert asked(folder)[0]["reason"].startswith(said)
+
+
 def test_what_is_said_first(failed: Path) -> None:
     text = ask(failed, "failures", ".").out
     assert text.splitlines()[0] == "3 of 4 runs failed: 2 oom, 1 fail."
