@@ -113,6 +113,33 @@ def test_a_consequence_is_no_cause(folder: Path, lines: tuple[str, ...], said: s
     assert asked(folder)[0]["reason"].startswith(said)
 
 
+REFUSED = "pretrain_gpt.py: error: unrecognized arguments: --foo 3"
+
+
+@pytest.mark.parametrize(("lines", "at"), [
+    (("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "Root Cause (first "
+      "observed failure):", "[0]:", "  time      : 2026-11-25_10:00:00", "  host      : node03",
+      "  exitcode  : 2 (pid: 81)"), "2026-11-25T10:00:00"),
+    (("srun: error: node03: task 0: Exited with exit code 2",), None),
+])  # fmt: skip
+def test_a_program_that_a_launcher_saw_fail_is_a_failed_run(
+    folder: Path, lines: tuple[str, ...], at: str | None
+) -> None:
+    (folder / "x.log").write_text(log("usage: pretrain_gpt.py [-h]", REFUSED, *lines))
+    [row] = asked(folder)
+    assert (row["status"], row["reason"], row["hosts"]) == ("fail", REFUSED, ["node03"])
+    assert row["at"] == at
+
+
+@pytest.mark.parametrize("lines", [
+    (REFUSED,), ("srun: error: node03: task 0: Exited with exit code 2",),
+    (REFUSED, "the host node03 is slow", "srun: error: Unable to allocate resources"),
+])  # fmt: skip
+def test_a_program_without_a_launcher_is_no_run(folder: Path, lines: tuple[str, ...]) -> None:
+    (folder / "x.log").write_text(log("usage: pretrain_gpt.py [-h]", *lines))
+    told(quick(folder, "failures", "."), 3, "no log or benchmark table found")
+
+
 def test_what_is_said_first(failed: Path) -> None:
     text = ask(failed, "failures", ".").out
     assert text.splitlines()[0] == "3 of 4 runs failed: 2 oom, 1 fail."

@@ -50,7 +50,15 @@ class Preamble:
             return None
         begins = {"header"} | kinds & {"timers", "measurement"}
         own = (kept for kept in self.kept if not kept[0].secondary)
-        return next((kept for kept in own if kept[0].reads in begins), None)
+        return next((kept for kept in own if kept[0].reads in begins), self._failed_task())
+
+    def _failed_task(self) -> Kept | None:
+        """The failure of a program, if its launcher tells on which host its task failed."""
+        failed = [kept for kept in self.kept if kept[0].reads == "failure"]
+        # Slurm's own lines are of a job, whatever it ran: the accounting has them.
+        told = any(record.fields.keys() >= {"hosts", "weak"} for _, record, _ in failed)
+        program = (kept for kept in failed if not kept[1].fields.keys() & {"hosts", "weak"})
+        return next(program, None) if told else None
 
 
 class Runs:
@@ -289,6 +297,7 @@ class Runs:
             elif record.fields.get("scheduler") is True:
                 run.termination.report(record, line)
             elif dialect.reads in STATED:
+                run.keep_date(record.fields)
                 self._state(run, dialect, record, line)
             elif dialect.reads == "evaluation":  # of the model as it was made
                 run.evaluate(record, line)
