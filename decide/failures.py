@@ -25,6 +25,7 @@ _FINE = ("ok", "not_run")
 # What differs between two prints of one cause: numbers, addresses, places, the job.
 _PLACE = re.compile(r"^job \S+: |\(\S+:\d+\)|0x[0-9a-fA-F]+|(?:/[\w.@+=-]+){2,}|[\w./-]+:\d+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_MEMORY = re.compile(r"[~<>≈]?\s*\d+(?:\.\d+)?\s*[GMT]i?B\b")  # at the beginning of a cell
 
 
 def failures(warehouse: Warehouse, query: Query) -> Decision:
@@ -108,8 +109,12 @@ def cause(status: str, reason: str | None) -> str | None:
 def _timed(row: Row, run: RunDates) -> dict[str, Any]:
     began, ended = row["job_began"] or run.began, row["job_ended"] or run.ended
     known = "accounting" if row["job_ended"] or row["job_began"] else run.known_from
+    reason = row["reason"]
+    if row["origin"] == "row" and row["status"] == "oom" and _MEMORY.match(reason or ""):
+        reason = "out of memory"  # `58.8 GB (OOM on rank 0)` is what it used, and no cause
     return {
         **row,
+        "reason": reason,
         "at": ended or began,
         "began": began,
         "ended": ended,
@@ -118,7 +123,7 @@ def _timed(row: Row, run: RunDates) -> dict[str, Any]:
         "job_ids": [row["job_id"]] if row["job_id"] else list(run.job_ids),
         "where": f"{row['uri']}:{row['line']}",
         # The bare state of a scheduler is no cause.
-        "cause": cause(row["status"], row["reason"]) if row["run"] or row["why"] else None,
+        "cause": cause(row["status"], reason) if row["run"] or row["why"] else None,
         "left_out": None,
     }
 

@@ -6,7 +6,7 @@ Not when they were read: a folder of old logs that is ingested today ran long ag
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
@@ -46,8 +46,7 @@ def ran(warehouse: Warehouse) -> dict[str, RunDates]:
     found: dict[str, RunDates] = {}
     undated: dict[str, str] = {}
     for row in warehouse.dicts(query, {"flags": list(naming("hosts"))}):
-        names = tuple(sorted({name for text in row["hosts"] or () for name in hosts(text)}))
-        one = replace(_dated(row), hosts=names, job_ids=tuple(row["job_ids"]))
+        one = replace(_dated(row), hosts=_hosts(row["hosts"] or ()), job_ids=tuple(row["job_ids"]))
         found[row["run_id"]] = one
         if one.at is None:
             undated[row["run_id"]] = row["uri"]
@@ -59,6 +58,12 @@ def ran(warehouse: Warehouse) -> dict[str, RunDates]:
             if uri in times:
                 found[run] = replace(found[run], ended=times[uri], known_from="git")
     return found
+
+
+def _hosts(lists: Iterable[str]) -> tuple[str, ...]:
+    """Each host of some lists once: n3.cluster beside n3 is the same machine."""
+    names = {name for text in lists for name in hosts(text)}
+    return tuple(sorted(name for name in names if name.partition(".")[0] not in names - {name}))
 
 
 def _dated(row: Mapping[str, Any]) -> RunDates:

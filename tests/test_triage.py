@@ -59,6 +59,87 @@ def test_the_latest_failure_comes_first_with_its_cause(failed: Path) -> None:
     assert rows[0]["hosts"] == ["n3", "n4", "n5"]
 
 
+@pytest.mark.parametrize(("line", "found"), [
+    ("slurmstepd: error: *** STEP 7.0 ON r6i4n5 CANCELLED AT 2021-05-27T21:42:11 ***", ["r6i4n5"]),
+    ("slurmstepd: error: *** JOB 7 ON n2 CANCELLED AT 2021-05-27T21:42:11 DUE TO TIME LIMIT ***",
+     ["n2"]),
+    ("slurmstepd: error: *** JOB 7 ON n2 CANCELLED AT 2021-05-27T21:42:11 DUE TO NODE FAILURE ***",
+     ["n2"]),
+    ("srun: error: Node failure on n5", ["n5"]),
+    ("srun: error: node05: task 3: Exited with exit code 1", ["node05"]),
+    ("srun: error: node05: tasks 0-7: Out Of Memory", ["node05"]),
+    ("RuntimeError: n7 was not found on node03\n  host      : node03.hpc", ["node03.hpc"]),
+    ("RuntimeError: the host node03 did not answer\n  host      : localhost", []),
+    ("srun: error: n3: task 0: Killed\n  host      : n3.cluster.local", ["n3"]),
+])  # fmt: skip
+def test_the_lines_of_a_failure_name_its_hosts(folder: Path, line: str, found: list[str]) -> None:
+    (folder / "x.log").write_text(log(header(9), iteration(1, of=9), OOM.format(2, 0), line))
+    assert asked(folder)[0]["hosts"] == found
+
+
+def test_nccl_names_the_hosts_of_its_processes(folder: Path) -> None:
+    """Not of a run that is over; and another print may stand in front without line end."""
+    said = "{}:1234:1234 [0] NCCL INFO Channel 00/02 :    0   1"
+    first = [said.format("r7i7n0"), header(9), said.format("r7i7n1"), iteration(1, of=9),
+             "[default0]:" + said.format("r7i7n0"), said.format("doc_idx.npyr7i7n2"),
+             "r7i7n8:1234:1234 [0] NCCL INFO Using network IB", OOM.format(2, 0)]  # fmt: skip
+    second = [said.format("n9"), header(9), iteration(1, of=9), OOM.format(2, 0)]
+    (folder / "x.log").write_text(log(*first, *second))
+    runs = sorted(asked(folder), key=lambda row: int(row["where"].rsplit(":", 1)[1]))
+    assert [row["hosts"] for row in runs] == [["r7i7n0", "r7i7n1", "r7i7n8"], ["n9"]]
+
+
+def test_a_used_memory_is_no_cause(folder: Path) -> None:
+    used = ((4, 58.8), (8, 60))
+    rows = "".join(f"| {n} | 13B | 4 | {gb} GB (OOM on rank 0) |\n" for n, gb in used)
+    (folder / "a.md").write_text(f"# A100\n\n| Nodes | Size | TP | Memory |\n{'|---' * 4}|\n{rows}")
+    assert [(row["reason"], row["recurs"]) for row in asked(folder)] == [("out of memory", 2)] * 2
+    assert "for the same reason: out of memory" in ask(folder, "failures", ".").out
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    (("srun: Job step aborted: Waiting up to 62 seconds for job step to finish.",
+      "Killing subprocess 7949",
+      "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2021-05-23T08:46:02 ***",
+      "srun: error: n1: task 0: Terminated"), "STEP 7.0 ON n1 CANCELLED"),
+    (("srun: Job step aborted: Waiting up to 62 seconds for job step to finish.",
+      "srun: error: n1: task 0: Terminated"), "srun: Job step aborted"),
+    (("terminate called without an active exception",
+      "[2026-11-20 08:54:29,840] [ERROR] [launch.py:259:sigkill_handler] ['python'] exits with"
+      " return code = -6"), "terminate called without an active exception"),
+])  # fmt: skip
+def test_a_consequence_is_no_cause(folder: Path, lines: tuple[str, ...], said: str) -> None:
+    (folder / "x.log").write_text(log(header(9), iteration(1, of=9), *lines))
+    assert asked(folder)[0]["reason"].startswith(said)
+
+
+REFUSED = "pretrain_gpt.py: error: unrecognized arguments: --foo 3"
+
+
+@pytest.mark.parametrize(("lines", "at"), [
+    (("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "Root Cause (first "
+      "observed failure):", "[0]:", "  time      : 2026-11-25_10:00:00", "  host      : node03",
+      "  exitcode  : 2 (pid: 81)"), "2026-11-25T10:00:00"),
+    (("srun: error: node03: task 0: Exited with exit code 2",), None),
+])  # fmt: skip
+def test_a_program_that_a_launcher_saw_fail_is_a_failed_run(
+    folder: Path, lines: tuple[str, ...], at: str | None
+) -> None:
+    (folder / "x.log").write_text(log("usage: pretrain_gpt.py [-h]", REFUSED, *lines))
+    [row] = asked(folder)
+    assert (row["status"], row["reason"], row["hosts"]) == ("fail", REFUSED, ["node03"])
+    assert row["at"] == at
+
+
+@pytest.mark.parametrize("lines", [
+    (REFUSED,), ("srun: error: node03: task 0: Exited with exit code 2",),
+    (REFUSED, "the host node03 is slow", "srun: error: Unable to allocate resources"),
+])  # fmt: skip
+def test_a_program_without_a_launcher_is_no_run(folder: Path, lines: tuple[str, ...]) -> None:
+    (folder / "x.log").write_text(log("usage: pretrain_gpt.py [-h]", *lines))
+    told(quick(folder, "failures", "."), 3, "no log or benchmark table found")
+
+
 def test_what_is_said_first(failed: Path) -> None:
     text = ask(failed, "failures", ".").out
     assert text.splitlines()[0] == "3 of 4 runs failed: 2 oom, 1 fail."

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ...schema.rows import Rows
 from ...vocabulary.fields import axes, fields, stated_by
+from ...vocabulary.hosts import MOST
 from ...vocabulary.secrets import redact
 from ..cast import CASTS, is_absent
 from .environment import states
@@ -75,6 +76,7 @@ class Header:
     stated: Fields = field(default_factory=dict)
     # By column: the values that settings print whose name alone is known, each with its line.
     named: dict[str, dict[object, int]] = field(default_factory=dict)
+    hosts: set[str] = field(default_factory=set)  # as lines print them
 
     def argument(self, own: str, value: str, line: int, scope: str = "arguments") -> None:
         """One line of the arguments block; a block printed twice is one.
@@ -105,10 +107,18 @@ class Header:
     def state(self, record: Record, line: int) -> None:
         """One header line; of a column stated twice the first value counts."""
         for column, value in record.fields.items():
-            if column not in self.stated and column not in NO_FACTS:
+            if column == "hosts":
+                self.host(value, line)
+            elif column not in self.stated and column not in NO_FACTS:
                 self.stated[column] = value
                 self.lines[column] = line
                 self._fact(column, redact(column, str(value)), line, "header")
+
+    def host(self, names: object, line: int) -> None:
+        """A host of the run, or a list of them, if any: each process may name its own."""
+        if isinstance(names, str) and names not in self.hosts and len(self.hosts) < MOST:
+            self.hosts.add(names)
+            self._fact("hosts", redact("hosts", names), line, "header")
 
     def name(self, record: Record, line: int) -> None:
         """Settings of which only the name is known: they fill what nothing else states."""

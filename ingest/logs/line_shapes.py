@@ -159,7 +159,7 @@ class Shapes:
         whole = not (others or record.before.strip() or record.after.strip())
         if sighted and not whole:
             return BY_LINE  # they may read what is left of some lines
-        if all(dialect.reads == "noise" for dialect in dialects):
+        if all(one.reads == "noise" and not record.fields for one, record in found):
             return LineShape(formats=frozenset(dialect.name for dialect in dialects))
         layout = layout_of(dialect, mask) if whole else None
         return LineShape(needs_reader=True, neutral=all(map(_is_neutral, dialects)), layout=layout)

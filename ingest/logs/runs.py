@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...schema.rows import Rows, content_id
+from ...vocabulary.hosts import MOST
 from .appended_starts import begins_anew
 from .dialect import Dialect
 from .environment import Environment
@@ -49,7 +50,15 @@ class Preamble:
             return None
         begins = {"header"} | kinds & {"timers", "measurement"}
         own = (kept for kept in self.kept if not kept[0].secondary)
-        return next((kept for kept in own if kept[0].reads in begins), None)
+        return next((kept for kept in own if kept[0].reads in begins), self._failed_task())
+
+    def _failed_task(self) -> Kept | None:
+        """The failure of a program, if its launcher tells on which host its task failed."""
+        failed = [kept for kept in self.kept if kept[0].reads == "failure"]
+        # Slurm's own lines are of a job, whatever it ran: the accounting has them.
+        told = any(record.fields.keys() >= {"hosts", "weak"} for _, record, _ in failed)
+        program = (kept for kept in failed if not kept[1].fields.keys() & {"hosts", "weak"})
+        return next(program, None) if told else None
 
 
 class Runs:
@@ -67,6 +76,7 @@ class Runs:
         self.preamble = Preamble()
         self.bars: deque[Drawn] = deque(maxlen=MOST_WAITING)  # progress bars of no known purpose
         self.in_preamble = False  # the newest record is kept for a run that has not begun
+        self.hosts: dict[str, int] = {}  # of the run that begins next, each with its line
         self._number = 0
         self._batch: object = None  # of the newest step that prints it
 
@@ -83,6 +93,7 @@ class Runs:
             case "env" | "command":
                 return self._take_flags(dialect, record)
             case "noise":
+                self._take_host(record)
                 return True
             case _ if dialect.reads in STATED:
                 return self._take_header(dialect, record)
@@ -158,6 +169,17 @@ class Runs:
             self.run.job_ids |= dict.fromkeys(job_ids)
         return job_ids is not None
 
+    def _take_host(self, record: Record) -> None:
+        """The host that a library names in front of its own messages."""
+        if "hosts" not in record.fields:
+            return
+        host = str(record.fields["hosts"])
+        # A run that is over prints no more: the next one starts its processes, maybe elsewhere.
+        if self.run is not None and not self.run.termination.over:
+            self.run.header.host(host, self._number)
+        elif len(self.hosts) < MOST:
+            self.hosts.setdefault(host, self._number)
+
     def _take_header(self, dialect: Dialect, record: Record) -> bool:
         if dialect.starts_run and self.run is not None and self.run.over_at(dialect.name):
             self.run.last_line = self._number - 1
@@ -205,6 +227,7 @@ class Runs:
             run.framework = run.framework or dialect.framework
         match dialect.reads:
             case "failure":
+                run.header.host(record.fields.get("hosts"), line)
                 run.fail(record, line, dialect.refines)
             case "cause":
                 run.termination.explain(record, line)
@@ -274,6 +297,7 @@ class Runs:
             elif record.fields.get("scheduler") is True:
                 run.termination.report(record, line)
             elif dialect.reads in STATED:
+                run.keep_date(record.fields)
                 self._state(run, dialect, record, line)
             elif dialect.reads == "evaluation":  # of the model as it was made
                 run.evaluate(record, line)
@@ -281,6 +305,9 @@ class Runs:
                 continue
             numbers.add(line)
             self._read.formats[dialect.name] += 1
+        for host, line in self.hosts.items():
+            run.header.host(host, line)
+        self.hosts.clear()
         numbers.discard(self._number)
         self._read.lines_read += len(numbers)
         self._read.lines_unread -= len(numbers)

@@ -69,7 +69,7 @@ class TerminationTracker:
             evidence = redact_text(str(record.fields.get("evidence", status)))
             self.launcher_verdict = Outcome(line, status, evidence[:REASON_LENGTH])
             return status
-        decisive = record.fields.get("scheduler") is True
+        decisive = record.fields.get("scheduler") is True or self._is_cancelled(status, record)
         if self.failure is None or self._gives_way(status, refines, decisive):
             generic, weak = (record.fields.get(key) is True for key in ("generic", "weak"))
             self.failure = Outcome(line, status, text[:REASON_LENGTH], generic, weak)
@@ -100,6 +100,11 @@ class TerminationTracker:
             return decisive  # when a process fails, the others are stopped
         # A step is also ended when one of its tasks has failed.
         return refines == have.status or (have.status == "cancelled" and status != "cancelled")
+
+    def _is_cancelled(self, status: str, record: Record) -> bool:
+        """Whether the scheduler tells of the cancellation for which srun stops the tasks."""
+        have, weak = self.failure, record.fields.get("weak") is True
+        return have is not None and have.status == status == "cancelled" and not weak
 
     def _is_its_exception(self, status: str, record: Record) -> bool:
         """Whether a failure ends the traceback that counts so far, of this rank or another."""
