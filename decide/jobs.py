@@ -36,7 +36,9 @@ def identity(row: Row) -> tuple[Hashable, ...]:
         return (alike,)
     # A machine may change between the days of one table; logs state what changed.
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
-    own = (row["uri"], row["date"], row["regime"] or "", row["dtype_printed"] or "")
+    # One slice of 256 chips is another machine than two of 128.
+    printed = (row["dtype_printed"] or "", row["device"] or "")
+    own = (row["uri"], row["date"], row["regime"] or "", *printed)
     dated = own if row["origin"] == "row" else ()
     more = (frozenset(row["versions"].items()), frozenset(row["arguments"].items()))
     stated = (configured(row), frozenset(row["env"].items()), frozenset(row["others"].items()))
