@@ -11,13 +11,13 @@ from operator import itemgetter
 from typing import Any, cast
 
 from ..audit.memory import GB
-from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.device_names import slice_of
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
+from ..vocabulary.job_variables import states
 from .cost import powers
 from .other_columns import other_columns
 from .provenance import Column, Derivation, Derivations, devices_of
