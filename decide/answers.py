@@ -21,7 +21,7 @@ from .extrapolate import at_nodes
 from .factors import Factor, factor, level, plain_name
 from .gate import nothing
 from .goodput import measured
-from .jobs import identity
+from .jobs import identity, lacks_work
 from .matching import differing, failures, matched, nearest_words, sides
 from .pairing import DEPENDS_ON
 from .query import Query
@@ -109,8 +109,8 @@ def compared(chosen: Candidates, by: str, base: str | None) -> Decision:
     found = factor(by, [*rows.kept, *rows.left_out])
     _require_levels(rows, found)
     if (decision := _compared(chosen, rows, found, base)) is None:
-        apart = nearest_words(rows.kept, rows.kept, found)
-        raise nothing(f"no two runs differ in {found.name} alone; {apart}")
+        why = _apart_words(rows.kept, found)
+        raise nothing(f"no two runs differ in {found.name} alone; {why}")
     return decision
 
 
@@ -147,8 +147,20 @@ def effects(chosen: Candidates, more: Sequence[str] = ()) -> list[Decision]:
     return decisions
 
 
+def _apart_words(rows: Sequence[Row], by: Factor) -> str:
+    """Why no two of the runs compare."""
+    known = [row for row in rows if not lacks_work(row)]
+    if len(known) == len(rows):
+        return nearest_words(rows, rows, by)
+    silent = counted(len(rows) - len(known), "log states", "logs state")
+    why = f"{silent} neither model nor batch size (--set model=..., gbs=...)"
+    return f"{nearest_words(known, known, by)}; {why}" if len(known) > 1 else why
+
+
 def _alone_words(row: Row, by: Factor) -> str:
     """Why a run has no partner."""
+    if lacks_work(row):
+        return "states neither model nor batch size, so that no other run is known to be like it"
     if by.parts & DEPENDS_ON.get(row["measure"], frozenset()):
         named = {"tflops": "TFLOPs", "step_time_s": "step times"}[row["measure"]]
         return f"{named} alone do not compare across {by.name}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
+from ..vocabulary.device_names import slices_of
 from ..vocabulary.headings import column_of
 from .rows import CONFIGURATION, configuration, follows_ranks
 
@@ -140,6 +141,7 @@ def whole(row: Row) -> dict[str, Any]:
     dated = row["origin"] == "row"
     return {
         **configuration(row),
+        "slices": slices_of(row["device"]) if row["device"] else None,
         **{f"version {name}": value for name, value in row["versions"].items()},
         "document": row["uri"] if dated else None,
         "date": row["date"] if dated else None,

@@ -36,7 +36,9 @@ def identity(row: Row) -> tuple[Hashable, ...]:
         return (alike,)
     # A machine may change between the days of one table; logs state what changed.
     # Recipes of one number format, such as mxfp8 and tensorwise fp8, are no repeats.
-    own = (row["uri"], row["date"], row["regime"] or "", row["dtype_printed"] or "")
+    # One slice of 256 chips is another machine than two of 128.
+    printed = (row["dtype_printed"] or "", row["device"] or "")
+    own = (row["uri"], row["date"], row["regime"] or "", *printed)
     dated = own if row["origin"] == "row" else ()
     more = (frozenset(row["versions"].items()), frozenset(row["arguments"].items()))
     stated = (configured(row), frozenset(row["env"].items()), frozenset(row["others"].items()))
@@ -56,9 +58,19 @@ def _unstated(row: Row) -> bool:
 
 def _lacks_identity(row: Row) -> bool:
     """Whether a log leaves open what was trained: two such logs may be of any two models."""
-    model = row["size"] or row["layers"]
-    batch = row["tokens_per_step"] or row["gbs"] or row["device_batch"]
-    return row["origin"] == "log" and not (model and batch)
+    return row["origin"] == "log" and not ((row["size"] or row["layers"]) and _batch(row))
+
+
+def lacks_work(row: Row) -> bool:
+    """Whether a log states neither a model nor a batch: no setting explains how it differs from
+    another. What bench launched is known by its case."""
+    if row["origin"] != "log" or row["launched"]:
+        return False
+    return not (row["size"] or row["model"] or row["layers"] or _batch(row))
+
+
+def _batch(row: Row) -> float | None:
+    return row["tokens_per_step"] or row["gbs"] or row["device_batch"] or None
 
 
 def _of_log(row: Row) -> tuple[Hashable, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..schema.warehouse import Row
 from .factors import NOT_STATED, Factor, base_level, level, order, whole
+from .jobs import lacks_work
 from .pairing import (
     Pair,
     agree,
@@ -32,7 +33,7 @@ class _Jobs:
     failed: list[Row] = field(default_factory=list)
 
 
-_Levels = dict[str, _Jobs]
+_JobsByLevel = dict[str, _Jobs]
 _SIDES = ("a", "b")
 _PLACES = frozenset({"document", "system", "date", "regime"})  # where and when, not configuration
 
@@ -54,12 +55,17 @@ def matched(
     In a configuration without the base level its least stated level is the base, unless `base` is
     set.
     Runs of tables are matched within a document and day. A run without an exact match is
-    compared with the nearest run, and the other differences are named.
+    compared with the nearest run, and the other differences are named. Logs that state neither
+    model nor batch have no partner: that two of them are silent does not make them equal.
     """
-    levels = sorted({level(row, by) for row in (*rows, *failed)}, key=order)
+    every, levels = rows, _levels((*rows, *failed), by)
     chosen = base_level(by, levels, base)
+    rows = [row for row in rows if not lacks_work(row)]
+    failed = [row for row in failed if not lacks_work(row)]
+    if base is None and len(known := _levels((*rows, *failed), by)) > 1:
+        chosen = base_level(by, known, None)
     # By key and not pair by pair: a sweep has thousands of runs.
-    groups: dict[Hashable, _Levels] = {}
+    groups: dict[Hashable, _JobsByLevel] = {}
     for row in rows:
         found = groups.setdefault(key_of(row, by), {})
         found.setdefault(level(row, by), _Jobs()).ran.append(row)
@@ -76,7 +82,7 @@ def matched(
     bases = [group[chosen].ran for group in groups.values() if chosen in group]
     near = nearest(alone, [base for base in bases if base], chosen, by)
     used = {id(row) for pair in (*_with_a_side(pairs), *near) for row in pair.rows()}
-    return [*_with_a_side(pairs), *near], [row for row in rows if id(row) not in used]
+    return [*_with_a_side(pairs), *near], [row for row in every if id(row) not in used]
 
 
 def sides(
@@ -116,7 +122,7 @@ def _sides(
     failed: tuple[Sequence[Row], Sequence[Row]],
 ) -> list[Pair]:
     nothing = Factor("", _ignored(before, after, failed) | declared)
-    groups: dict[Hashable, _Levels] = {}
+    groups: dict[Hashable, _JobsByLevel] = {}
     for side, rows in zip(_SIDES, (before, after), strict=True):
         for row in rows:
             found = groups.setdefault(key_of(row, nothing), {})
@@ -155,7 +161,11 @@ def _ignored(
     return frozenset(ignored)
 
 
-def _base_level(found: _Levels) -> str | None:
+def _levels(rows: Iterable[Row], by: Factor) -> list[str]:
+    return sorted({level(row, by) for row in rows}, key=order)
+
+
+def _base_level(found: _JobsByLevel) -> str | None:
     """The least of two levels or more that a configuration states."""
     stated = [name for name in found if name != NOT_STATED]
     return min(stated, key=order) if len(stated) > 1 else None
@@ -167,7 +177,7 @@ def _with_a_side(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _add_failed(
-    groups: dict[Hashable, _Levels], failed: Sequence[tuple[Row, str]], by: Factor
+    groups: dict[Hashable, _JobsByLevel], failed: Sequence[tuple[Row, str]], by: Factor
 ) -> None:
     """Failed runs by level, matched to the runs of their configuration as far as they state
     that."""
@@ -190,7 +200,7 @@ def _add_failed(
         groups.setdefault(key, {}).setdefault(at, _Jobs()).failed.append(row)
 
 
-def _first(found: _Levels) -> Row:
+def _first(found: _JobsByLevel) -> Row:
     return next(row for jobs in found.values() for row in (*jobs.ran, *jobs.failed))
 
 

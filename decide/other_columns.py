@@ -1,7 +1,8 @@
 """Columns of tables under unknown headings that distinguish configurations.
 
 So do words and pairs under a heading of numbers, `auto` among tensor-parallel sizes or `4 / 16`,
-and an unknown kind of recompute, such as `offload`; this one under the name of the field.
+and an unknown kind of recompute, such as `offload`; this one under the name of the field. And so do
+machines whose devices cannot be counted, `10,000+ H100` or `64-128`: two of them are no repeats.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from ..vocabulary.headings import columns as known_columns
 
 _CELLS = """
     SELECT t.table_id, trim(t.headings[c.column_number]) AS heading, c.raw, s.run_id, c.name,
-        t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
+        s.device, t.table_id IN (SELECT table_id FROM cells WHERE name = 'gbs') AS has_batch
     FROM cells c JOIN tables t ON t.table_id = c.table_id
     LEFT JOIN {runs} s ON s.table_id = c.table_id AND s.row_number = c.row_number
     WHERE (c.name IS NULL OR c.kind IN ('words', 'pair')
-            OR (c.name = 'recompute' AND c.kind = 'text'))
+            OR (c.name = 'recompute' AND c.kind = 'text')
+            OR (s.devices IS NULL AND s.nodes IS NULL AND (c.name = 'device'
+                OR (c.name IN ('devices', 'nodes', 'ranks')
+                    AND c.kind IN ('range', 'text', 'label', 'symbolic')))))
         AND t.number IS NOT NULL
         AND (trim(t.headings[c.column_number]) <> '' OR c.column_number = 1)
     ORDER BY t.table_id, c.column_number, c.row_number"""
@@ -35,6 +39,7 @@ _OF_MACHINES = re.compile(
     r"|\b\d{1,6}\s?(?:gpu|node|device|chip|card|host|npu|tpu)s?\b",
     re.I,
 )
+_COUNTING = frozenset(("device", "devices", "nodes", "ranks"))
 ROW = "row"  # the name of a setting that no heading names
 _PAIR = re.compile(r"(?<!\w)([A-Za-z]\w{0,40}+)\s?[=:]\s?([-\w.]{1,40}+)")
 _PAIRS = re.compile(rf"[(\[{{]?{_PAIR.pattern}(?:[,;]\s?{_PAIR.pattern}){{0,20}}[)\]}}]?")
@@ -45,18 +50,24 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
     setting, though no known one."""
     known = known_columns()
     columns: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for table, heading, raw, run, name, has_batch in warehouse.rows(_CELLS.format(runs=runs)):
+    found: dict[str, dict[str, str]] = {}
+    for table, heading, raw, run, name, device, has_batch in warehouse.rows(
+        _CELLS.format(runs=runs)
+    ):
         if has_batch and batch_in_tokens(heading):
             continue  # the batch again, times the sequence length
         if name and known[name].role == "result":
             continue  # the reason why a result is missing
+        if name in _COUNTING:
+            if run is not None and (name != "device" or _tells_more(raw, device)):
+                found.setdefault(run, {})[_plain(heading)] = _plain(raw)
+            continue
         if name == "recompute":
             if recompute_named(raw, True):
                 continue  # it was read
             heading = name
         text = raw if heading else _without_machine(raw)
         columns.setdefault((table, heading or ROW), []).append((text, run))
-    found: dict[str, dict[str, str]] = {}
     for (_, heading), cells in columns.items():
         pairs = None if variable_of(heading) else _pairs([raw for raw, _ in cells])
         if pairs:
@@ -64,17 +75,26 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
             continue
         if not is_setting(heading, [raw for raw, _ in cells]):
             continue
-        name = DRESS.sub("", heading).strip()
+        name = _plain(heading)
         for raw, run in cells:
-            value = DRESS.sub("", raw).strip()
+            value = _plain(raw)
             if run is not None and not MISSING.fullmatch(value):
                 found.setdefault(run, {}).setdefault(name, value)
     return found
 
 
+def _plain(text: str) -> str:
+    return DRESS.sub("", text).strip()
+
+
+def _tells_more(raw: str, device: str | None) -> bool:
+    """Whether a cell counts something besides the device that it names: `10,000+ H100`."""
+    return _plain(raw) != device and bool(re.search(r"\d", device_pattern().sub(" ", raw)))
+
+
 def _pairs(texts: Sequence[str]) -> list[dict[str, str]] | None:
     """The settings in cells such as `(tp=1, zero1=-1)`; None if a cell is something else."""
-    stated = [DRESS.sub("", text).strip() for text in texts]
+    stated = [_plain(text) for text in texts]
     if not any(stated) or not all(
         MISSING.fullmatch(one) or _PAIRS.fullmatch(one) for one in stated
     ):

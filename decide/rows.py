@@ -11,13 +11,13 @@ from operator import itemgetter
 from typing import Any, cast
 
 from ..audit.memory import GB
-from ..ingest.logs.environment import states
 from ..schema.generated import expand
 from ..schema.sql import named_statements
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.device_names import slice_of
 from ..vocabulary.fields import compared, fields
 from ..vocabulary.hardware import device_of, one_spelling
+from ..vocabulary.job_variables import states
 from .cost import powers
 from .other_columns import other_columns
 from .provenance import Column, Derivation, Derivations, devices_of
@@ -66,7 +66,6 @@ _IN_COLUMNS = frozenset(
         *(argument for argument in field.arguments if isinstance(argument, str)),
     )
 )
-_SLICES = re.compile(r"\A\s*+\d{1,4}x\s++")
 THREADS = "env OMP_NUM_THREADS"
 
 
@@ -242,7 +241,7 @@ def _settings(row: Row) -> str | None:
 def system_of(device: str) -> str:
     """The machine that a device is of, in one spelling; of slices of TPUs their generation."""
     # v4-512 and 2x v4-1024 are one machine in two sizes, and sizes are what scaling compares.
-    if part := slice_of(_SLICES.sub("", device)):
+    if part := slice_of(device):
         known = device_of(part[0])
         return known.family if known else part[0]
     return one_spelling(device)

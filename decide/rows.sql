@@ -78,7 +78,7 @@ WHERE kind = 'measured' AND origin <> 'quote' AND (status IN ('ok', 'ended', 'ru
 -- The sound runs near that repeat a configuration, equal in `alike`: the input of spreads.
 WITH kept AS MATERIALIZED (
     SELECT run_id, uri, line, origin, measure, pace, source, launched, job_ids, basis, step_time_s, step_time_low, step_time_high, date, regime,
-        dtype_printed, tokens_per_step, settings_key, {{compared}}
+        dtype_printed, device, tokens_per_step, settings_key, {{compared}}
     FROM ({sound}) s LEFT JOIN settings_key USING (run_id) WHERE pace <> 0 AND measure <> 'tflops'
 ), groups AS (
     -- Of ids alone: most runs have no repeat, and lists of their columns took most of the time.
@@ -94,6 +94,7 @@ ORDER BY uri, line, run_id
 CASE WHEN layers IS NULL OR hidden IS NULL THEN model END, settings_key,
 CASE WHEN origin = 'row' THEN uri END, CASE WHEN origin = 'row' THEN date END,
 CASE WHEN origin = 'row' THEN coalesce(regime, '') END, CASE WHEN origin = 'row' THEN coalesce(dtype_printed, '') END,
+CASE WHEN origin = 'row' THEN coalesce(device, '') END,
 CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::VARCHAR) IS NOT NULL
         AND coalesce(nullif(tokens_per_step, 0), nullif(gbs, 0), nullif(device_batch, 0)) IS NOT NULL)
     THEN coalesce(launched, struct_pack(source := source, job_ids := coalesce(job_ids, []))::VARCHAR) END
@@ -101,7 +102,7 @@ CASE WHEN origin = 'log' AND NOT (coalesce(nullif(size, ''), nullif(layers, 0)::
 -- name: weigh
 -- The selected runs, with the columns that groups are formed by; Python loads only those that a page shows.
 CREATE OR REPLACE TEMP TABLE weighed AS
-SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, launched, job_ids, date, regime, dtype_printed,
+SELECT run_id, uri, line, origin, kind, status, usable, left_out, left_out_detail, source, launched, job_ids, date, regime, dtype_printed, device,
     settings_key, batch, rate, measure, device_count, step_time_s, tokens_per_s, tokens_per_step, {{compared}}
 FROM ({worked_out}) LEFT JOIN settings_key USING (run_id)
 

@@ -12,10 +12,10 @@ from datetime import datetime
 from importlib.resources import files
 from typing import Any
 
-from ..ingest.logs.environment import naming
 from ..project.git import added
 from ..schema.warehouse import Warehouse
 from ..vocabulary.hosts import hosts
+from ..vocabulary.job_variables import naming
 
 _PATH = re.compile(
     r"(?<!\d)(20\d\d)([-_.]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])"

@@ -26,7 +26,7 @@ MEASURED = (
 # Shown before the settings, but only if rows differ in it.
 _DISTINGUISHING = (("seq_len", "Seq len"), ("dtype", "Dtype"), ("framework", "Framework"))
 # Shown with them, but only if rows would else look alike.
-_TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"))
+_TELLING = (("grad_accum", "Accumulation"), ("dtype_printed", "Precision"), ("device", "Device"))
 # Places that a sentence lists, of rows and of repeats; letters of a name that may be repeated.
 _MOST, _REPEATS, _SHORT = 12, 4, 8
 _REASONS = 6  # that are written out, with the places of their rows

@@ -75,7 +75,8 @@ def _ranking(names: ShortNames, answer: Answer, column: str, unit: str, head: st
 
     best = f"{significant(drawn[0][column] * scale, 3)}{unit}"
     if column == "mfu":
-        best += " MFU as printed" if drawn[0]["mfu_from"] == "printed" else " MFU"
+        printed = drawn[0]["mfu_from"] == "printed" and drawn[0].get("jobs", 1) == 1
+        best += " MFU as printed" if printed else " MFU"
     at = labels[0] or devices_words(drawn[0])
     message = f"{subject(names, drawn)}{best} at best, {at}"
     more = cut("configurations, ranked below", every, MOST_BARS)

@@ -11,7 +11,8 @@ A slot within a line stands for names of fields, with commas between them and so
     {{metrics}}                        the joins of every metric, by run_id; each reads the object
                                        with its view's name there, which may be a CTE
 
-`{{experts}}` stands for the pattern of names of models with experts (vocabulary/experts.py).
+`{{experts}}` stands for the pattern of names of models with experts (vocabulary/experts.py), and
+`{{job variables}}` for the names of variables that are no settings (vocabulary/job_variables.toml).
 A line `{{device peaks}}` stands for a row of each device and number format of hardware.toml.
 
 The SQL for DuckDB: `bench sql "SELECT sql FROM duckdb_views() WHERE view_name = 'configurations'"`.
@@ -25,6 +26,7 @@ from importlib.resources import files
 from ..vocabulary.experts import experts_pattern
 from ..vocabulary.fields import Field, compared, configuration, fields, stored
 from ..vocabulary.hardware import devices
+from ..vocabulary.job_variables import job_variables
 from .catalogue import metrics
 
 METRICS = "{{metrics}}"
@@ -35,12 +37,14 @@ _NAMES = re.compile(
 
 _PEAKS = "{{device peaks}}"
 _EXPERTS = "{{experts}}"
+_JOB_VARIABLES = "{{job variables}}"
+_SOURCES = ("fields.toml", "hardware.toml", "job_variables.toml")
 
 
 def declarations() -> str:
     """The sources of the slots as text: views change with it."""
     folder = files("bench.vocabulary")
-    texts = [folder.joinpath(name).read_text("utf-8") for name in ("fields.toml", "hardware.toml")]
+    texts = [folder.joinpath(name).read_text("utf-8") for name in _SOURCES]
     return "".join([*texts, experts_pattern()])
 
 
@@ -50,6 +54,8 @@ def expand(text: str) -> str:
         text = text.replace(METRICS, _joins())
     text = _NAMES.sub(_names, _ANNOTATED.sub(_annotated, text))
     text = text.replace(_EXPERTS, experts_pattern())
+    if _JOB_VARIABLES in text:
+        text = text.replace(_JOB_VARIABLES, ", ".join(f"'{name}'" for name in job_variables()))
     return text.replace(_PEAKS, _device_peaks()) if _PEAKS in text else text
 
 

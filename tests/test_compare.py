@@ -333,3 +333,14 @@ def test_jobs_of_an_unstated_model_are_not_called_run_once(folder: Path) -> None
     assert "3 / 3" in said and "run once" not in said and "Three runs a side" not in said
     assert "tried: not tested, as the spread between its jobs is not known." in said
     assert "6 logs state no model or no batch size and do not count as repeats" in said
+
+
+def test_logs_of_neither_model_nor_batch_are_not_alike(folder: Path) -> None:
+    """Both are silent about what they trained, which does not make it the same."""
+    for name, took in (("Ring", 10.0), ("Tree", 20.0)):
+        steps = "".join(f"iter {at}: loss 4.0, time {took + at % 3:.2f}ms\n" for at in range(1, 30))
+        (folder / f"{name}.log").write_text(f"NCCL_ALGO={name}\n{steps}")
+    asked = ("compare", "--by", "NCCL_ALGO", ".")
+    told(quick(folder, *asked), 5, "2 logs state neither model nor batch size (--set model=")
+    [pair] = answer(folder, *asked, "--set", "gbs=8")
+    assert (pair["base"], pair["level"]) == ("Ring", "Tree")

@@ -73,3 +73,45 @@ def test_the_name_of_a_slice_tells_its_chips(folder: Path, name: str, chips: int
     (folder / "a.md").write_text(f"# MaxText\n\n{head}\n| 32B | {name} | 328 | 67.76% |\n")
     [row] = answer(folder, "best", "a.md", "--by", "tflops")
     assert (row["devices"], row["device"]) == (chips, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "chips"),
+    [("1x v5p-128", 64), ("2x v5p-128", 128), ("2 x v5e-256", 512), ("32x v5e-256", 8192)],
+)
+def test_slices_are_so_many_times_the_chips_of_one(folder: Path, name: str, chips: int) -> None:
+    (folder / "a.md").write_text(_of_machines("Hardware", (name, "60.1%")))
+    [row] = answer(folder, "best", "a.md", "--by", "mfu")
+    assert (row["devices"], row["device"]) == (chips, name)
+
+
+@pytest.mark.parametrize(
+    ("heading", "machines"),
+    [
+        ("Hardware", ("1x v5p-128", "2x v5p-128", "4x v5p-128")),
+        ("Hardware", ("1x v5p-512", "2x v5p-256", "4x v5p-128")),  # 256 chips each
+        ("Hardware", ("10,000+ H100", "6,000+ H100", "1,000+ H100")),
+        ("GPUs", ("64-128", "256-512", "16 to 32")),
+    ],
+)
+def test_other_machines_are_no_repeats(
+    folder: Path, heading: str, machines: tuple[str, ...]
+) -> None:
+    shares = ("71.47%", "69.43%", "60.10%")
+    (folder / "a.md").write_text(_of_machines(heading, *zip(machines, shares, strict=True)))
+    found = answer(folder, "best", "a.md", "--by", "mfu")
+    assert [(row["mfu"], row["jobs"]) for row in found] == [(0.7147, 1), (0.6943, 1), (0.601, 1)]
+    said = quick(folder, "best", "a.md", "--by", "mfu").out
+    assert "71.5% as printed" in said and "median of" not in said
+
+
+def test_a_median_of_jobs_is_printed_nowhere(folder: Path) -> None:
+    rows = (("v5p-128", "70.00%"), ("v5p-128", "71.00%"), ("v5p-128", "74.00%"))
+    (folder / "a.md").write_text(_of_machines("Hardware", *rows))
+    said = quick(folder, "best", "a.md", "--by", "mfu").out
+    assert "71.0%, median of 3 jobs" in said and "as printed" not in said
+
+
+def _of_machines(heading: str, *rows: tuple[str, str]) -> str:
+    body = "".join(f"| 32B | {machine} | {share} |\n" for machine, share in rows)
+    return f"# Training of 32B on H100\n\n| Model | {heading} | MFU |\n|---|---|---|\n{body}"

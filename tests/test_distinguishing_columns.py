@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.deciding import answer
 from tests.making import log
 from tests.program import quick
@@ -104,3 +106,13 @@ def test_one_run_s_table_of_values_has_no_setting_of_that_name(folder: Path) -> 
     text = "# 7B training on 8 H100\n\n| Metric | Value |\n|--|--:|\n"
     (folder / "t.md").write_text(f"{text}| Step time | 0.4 s |\n| Tokens/s/GPU | 1200 |\n")
     assert "Metric=Value" not in quick(folder, "best", "t.md").out
+
+
+@pytest.mark.parametrize("name", ["SLURM_JOB_NODELIST", "PBS_NODEFILE", "PJM_O_NODEINF"])
+def test_names_of_nodes_and_jobs_are_no_settings(folder: Path, name: str) -> None:
+    for node in ("node01", "node02"):
+        text = f"NCCL_ALGO=Ring\n{name}={node}\n" + log(30, 100.0)
+        (folder / f"{node}.log").write_text(text)
+    asked = ("best", ".", "--set", "seq_len=2048", "--set", "model=1.3B")
+    [found] = answer(folder, *asked)
+    assert found["jobs"] == 2 and found["settings"] == "NCCL_ALGO=Ring"

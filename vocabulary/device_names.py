@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from .hardware import device_pattern
 
-_SLICE = re.compile(r"(?:TPU[- ]?)?(v2|v3|v4|v5p|v5e|v5litepod|v6e)-(\d{1,6})", re.I)
+# `v5p-128`, `TPU v4-32`; `2x v5p-128` are two slices
+_SLICE = re.compile(
+    r"(?:(?P<slices>\d{1,4})\s*[x×*]\s*)?(?:TPU[- ]?)?"
+    r"(?P<kind>v2|v3|v4|v5p|v5e|v5litepod|v6e)-(?P<size>\d{1,6})",
+    re.I,
+)
 # The number counts TensorCores, two a chip, for these, and chips for the others
 # (https://cloud.google.com/tpu/docs/v5p, https://cloud.google.com/tpu/docs/v5e).
 _TWO_CORES = frozenset({"v2", "v3", "v4", "v5p"})
@@ -33,12 +39,21 @@ _MACHINE = re.compile(r"(?:DGX|HGX|nodes?|hosts?|servers?)\b|\w+\.\w*(?:large|me
 
 
 def slice_of(text: str) -> tuple[str, int] | None:
-    """The kind of chip and the chips of a slice's name: TPU v5p and 64 of `v5p-128`."""
+    """The kind of chip and the chips of one slice or several of a name: TPU v5p and 64 of
+    `v5p-128`, 128 of `2x v5p-128`."""
     match = _SLICE.fullmatch(text.strip())
     if match is None:
         return None
-    kind, count = match[1].lower(), int(match[2])
-    return f"TPU {kind}", count // 2 if kind in _TWO_CORES else count
+    kind, size = match["kind"].lower(), int(match["size"])
+    chips = size // 2 if kind in _TWO_CORES else size
+    return f"TPU {kind}", int(match["slices"] or 1) * chips
+
+
+@cache
+def slices_of(text: str) -> int | None:
+    """How many slices a name counts: 2 of `2x v5p-128`, 1 of `v5p-128`; None if it names none."""
+    match = _SLICE.fullmatch(text.strip())
+    return int(match["slices"] or 1) if match else None
 
 
 def counted_of(text: str) -> tuple[int, str] | None:

@@ -119,7 +119,8 @@ class PublishedRow:
         return batch if batch and batch * split >= devices else None
 
     def devices(self) -> int | None:
-        """Devices as stated, else those of a slice by the name of the device: 64 for `v5p-128`."""
+        """Devices as stated, else those of slices by the name of the device: 64 for `v5p-128`, 128
+        for `2x v5p-128`."""
         if not {"devices", "nodes", "ranks"}.isdisjoint(self.by_name):
             return self.integer("devices")
         word = self.word("device") or ""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from ...vocabulary.job_variables import states
 from ...vocabulary.package_toml import declared
 from ...vocabulary.secrets import redact
 from .record import Fields
@@ -56,17 +57,6 @@ def is_recorded(name: str) -> bool:
     """Whether a variable is stored and shown in reports."""
     declared = _declared()
     return name.startswith(declared["prefixes"]) and name not in declared["places"]
-
-
-def states(name: str) -> str | None:
-    """What a variable states about the run: job_ids, hosts or nodes."""
-    declared = _declared()
-    return next((kind for kind in ("job_ids", "hosts", "nodes") if name in declared[kind]), None)
-
-
-def naming(kind: str) -> tuple[str, ...]:
-    """The variables that state this about a run: job_ids, hosts or nodes."""
-    return _declared()[kind]
 
 
 def flag(name: str, value: str, kind: str, line: int) -> Flags:

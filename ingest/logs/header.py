@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from ...schema.rows import Rows
 from ...vocabulary.fields import axes, fields, stated_by
 from ...vocabulary.hosts import MOST
+from ...vocabulary.job_variables import states
 from ...vocabulary.secrets import redact
 from ..cast import CASTS, is_absent
-from .environment import states
 from .record import Fields, Record
 
 _STATED = stated_by("log")

@@ -9,9 +9,10 @@ from itertools import pairwise
 from pathlib import PurePath
 
 from ...schema.rows import Rows
+from ...vocabulary.job_variables import states
 from ..coverage import Coverage
 from ..kinds import OF_ENVIRONMENT, OF_PACKAGES, SCRIPTS, are_samples
-from ..logs.environment import is_recorded, states
+from ..logs.environment import is_recorded
 from .power import read_samples
 from .script import read_script
 from .statement import LARGEST, Leaf, Statements, leaves, names
@@ -191,7 +192,7 @@ def _environment(text: str) -> Sidecar | None:
         if match and is_recorded(match["name"]):
             value = match["value"].strip("\"'")
             kind = states(match["name"])
-            if kind is None:
+            if kind in (None, "places"):
                 stated.add(match["name"], value, "env", number)
                 continue
             stated.add("job_id" if kind == "job_ids" else kind, value, "job", number)

@@ -1,6 +1,6 @@
 -- results: runs with their configuration, every metric, and why they are left out: one row a run, for pages and listings.
 -- results.usable: whether its measurements count: it ended well, or measured for some time before it did not
--- results.settings: environment, launcher and clock settings, as one text
+-- results.settings: environment, launcher and clock settings, as one text; no names of the job and its nodes
 -- results.regime: the regime it was measured in
 -- results.epoch: the same, by its name in earlier versions
 -- results.left_out: why it is kept out of rankings, as words
@@ -21,7 +21,7 @@ reasons AS (
                         WHEN value IS NULL THEN 'no ' || name
                         WHEN kind = 'launcher' AND value = 'yes' THEN name
                         ELSE name || '=' || value END, ', ' ORDER BY name) AS settings
-    FROM env_flags GROUP BY run_id
+    FROM env_flags WHERE name NOT IN ({{job variables}}) GROUP BY run_id
 )
 SELECT c.* REPLACE (coalesce(time_is_marked, false) AS time_is_marked),
     -- What a log measured before it was ended stands, and before it broke off if that was some time;
