@@ -31,7 +31,7 @@ from .eligible import Rows
 from .goodput import Goodput
 from .jobs import by_configuration, unstated
 from .provenance import Derivation, Number, device_hours_of, input_number
-from .rampup import RampUp, Stage, forbids, schedule, spent
+from .rampup import RampUp, Stage, days_from, forbids, ramp_up_derivations, schedule, spent
 from .rate_ranges import rates
 from .rows import Decision, assumed_devices
 from .spreads import Spread, spread_of
@@ -234,7 +234,9 @@ def _derivations(
     unit = "steps" if budget.tokens is None else "tokens"
     rates = f", {low:.6g} to {high:.6g} {unit}/s" if low is not None and high is not None else ""
     days = (
-        budget.days_from(row, " / goodput") if plan.ramp is None else _ramped(plan, plan.ramp, row)
+        budget.days_from(row, " / goodput")
+        if plan.ramp is None
+        else days_from(plan.ramp, budget, row)
     )
     varies = (repeats.number,) if repeats else ()
     days = replace(
@@ -252,21 +254,8 @@ def _derivations(
             title=f"range from {source}",
         )  # fmt: skip
     if plan.ramp is not None:
-        made |= _of_ramp_up(plan.ramp, row, lasts)
+        made |= ramp_up_derivations(plan.ramp, row, lasts)
     return made
-
-
-def _ramped(plan: Plan, ramp: RampUp, row: Row) -> Derivation:
-    """The derivation of days with a ramp-up of the batch."""
-    if plan.budget.tokens is None:
-        words = f"(steps - ramp_up_steps) x step_time_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
-        inputs = (plan.budget.number, "step_time_s", "ramp_up_steps", "ramp_up_days")
-        return Derivation(formula="D1", expression=words, inputs=inputs, unit="days")
-    derivation = Derivation(expression="samples x seq_len", inputs=ramp.numbers, unit="tokens")
-    tokens = Number("ramp_up_tokens", ramp.samples * row["seq_len"], derivation)
-    words = f"(tokens - ramp_up_tokens) / tokens_per_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
-    of = (plan.budget.number, tokens, "tokens_per_s", "ramp_up_days")
-    return Derivation(formula="D1", expression=words, inputs=of, unit="days")
 
 
 def _tokens_from(plan: Plan, row: Row) -> Derivation:
@@ -279,23 +268,6 @@ def _tokens_from(plan: Plan, row: Row) -> Derivation:
     return Derivation(
         expression=words, inputs=(plan.budget.number, *plan.ramp.numbers), unit="tokens"
     )
-
-
-def _of_ramp_up(ramp: RampUp, row: Row, lasts: str) -> dict[str, Derivation]:
-    stages = ramp.stages(row["gbs"])
-    many = input_number("stages", len(stages), note=f"{stages[0]} to {stages[-1]}")
-    return {
-        "ramp_up_steps": Derivation(
-            expression="sum over stages of samples / stages / batch",
-            inputs=(*ramp.numbers, many), unit="steps",
-        ),
-        "ramp_up_days": Derivation(
-            expression="sum over stages of steps x step_time_s x (m + (p - 1) / v)"
-            f" / (m_whole + (p - 1) / v) / {SECONDS_A_DAY} / goodput",
-            inputs=("ramp_up_steps", "step_time_s", "goodput"), unit="days",
-            source="arXiv 2104.04473 section 2.2", counts=lasts,
-        ),
-    }  # fmt: skip
 
 
 def _numbers(plan: Plan, stages: Sequence[Stage]) -> Iterator[Number]:

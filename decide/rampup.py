@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row
-from .provenance import Number, input_number
+from .budget import SECONDS_A_DAY, Budget
+from .provenance import Derivation, Number, input_number
 
 Stage = tuple[int, int, int, float | None]  # batch, replicas, devices, nodes
 
@@ -96,3 +97,34 @@ def _doublings(ramp: RampUp, whole: int) -> Iterator[int]:
         yield batch
         batch *= 2
     yield whole
+
+
+def days_from(ramp: RampUp, budget: Budget, row: Row) -> Derivation:
+    """The derivation of days with a ramp-up of the batch."""
+    if budget.tokens is None:
+        words = f"(steps - ramp_up_steps) x step_time_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
+        inputs = (budget.number, "step_time_s", "ramp_up_steps", "ramp_up_days")
+        return Derivation(formula="D1", expression=words, inputs=inputs, unit="days")
+    derivation = Derivation(expression="samples x seq_len", inputs=ramp.numbers, unit="tokens")
+    tokens = Number("ramp_up_tokens", ramp.samples * row["seq_len"], derivation)
+    words = f"(tokens - ramp_up_tokens) / tokens_per_s / {SECONDS_A_DAY} / goodput + ramp_up_days"
+    of = (budget.number, tokens, "tokens_per_s", "ramp_up_days")
+    return Derivation(formula="D1", expression=words, inputs=of, unit="days")
+
+
+def ramp_up_derivations(ramp: RampUp, row: Row, lasts: str) -> dict[str, Derivation]:
+    """The derivations of the steps and days of a ramp-up, which `lasts` so many seconds."""
+    stages = ramp.stages(row["gbs"])
+    many = input_number("stages", len(stages), note=f"{stages[0]} to {stages[-1]}")
+    return {
+        "ramp_up_steps": Derivation(
+            expression="sum over stages of samples / stages / batch",
+            inputs=(*ramp.numbers, many), unit="steps",
+        ),
+        "ramp_up_days": Derivation(
+            expression="sum over stages of steps x step_time_s x (m + (p - 1) / v)"
+            f" / (m_whole + (p - 1) / v) / {SECONDS_A_DAY} / goodput",
+            inputs=("ramp_up_steps", "step_time_s", "goodput"), unit="days",
+            source="arXiv 2104.04473 section 2.2", counts=lasts,
+        ),
+    }  # fmt: skip

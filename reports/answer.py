@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from ..decide.budget import Budget
 from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.fields import axes, shown
-from ..vocabulary.format import counted, number, percent, times
+from ..vocabulary.format import counted, number, percent
 from ..vocabulary.secret_commands import REDACTED
 from .words import DEVICE, SIZE, SPLIT, apart_words, step_time, text_of, topology_short, with_mark
 
@@ -293,47 +292,3 @@ def by_kind(names: ShortNames, rows: Sequence[Row]) -> list[tuple[str, list[Row]
 def by_frequency(names: ShortNames, rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """The same, the most frequent reason first."""
     return sorted(by_reason(names, rows).items(), key=lambda item: -len(item[1]))
-
-
-_MORE = ("pairs", "speedup", "speedup_least", "speedup_most", "faster", "slower", "newly_failing",
-         "worse")  # fmt: skip
-_HEADS = ("Pairs", "Speed-up", "Least", "Most", "Faster", "Slower", "Newly failing", "Worse")
-
-
-def grouped(answer: Answer, names: Sequence[str]) -> Answer:
-    """One row for each value of the columns: the geometric mean of its speed-ups and their ends.
-
-    Pairs that differ in more columns do not count.
-    """
-    sets: dict[tuple[str, ...], list[Row]] = {}
-    for row in answer.rows:
-        if not row["also_differs"]:
-            sets.setdefault(tuple(str(row[name]) for name in names), []).append(row)
-    rows = tuple(
-        {**{name: of[0][name] for name in names}, **_aggregate(of)} for of in sets.values()
-    )
-    cells = tuple({**row, **_texts(row)} for row in rows)
-    shown = (*((name, name) for name in names), *zip(_MORE, _HEADS, strict=True))
-    summary = (*answer.summary, f"One row for each {', '.join(names)}: geometric means.")
-    columns = (*names, *(name for name in _MORE if name not in names), "left_out")
-    return Answer(summary, columns, shown, rows, answer.left_out, answer.notes, cells)
-
-
-def _aggregate(rows: Sequence[Row]) -> dict[str, Any]:
-    ups = [row["speedup"] for row in rows if row["speedup"] is not None]
-    return {
-        "pairs": len(rows),
-        "speedup": math.exp(sum(map(math.log, ups)) / len(ups)) if ups else None,
-        "speedup_least": min(ups, default=None),
-        "speedup_most": max(ups, default=None),
-        "faster": sum(row["verdict"] == "faster" for row in rows),
-        "slower": sum(row["verdict"] == "slower" for row in rows),
-        "newly_failing": sum(bool(row["newly_fails"]) for row in rows),
-        "worse": sum(bool(row["worse"]) for row in rows),
-        "left_out": None,
-    }
-
-
-def _texts(row: Row) -> dict[str, str]:
-    names = ("speedup", "speedup_least", "speedup_most")
-    return {name: times(row[name]) for name in names if row[name] is not None}

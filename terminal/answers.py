@@ -31,7 +31,7 @@ def fitted(answer: Answer, query: Query) -> Answer:
     """The answer reduced to the query's columns and groups (means for pairs); raises BenchError
     for unknown ones."""
     if query.group is not None:
-        from ..reports.answer import grouped
+        from ..reports.grouped_pairs import grouped
 
         names = parse_columns(query.group, answer.columns)
         answer = grouped(answer, names) if "speedup" in answer.columns else answer.first_of(names)

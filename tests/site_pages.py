@@ -8,6 +8,14 @@ from pathlib import Path
 
 from tests.program import quick
 
+# A document with one run and a failed one.
+TABLE = """# Training of a 7B model on 8 H100 GPUs
+
+| Model | GPUs | TP | MBS | GBS | Step time (s) | TFLOPs/GPU |
+|---|---|---|---|---|---|---|
+| 7B | 8 | 2 | 1 | 64 | 4.1 | 400 |
+| 7B | 8 | 4 | 1 | 64 | 4.9 | OOM |
+"""
 SPIKE = 40.25  # seconds, of one step of thousands
 STEPS, SPIKED = 5000, 777
 PAYLOADS = (

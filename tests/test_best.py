@@ -12,8 +12,6 @@ import pytest
 
 from bench.decide.rate_ranges import rates
 from bench.decide.spreads import Spread
-from bench.project.short_names import ShortNames
-from bench.reports.answer import by_kind
 from tests.deciding import Stored, answer, jobs, lines, table
 from tests.program import quick, told
 
@@ -321,14 +319,3 @@ def test_days_of_one_size_under_two_labels_compare(folder: Path) -> None:
     assert "Days of different models" not in alike.out and "different models" in apart.out
     assert "Goodput is assumed" not in alike.out.replace("Goodput 1.00 is assumed", "")
     assert "next: bench show a:8 a.md" in alike.err, "which answers here"
-
-
-def test_many_reasons_of_exclusion_are_counted_by_kind() -> None:
-    def kinds(*reasons: str) -> list[tuple[str, int]]:
-        rows = [{"left_out": reason, "uri": "a.md", "line": 1} for reason in reasons]
-        return [(kind, len(of)) for kind, of in by_kind(ShortNames(["a.md"]), rows)]
-
-    few = ("doubted (R1): one", "doubted (R2): two", "oom")
-    assert kinds(*few) == [(reason, 1) for reason in few]
-    many = (*few, *(f"oom: {n} GB" for n in range(8)), "copy of a:3", "copy of a:4", "copy of a:5")
-    assert kinds(*many) == [("oom", 9), ("copy", 3), ("doubted", 2)]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from bench.project.short_names import ShortNames
+from bench.reports.answer import by_kind
 from tests.program import quick
 
 
@@ -141,3 +143,14 @@ def test_each_model_is_answered_before_other_machines_of_one(folder: Path) -> No
     answers = quick(folder, "report", "chips.md").out.split("**Answers**")[1].split("\n## ")[0]
     first = [line.split()[1] for line in answers.splitlines() if line.startswith("- ")]
     assert first[:4] == ["32B", "16B", "64B", "128B"] and len(first) == 6
+
+
+def test_many_reasons_of_exclusion_are_counted_by_kind() -> None:
+    def kinds(*reasons: str) -> list[tuple[str, int]]:
+        rows = [{"left_out": reason, "uri": "a.md", "line": 1} for reason in reasons]
+        return [(kind, len(of)) for kind, of in by_kind(ShortNames(["a.md"]), rows)]
+
+    few = ("doubted (R1): one", "doubted (R2): two", "oom")
+    assert kinds(*few) == [(reason, 1) for reason in few]
+    many = (*few, *(f"oom: {n} GB" for n in range(8)), "copy of a:3", "copy of a:4", "copy of a:5")
+    assert kinds(*many) == [("oom", 9), ("copy", 3), ("doubted", 2)]

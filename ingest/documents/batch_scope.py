@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from .markdown import TextLine
+from .row import PublishedRow
 
 _ACCUMULATES = re.compile(
     r"grad(?:ient)?[ _-]acc[a-z]{0,10}(?:[ _-]steps?)?\W{1,4}(?P<behind>\d{1,6})\b"
@@ -50,3 +52,10 @@ class UnscopedBatches:
             self.listing = not line.code and bool(_LISTED.fullmatch(line.text))
         found = None if line.code else _BARE_BATCH.fullmatch(line.text.strip())
         return [(int(found[1]), line)] if found else []
+
+
+def with_open_batches(rows: Sequence[PublishedRow]) -> Sequence[PublishedRow]:
+    """Rows of which several numbers of devices have one bare batch: it may be of each device."""
+    named = {(batch, row.devices()) for row in rows if (batch := row.bare_batch())}
+    is_open = len({batch for batch, _ in named}) < len(named)
+    return [replace(row, batch_is_open=True) for row in rows] if is_open else rows

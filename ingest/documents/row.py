@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from ...vocabulary.cell import Cell
@@ -325,10 +325,3 @@ class PublishedRow:
     def _from_text(self, name: str) -> str | None:
         fact = self.context.facts.get(name)
         return fact.value if fact else None
-
-
-def with_open_batches(rows: Sequence[PublishedRow]) -> Sequence[PublishedRow]:
-    """Rows of which several numbers of devices have one bare batch: it may be of each device."""
-    named = {(batch, row.devices()) for row in rows if (batch := row.bare_batch())}
-    is_open = len({batch for batch, _ in named}) < len(named)
-    return [replace(row, batch_is_open=True) for row in rows] if is_open else rows

@@ -116,16 +116,12 @@ _OF_MODELS = frozenset({"mfu", "hfu", "tokens_per_s", "tokens_per_s_per_device"}
 _OF_KERNELS = frozenset({"mfu", "hfu", "tflops", "hw_tflops", "agg_pflops"})
 _COSTS = frozenset({"mem", "train_time"})  # of a training, next to what came of it
 _OF_MODEL_STEPS = frozenset({"step_time", "samples_per_s"})
-
-
 # A row of these is a moment or a statistic of one run: `Step | Loss | Tokens/s`.
 _MOMENT = re.compile(
     r"\W*(?:(?:global )?steps?|epochs?|iter(?:ation)?s?|statistics?|percentiles?|quantiles?|ranks?"
     r"|步数|轮次|统计量?)\W*",
     re.I,
 )
-
-
 _RANK = re.compile(r"\W*ranks?\W*", re.I)
 
 

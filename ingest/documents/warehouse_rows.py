@@ -13,6 +13,7 @@ from ...vocabulary.headings import Column, unread_results
 from ...vocabulary.secrets import redact
 from .agreement import RefusedFact
 from .ambiguous_columns import decided
+from .batch_scope import with_open_batches
 from .column_cells import add_cells, read_rows
 from .environment_columns import flags_in
 from .fact import Fact
@@ -29,7 +30,6 @@ from .row import (
     RowContext,
     cells_by_name,
     numbers_of,
-    with_open_batches,
 )
 from .row_kinds import Adapters, are_rounded, no_run, sums_up, words_of
 from .row_words import numbers_in_words, splits_of_some

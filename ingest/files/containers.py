@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import BinaryIO, cast
 
@@ -54,9 +55,9 @@ class _Lines(io.RawIOBase):
         view[: len(chunk)] = chunk
         return len(chunk)
 
+    @abstractmethod
     def _printed(self, line: bytes) -> bytes:
         """The lines that are known with this one."""
-        raise NotImplementedError
 
     def _left(self) -> bytes:
         """At the end of the file: the lines that wait for another."""
