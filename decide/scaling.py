@@ -65,6 +65,7 @@ def scaling(kept: Sequence[Row], left_out: Sequence[Row], most: int = 0) -> Deci
 def curve(group: Group) -> dict[str, Any]:
     """The summary of a group, without its laws, which take thousands of refits."""
     rows = [row for point in group.points for row in point.rows]
+    ends = (*group.base.rows, *group.points[-1].rows)
     faster = [point.x for point in group.points[1:] if group.efficiency(point) > 1]
     return {
         "kind": group.kind,
@@ -76,6 +77,7 @@ def curve(group: Group) -> dict[str, Any]:
         "sizes": len(group.points),
         "days": sorted({row["date"][:10] for row in rows if row["date"]}),
         "above_all": faster[0] if faster else None,
+        "marked": [row for row in ends if row.get("time_is_marked")],
     }
 
 
