@@ -104,6 +104,8 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
         drawn = [(x.at(a), y.at(b)) for a, b in points]
         parts.append(svg.path(drawn, f"s{number % svg.SERIES + 1}"))
     places = _shifted(marks, x, y)
+    if any(at != x.at(one.x) for one, at in zip(marks, places, strict=True)):
+        note = "; ".join(filter(None, (note, "runs that would overlap stand side by side")))
     # Marks that count are drawn last, over the others.
     for one, at in sorted(
         zip(marks, places, strict=True),

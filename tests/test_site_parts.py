@@ -8,6 +8,8 @@ import pytest
 
 from bench.schema.errors import BenchError
 from bench.site import effects, svg
+from bench.site.charts import Plot, scatter
+from bench.site.table import Table
 from bench.site.text import Slugs, Text, data_file
 from bench.terminal.site import parse_every
 
@@ -68,3 +70,20 @@ def test_an_interval_without_bounds_is_not_shown(
 ) -> None:
     row = {"speedup_low": low, "speedup_high": high}
     assert effects._interval(row) == shown
+
+
+def test_a_chart_says_that_its_points_stand_side_by_side() -> None:
+    def note(*heights: float) -> str:
+        marks = [svg.Mark(1024.0, y, f"run {y}", "#") for y in heights] + [
+            svg.Mark(8.0, 0.5, "small", "#")
+        ]
+        chart = scatter(
+            Plot(id="c", title="", marks=marks, series=[""], x_title="Devices", y_title="MFU"),
+            "",
+            Table("t", "", []),
+        )
+        assert chart is not None
+        return chart.note
+
+    assert note(0.4, 0.401) == "runs that would overlap stand side by side"
+    assert note(0.2, 0.6) == ""
