@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,16 +156,32 @@ def test_memory_of_several_units_is_compared_in_one(opens: Opens, site: Path) ->
     assert ratio and 0.1 < float(ratio[1]) < 10
 
 
-def test_an_effect_is_told_of_runs_that_differ_in_one_setting(opens: Opens, site: Path) -> None:
-    pairs = [
-        (pair["base"][0], pair["with"][0])
+def _pairs(site: Path) -> list[dict[str, Any]]:
+    """What the models' pages have of pairs of runs."""
+    return [
+        pair
         for file in sorted(site.glob("data/models/*/effects.js"))
         for pair in json.loads(file.read_text("utf-8").partition(", ")[2].rpartition(")")[0])[
             "pairs"
         ]
-        if not pair["sure"]
     ]
-    page = opens(f"compare.html#runs={','.join(pairs[0])}")
+
+
+def test_an_effect_tells_of_runs_that_are_not_compared(opens: Opens, site: Path) -> None:
+    """A side is the median of its configuration's jobs, also of those that nobody ticked."""
+    pooled = next(pair for pair in _pairs(site) if len(pair["base"]) + len(pair["with"]) == 3)
+    page = opens(f"compare.html#runs={pooled['base'][0]},{pooled['with'][0]}")
+    page.locator("#compare .effects tbody tr").first.wait_for(state="attached")
+    text = page.locator("#compare .effects").text_content() or ""
+    assert "with 1 more run of the same configurations" in text
+    page = opens(f"compare.html#runs={','.join([*pooled['base'], *pooled['with']])}")
+    page.locator("#compare .effects tbody tr").first.wait_for(state="attached")
+    assert "more run" not in (page.locator("#compare .effects").text_content() or "")
+
+
+def test_an_effect_is_told_of_runs_that_differ_in_one_setting(opens: Opens, site: Path) -> None:
+    pairs = [pair for pair in _pairs(site) if not pair["sure"]]
+    page = opens(f"compare.html#runs={pairs[0]['base'][0]},{pairs[0]['with'][0]}")
     folded = page.locator("#compare .effects details").first
     folded.locator("summary").click()
     assert folded.locator("tbody tr").count() >= 1

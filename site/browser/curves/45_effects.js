@@ -17,7 +17,7 @@ function showEffects(place, runs) {
   Promise.allSettled(keys.map((key) => load(key))).then((answers) => {
     /** @type {Pair[]} */
     const all = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value.pairs : []));
-    const pairs = all.filter((pair) => here(pair.base) && here(pair.with));
+    const pairs = all.filter((pair) => here(pair.base) && here(pair.with)).map((pair) => withOthers(pair, ids));
     const sure = pairs.filter((pair) => pair.sure);
     const rest = pairs.filter((pair) => !pair.sure);
     if (!pairs.length)
@@ -27,12 +27,21 @@ function showEffects(place, runs) {
       place.append(
         make(
           "details",
-          {},
+          pairs.length === 1 ? { open: "" } : {},
           make("summary", {}, `${counted(rest.length, "effect")} that ${rest.length === 1 ? "is" : "are"} small or uncertain`),
           pairTable(rest, "Effects that are small or uncertain"),
         ),
       );
   });
+}
+
+/** A side is the median of all runs of its configuration: how many of them are not compared here.
+ * @param {Pair} pair @param {Set<string>} ids
+ * @returns {Pair}
+ */
+function withOthers(pair, ids) {
+  const others = [...pair.base, ...pair.with].filter((id) => !ids.has(id)).length;
+  return others ? { ...pair, of: `${pair.of}; with ${counted(others, "more run")} of the same configurations` } : pair;
 }
 
 /** @param {Pair[]} pairs @param {string} label */
