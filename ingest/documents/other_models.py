@@ -20,7 +20,9 @@ _OTHER = HintedPattern(
     r"|segmentation|super-resolution|text-to-(?:image|video|speech)|image ?net|cifar-?\d*|mnist"
     r"|diffusion|denois\w+|tts|vocoders?|hifi-?gan|spectrograms?|speech|phonemes?|audio|sample rate"
     r"|gnns?|graph (?:neural|attention|conv\w*|network|layers?|transformer)\w*|gflow-?nets?|pinns?"
-    r"|molecul\w+|xgboost|robots?|robotics?|mujoco|atari|episod\w*|lerobot|gr00t|beamform\w*"
+    r"|(?:logistic|linear|ridge)[ _]regression|random[ _]forests?|sklearn|scikit-learn"
+    r"|xgboost|lightgbm"
+    r"|molecul\w+|robots?|robotics?|mujoco|atari|episod\w*|lerobot|gr00t|beamform\w*"
     r"|signal processing|time[- ]series|forecast\w*|wildfires?|dlrm|recommender)(?![^\W_])"
     r"|(?:images?|imgs?|frames?|clips?)(?:/|[_ ]per[_ ])s(?:ec(?:ond)?)?\b|\d\+?\s?fps\b"
     r"|图像|语音|目标检测|画像|음성",

@@ -15,6 +15,7 @@ from itertools import pairwise
 from ...vocabulary.experts import has_experts
 from ...vocabulary.hardware import peak_tflops
 from ...vocabulary.heading_words import is_total
+from ...vocabulary.sizes import parse_size
 from .results import Result
 from .row import PublishedRow
 
@@ -156,7 +157,9 @@ def known_of(read: PublishedRow, values: Mapping[str, float]) -> KnownValues | N
         tflops = share * peak
     most = peak if kind in ("bf16", "fp16") else None
     dense = not has_experts(read.model() or "")
-    size, each = read.params_b() if dense else None, values.get(f"{RATE}_per_device")
+    label = read.model() or ""  # of the row, else of the text around it
+    size = read.params_b() or parse_size(label) if dense else None
+    each = values.get(f"{RATE}_per_device")
     return KnownValues(devices, tokens, tflops, size, length, each, most)
 
 

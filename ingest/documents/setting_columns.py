@@ -26,10 +26,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_REPEATS = _words("trial trials repeat repeats repetition rep reps replicate seed seeds attempt")
+_NUMBERED = _words("no nr id number index")
 # Headings of these words alone are names of jobs, remarks, or how a run went.
-_OF_A_JOB = _words(
-    """job jobs jobid run runs runid id ids trial repeat repeats repetition rep seed attempt index
-    no nr num number of name user author owner host hosts hostname hostnames hostlist nodelist node
+_OF_A_JOB = _REPEATS | _words(
+    """job jobs jobid run runs runid id ids index no nr num number of name user author owner host
+    hosts hostname hostnames hostlist nodelist node
     list link links url log logs file wandb started start ended end finished begin time timestamp
     when comment comments remark remarks note notes observation observations reason conclusion
     verdict result results ok exit code rank place fit fits fitted loaded loads works worked passed
@@ -62,6 +64,11 @@ _WENT = re.compile(
     re.I,
 )
 _VERSIONS = _words("version cuda rocm nccl rccl driver cudnn python torch triton ratio dropout lr")
+
+
+def counts_repeats(heading: str) -> bool:
+    """Whether the numbers below a heading count repeats of a row: `rep`, `seed #`."""
+    return frozenset(re.findall(r"[a-z]+", heading.casefold())) - _NUMBERED <= _REPEATS
 
 
 def is_setting(heading: str, cells: Sequence[str]) -> bool:

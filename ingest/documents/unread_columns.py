@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from ...vocabulary.headings import Column, column_of, unread_results
 from .environment_columns import variable_of
+from .setting_columns import counts_repeats
 
 _PART = re.compile(r"[A-Za-z]{1,20}")
 _SPLIT = re.compile(r"[/,;+|×*()\[\]&:]|\bx\b|\band\b", re.I)
@@ -50,7 +51,7 @@ _SHAPE = ("size", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "params
 
 
 _ID = re.compile(
-    r"\W*(?:#|no\.?|nr\.?|ids?|index|runs?|rows?|jobs?|seeds?|trials?|steps?|ranks?|epochs?|versions?|iter\w*|date"
+    r"\W*(?:#|no\.?|nr\.?|ids?|index|runs?|rows?|jobs?|steps?|ranks?|epochs?|versions?|iter\w*|date"
     r"|year|count|n)?\W*(?:ids?|no|number|index)?\W*",
     re.I,
 )
@@ -184,9 +185,9 @@ def _is_typical(name: str, number: int) -> bool:
 
 def _is_named(heading: str) -> bool:
     """Whether a heading rules out that its numbers are sizes: results, names, variables."""
-    if _RESULT.search(heading) or _ID.fullmatch(heading) or variable_of(heading):
+    if _RESULT.search(heading) or _ID.fullmatch(heading) or counts_repeats(heading):
         return True
-    return bool(unread_results([heading]))
+    return bool(variable_of(heading) or unread_results([heading]))
 
 
 def _fields_in(heading: str) -> Iterator[str]:
