@@ -17,9 +17,10 @@ LOWEST := .venv-lowest
 # uv installs, where there is one, with the settings of pip.
 GET_UV = $(VENV)/bin/python -m pip install --quiet --only-binary :all: 'uv>=0.9,<1'
 INSTALL := $(VENV)/bin/python tests/install.py
-# A process for each core, and a file to one of them: its tests share what they read. In the order
-# of tests/conftest.py.
-PYTEST_ARGS ?= -n logical --dist loadfile --no-loadscope-reorder
+# A process more than there are cores, since some tests wait for jobs and killed programs; a file to
+# one of them: its tests share what they read. In the order of tests/conftest.py.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+PYTEST_ARGS ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # An environment does not survive a move of its folder: forget the stamps of one made elsewhere.
 $(foreach env,$(VENV) $(OLD) $(SUPPLY) $(LOWEST),$(shell [ "$$(cat $(env)/.made 2>/dev/null)" = "$(CURDIR)" ] || \
