@@ -161,7 +161,7 @@ def test_a_page_says_all_without_the_script(site: Path, pages: dict[str, Read]) 
     overview = pages["index.html"].text
     assert "Best of each model and system" in overview and "13B" in overview
     model = (site / "models" / "1.3b.html").read_text()
-    assert "96.4 days" in model and 'href="../runs/' in model and "<svg" in model
+    assert "25.4 days per 100B tokens" in model and 'href="../runs/' in model and "<svg" in model
     run = next(
         page for path, page in pages.items() if path.startswith("runs/") and "004:44" in page.text
     )
