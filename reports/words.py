@@ -12,7 +12,7 @@ from ..decide.budget import Budget
 from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.fields import axes
-from ..vocabulary.format import counted, number, significant, tokens
+from ..vocabulary.format import counted, number, significant
 from .escape import Markdown, markdown_cell, markdown_text, pipe_table
 
 MARK = "‡"

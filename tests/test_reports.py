@@ -123,7 +123,7 @@ def test_repeats_are_one_row_and_effects_and_scaling_are_answers(swept: Path) ->
     text = page(swept, "--model", "1.3B")
     every = table(page(swept, "--model", "1.3B", "--all"), "Device-days")
     [repeated] = [row for row in every if row["Jobs"] == "2"]
-    assert "001:27 +1" not in text.partition("## Sweep")[0], "eight years, where the best takes half of one"
+    assert "001:27 +1" not in text.partition("## Sweep")[0], "8 years; the best: half a year"
     assert repeated["Source"] == "001:27 +1" and repeated["Range"] == "*7.7-8.6 years*"
     assert value(repeated["Sec/it"]) == pytest.approx((2533.0 + 2857.8) / 2, abs=1)
     assert (
