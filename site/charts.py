@@ -26,12 +26,14 @@ class Chart:
     body: Markup
     legend: Markup
     table: Markup
+    number: str = ""  # of runs, whose derivation a point shows
 
     @property
     def html(self) -> Markup:
         note = f' <span class="note">{escape(self.note)}</span>' if self.note else ""
+        number = f' data-number="{escape(self.number)}"' if self.number else ""
         return Markup(
-            f'<figure class="chart" id="{self.id}"><figcaption id="{self.id}-caption">'
+            f'<figure class="chart" id="{self.id}"{number}><figcaption id="{self.id}-caption">'
             f"<strong>{escape(self.title)}</strong>{note}</figcaption>{self.legend}{self.body}"
             f'<details class="as-table"><summary>As a table</summary>{self.table}</details>'
             "</figure>"
@@ -48,6 +50,7 @@ class Plot:
     series: Sequence[str]
     x_title: str
     y_title: str
+    number: str = ""  # of runs, that y is
     note: str = ""
     log_x: bool = True
     log_y: bool = True
@@ -119,6 +122,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
         svg.drawing(plot.id, "".join(parts)),
         _legend(plot, marks),
         table.html(root),
+        plot.number,
     )
 
 
@@ -185,6 +189,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
         dot_rows(plot.id, drawn, plot.y_title, root, text=plot.y_text),
         _legend(plot, rows),
         table.html(root),
+        plot.number,
     )
 
 
