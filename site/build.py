@@ -22,6 +22,7 @@ from .load import Content, read_content
 from .models import model_page
 from .neighbours import neighbours
 from .runs import run_data, run_page
+from .search import search
 from .sources import source_key, source_pages
 from .table import Table
 from .text import Text, data_file, digest
@@ -214,7 +215,7 @@ class _Maker:
             self.tables(tables, key)
             self.folder.write(file, self.layout.page(name, file, **page), key)
         if not self.folder.is_made("data/search.js", key):
-            self.data("search", list_pages.search(content), key)
+            self.data("search", search(content), key)
         # Keep the data files of unchanged lists.
         self.folder.keep("data/", key)
         self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], self.key("live"))

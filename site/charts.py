@@ -80,7 +80,9 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     if len(marks) < 2:
         return None
     left = (
-        f"{len(marks):,} of {len(plot.marks):,} runs drawn" if len(marks) < len(plot.marks) else ""
+        f"drawn: the {len(marks):,} highest of {len(plot.marks):,} runs, by system and size"
+        if len(marks) < len(plot.marks)
+        else ""
     )
     note = "; ".join(filter(None, (plot.note, left)))
     if len({mark.x for mark in marks}) == 1:
@@ -99,7 +101,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     y = svg.axis(
         ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text
     )
-    parts = [svg.frame(x, y, plot.x_title, plot.y_title)]
+    parts = [svg.frame(x, y, _scaled(plot.x_title, x.log), _scaled(plot.y_title, y.log))]
     if plot.rule:
         at = y.at(plot.rule)
         parts.append(svg.stroke(svg.LEFT, at, svg.WIDTH - svg.RIGHT, at, "ideal"))
@@ -124,6 +126,10 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
         table.html(root),
         plot.number,
     )
+
+
+def _scaled(title: str, log: bool) -> str:
+    return f"{title} (log scale)" if log and title else title
 
 
 def _shifted(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
