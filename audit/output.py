@@ -40,26 +40,33 @@ def named(rule: str) -> str:
 
 
 def as_lines(findings: Sequence[Finding], width: int) -> str:
-    """Findings as a list, for a terminal too narrow for a table."""
+    """Findings as a list, for a terminal too narrow for a table; those of a file that say the same
+    in the same words are one, with their lines."""
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        grade, rules, _, *words = map(str, rows([finding])[0])
+        alike.setdefault((grade, rules, finding.uri, *words), []).append(finding)
 
-    def lines(finding: Finding) -> Iterator[str]:
-        grade, rules, place, message, evidence, suggestion = map(str, rows([finding])[0])
-        yield f"{grade} {rules} {place}"
+    def lines(of: Sequence[Finding]) -> Iterator[str]:
+        first = of[0]
+        grade, rules, _, message, evidence, suggestion = map(str, rows([first])[0])
+        yield f"{grade} {rules} {where(*of)}" + (f" ({len(of)} findings)" if len(of) > 1 else "")
         advice = (
-            f"suggestion: {suggestion}" if finding.suggestion and not finding.closed else suggestion
+            f"suggestion: {suggestion}" if first.suggestion and not first.closed else suggestion
         )
         for text in (f"{message}: {evidence}" if evidence else message, advice):
             yield from wrap(text, max(width, 20), initial_indent="  ", subsequent_indent="  ")
 
-    return "\n".join(line for finding in findings for line in lines(finding)) + "\n"
+    return "\n".join(line for of in alike.values() for line in lines(of)) + "\n"
 
 
-def where(finding: Finding) -> str:
-    """File and lines of a finding, in short."""
-    lines = sorted({cell.line for cell in finding.cells})
+def where(*findings: Finding) -> str:
+    """The file and lines of findings in one file, in short."""
+    cells = [cell for finding in findings for cell in finding.cells]
+    lines = sorted({cell.line for cell in cells})
     shown = ",".join(map(str, lines[:6])) + ("..." if len(lines) > 6 else "")
-    column = finding.cells[0].column
-    return f"{finding.uri}:{shown}" + (f":{column}" if len(lines) == 1 and column else "")
+    column = cells[0].column
+    return f"{findings[0].uri}:{shown}" + (f":{column}" if len(lines) == 1 and column else "")
 
 
 def objects(findings: Sequence[Finding]) -> list[dict[str, Any]]:

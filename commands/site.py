@@ -18,7 +18,10 @@ def site(
     source: Source,
     query: Query,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the pages here.")
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FOLDER", parser=o.parse_output, help="Write the pages here."
+        ),
     ],
     title: Annotated[
         str, typer.Option("--title", metavar="TEXT", help="The title of the pages.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -50,6 +50,13 @@ class Budget:
         if self.tokens is None:
             return f"{number(self.steps)} steps"
         return f"{as_tokens(self.tokens)} tokens"
+
+    @property
+    def in_words(self) -> str:
+        """The amount and what makes it: 362,000 steps x 1,048,576 tokens = 379.6B tokens."""
+        if not (self.steps and self.tokens_per_step):
+            return self.amount
+        return f"{number(self.steps)} steps x {number(self.tokens_per_step)} tokens = {self.amount}"
 
     @property
     def is_unit(self) -> bool:
@@ -146,7 +153,7 @@ class Budget:
         if not self.others:
             return "no source states a budget"
         if len(self.others) == 1:
-            return "the budget stated is not for every model here"
+            return "the budget stated is not for every run here"
         return "the sources state several budgets"
 
     @property
@@ -191,10 +198,17 @@ class Reference:
     differs: bool
 
 
-def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) -> Budget:
+def budget(
+    plans: Sequence[Mapping[str, Any]],
+    sizes: set[float],
+    query: Query,
+    documents: Collection[str] = (),
+) -> Budget:
     """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
     agree on, else 100B tokens as a unit.
 
+    `documents` are those with rows of these sizes. All of them must state the budget: one of them
+    plans for its own runs. Logs state none, and are taken to follow the documents beside them.
     Raises BenchError for both options together.
     """
     if query.tokens is not None and query.steps is not None:
@@ -213,7 +227,8 @@ def budget(plans: Sequence[Mapping[str, Any]], sizes: set[float], query: Query) 
     # Two documents with one plan agree; with two, no guess which is meant.
     differ = {budget.tokens or 0: budget for _, budget in reversed(stated)}
     # Models of other documents have no plan: no days to train them.
-    if len(differ) == 1 and sizes <= covered:
+    agreed = {*documents} <= {plan["uri"] for plan, _ in stated}
+    if len(differ) == 1 and sizes <= covered and agreed:
         return stated[0][1]
     others = tuple(differ[tokens] for tokens in sorted(differ))
     return Budget(UNIT, None, None, "unit", others=others)
@@ -234,7 +249,8 @@ def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | Non
 
 def planned(warehouse: Warehouse, query: Query) -> Budget:
     """The budget of a query for the runs of the temporary table `selected`."""
-    found = budget(*plans(warehouse), query)
+    stated, known, documents = plans(warehouse)
+    found = budget(stated, known, query, [uri for of in documents.values() for uri in of])
     if not found.is_unit:
         return found
     labels = warehouse.rows("SELECT DISTINCT size FROM selected WHERE size IS NOT NULL")
@@ -245,28 +261,36 @@ def planned(warehouse: Warehouse, query: Query) -> Budget:
 
 def by_model(warehouse: Warehouse, query: Query) -> dict[float, Budget]:
     """The budget of each model of the temporary table `selected`, by its size: as on its page."""
-    stated, sizes = plans(warehouse)
+    stated, sizes, documents = plans(warehouse)
     found = {}
     for size in sizes:
         here = [{**plan, "sizes": {size}} for plan in stated if size in plan["sizes"]]
-        own = budget(here, {size}, query)
+        own = budget(here, {size}, query, documents.get(size, ()))
         found[size] = replace(own, tokens=UNIT_OF_TOYS) if own.is_unit and size < TOY else own
     return found
 
 
-def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float]]:
-    """What the selected sources state of the training's length, and the sizes selected."""
+def plans(
+    warehouse: Warehouse,
+) -> tuple[list[dict[str, Any]], set[float], dict[float, set[str]]]:
+    """What the selected sources state of the training's length, the sizes selected, and the
+    documents with rows of each size."""
     stated = warehouse.dicts(
         """SELECT uri, line, value, unit, detail FROM statements
            WHERE kind = 'plan' AND uri IN (SELECT uri FROM selected) ORDER BY uri, line"""
     )
     by_source: dict[str, set[float]] = {}
-    for uri, size in warehouse.rows(
-        "SELECT DISTINCT uri, params_b FROM selected WHERE params_b IS NOT NULL"
+    documents: dict[float, set[str]] = {}
+    for uri, size, in_document in warehouse.rows(
+        """SELECT uri, params_b, bool_or(origin = 'row') FROM selected
+           WHERE params_b IS NOT NULL GROUP BY uri, params_b"""
     ):
         by_source.setdefault(uri, set()).add(size)
+        if in_document:
+            documents.setdefault(size, set()).add(uri)
     sizes = set[float]().union(*by_source.values())
-    return [{**plan, "sizes": by_source.get(plan["uri"], set())} for plan in stated], sizes
+    found = [{**plan, "sizes": by_source.get(plan["uri"], set())} for plan in stated]
+    return found, sizes, documents
 
 
 def references(plan: Budget, printed: Sequence[Mapping[str, Any]]) -> list[Reference]:

@@ -69,9 +69,9 @@ def _judged(row: Row, limits: Sequence[Threshold]) -> Row:
     return {**row, "worse": worse, "inconclusive": beyond and not worse}
 
 
-def nothing(what: str) -> BenchError:
+def nothing(what: str, hint: str = "bench runs lists configurations") -> BenchError:
     """The error of a comparison that cannot be made."""
-    error = BenchError("nothing to compare", why=what, hint="bench runs lists configurations")
+    error = BenchError("nothing to compare", why=what, hint=hint)
     error.exit_code = NOTHING_TO_COMPARE
     return error
 

@@ -64,6 +64,22 @@ def _ambiguous_or_unknown(
                       else "name one as bench runs does, or by its path")  # fmt: skip
 
 
+def find_runs(warehouse: Warehouse, wanted: str) -> list[tuple[str, str]]:
+    """The runs named `wanted`, each with what tells it from the others: those of one line of a wide
+    table, else the one that `find_run` finds."""
+    place = re.fullmatch(r"(.+):(\d+)", wanted)
+    rows = _of_line(warehouse, source_named(warehouse, place[1]), int(place[2])) if place else []
+    if len(rows) < 2:
+        return [(find_run(warehouse, wanted), "")]
+    return [(run, words or run) for run, words in _told_apart(warehouse, rows)]
+
+
+def _of_line(warehouse: Warehouse, uri: str, line: int) -> list[str]:
+    query = """SELECT run_id FROM runs WHERE uri = $1 AND line <= $2 AND last_line >= $2
+               QUALIFY line = max(line) OVER () ORDER BY run_id"""
+    return [run for (run,) in warehouse.rows(query, [uri, line])]
+
+
 def find_run(warehouse: Warehouse, wanted: str) -> str:
     """The run named `wanted`: an id, the start of one, FILE:LINE, or a source with one run."""
     place = re.fullmatch(r"(.+):(\d+)", wanted)
@@ -73,9 +89,7 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
         return _only_run_of(warehouse, wanted)
     if place:
         uri = source_named(warehouse, place[1])
-        query = """SELECT run_id FROM runs WHERE uri = $1 AND line <= $2 AND last_line >= $2
-                   QUALIFY line = max(line) OVER () ORDER BY run_id"""
-        rows = warehouse.rows(query, [uri, int(place[2])])
+        rows = [(run,) for run in _of_line(warehouse, uri, int(place[2]))]
         if len(rows) > 1:
             raise _of_one_line(warehouse, wanted, [run for (run,) in rows])
     else:
@@ -99,22 +113,28 @@ def find_run(warehouse: Warehouse, wanted: str) -> str:
 
 def _of_one_line(warehouse: Warehouse, place: str, runs: Sequence[str]) -> BenchError:
     """The error for a line of a wide table, with what tells its runs apart and their ids."""
-    query = f"""SELECT run_id, {", ".join(_APART)} FROM results
-                WHERE list_contains(?::VARCHAR[], run_id) ORDER BY {", ".join(_APART)}, run_id"""
-    rows = warehouse.rows(query, [[*runs]])
-    columns = [
-        at for at in range(len(_APART)) if len({str(values[at]) for _, *values in rows}) > 1
-    ][:_FEW]
-    named = [
-        f"{run} ({', '.join(f'{_APART[at]} {values[at]}' for at in columns)})" if columns else run
-        for run, *values in rows[:_LISTED]
-    ]
+    rows = _told_apart(warehouse, runs)
+    named = [f"{run} ({words})" if words else run for run, words in rows[:_LISTED]]
     more = f" and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
     return BenchError(
         f"{place} has {counted(len(runs), 'run')}",
         why=f"{', '.join(named)}{more}",
         hint=f"use the id of one, such as {rows[0][0]}",
     )
+
+
+def _told_apart(warehouse: Warehouse, runs: Sequence[str]) -> list[tuple[str, str]]:
+    """Runs in the order of the columns that tell them apart, each with these."""
+    query = f"""SELECT run_id, {", ".join(_APART)} FROM results
+                WHERE list_contains(?::VARCHAR[], run_id) ORDER BY {", ".join(_APART)}, run_id"""
+    rows = warehouse.rows(query, [[*runs]])
+    columns = [
+        at for at in range(len(_APART)) if len({str(values[at]) for _, *values in rows}) > 1
+    ][:_FEW]
+    return [
+        (str(run), ", ".join(f"{_APART[at]} {values[at]}" for at in columns))
+        for run, *values in rows
+    ]
 
 
 def _nearest_runs(warehouse: Warehouse, uri: str, name: str, line: int) -> str:

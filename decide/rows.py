@@ -32,11 +32,11 @@ _NAMES = [CONFIGURATION.index(name) for name in ("size", "model")]
 NOT_STATED = "device not stated"
 _FLAGS = """SELECT run_id, name, value, kind FROM env_flags
             SEMI JOIN {runs} USING (run_id) ORDER BY run_id, name"""
-_FACTS = """SELECT DISTINCT run_id, field, value FROM facts
+_FACTS = """SELECT field, value, list(DISTINCT run_id ORDER BY run_id) FROM facts
             WHERE scope NOT IN ('heading', 'step', 'record', 'flops_profiler') AND how = 'stated'
               AND value IS NOT NULL AND value NOT LIKE '%object at 0x%'
               AND run_id IN (SELECT run_id FROM {runs} WHERE origin = 'log')
-            ORDER BY run_id, field, value"""
+            GROUP BY field, value ORDER BY field, value"""
 # Where no batch can be worked out, that of a replica is what sets runs apart.
 PER_REPLICA = "MBS x GA"  # the name of what this query finds
 _OF_A_REPLICA = """SELECT run_id, coalesce(mbs, 1)::HUGEINT * grad_accum FROM {runs}
@@ -159,12 +159,16 @@ def read_own(warehouse: Warehouse, runs: str) -> OwnSettings:
             found.env.setdefault(run, {})[name] = str(text)
     for run, sequences in warehouse.rows(_OF_A_REPLICA.format(runs=runs)):
         found.others[run] = {**found.others.get(run, _NONE), PER_REPLICA: str(sequences)}
-    for run, name, value in warehouse.rows(_FACTS.format(runs=runs)):
+    # By name and value, as most runs of a trainer print the same: hundreds each.
+    for name, value, of in warehouse.rows(_FACTS.format(runs=runs)):
         if _VERSION.fullmatch(name):
-            found.versions.setdefault(run, {})[name] = str(value)
+            for run in of:
+                found.versions.setdefault(run, {})[name] = str(value)
         elif name not in _IN_COLUMNS and not _ASIDE.fullmatch(name):
             # Lines of several processes run into each other: True.......
-            found.arguments.setdefault(run, {})[name] = _ADDRESS.sub("", str(value)).rstrip(".")
+            text = _ADDRESS.sub("", str(value)).rstrip(".")
+            for run in of:
+                found.arguments.setdefault(run, {})[name] = text
     return found
 
 

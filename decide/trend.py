@@ -60,8 +60,9 @@ def trend(
     if not found:
         alone = f"{len(placed)} of {len(kept)} runs have a {by}"
         raise nothing(
-            f"no configuration has two places in time ({alone}); --by date|commit|version,"
-            " or --by revision: the rows of documents over the commits of bench ingest --history"
+            f"no configuration was measured at two times ({alone})",
+            "--by date, commit or version; --by revision follows the rows of documents over"
+            " the commits of bench ingest --history",
         )
     aside = {"unplaced": len(kept) - len(placed), "unstated": unstated(kept)}
     return _decision(found, metric, column, by, threshold, **aside)

@@ -44,8 +44,9 @@ class ExplainContext:
 
     @property
     def budgets(self) -> tuple[Budget, ...]:
-        """That of the runs selected, and those of single models."""
-        return tuple(dict.fromkeys((self.budget, *self.by_model.values())))
+        """That of the runs selected, those of single models, and those of single documents."""
+        known = (self.budget, *self.by_model.values())
+        return tuple(dict.fromkeys((*known, *(one for budget in known for one in budget.others))))
 
     def runs(self, condition: str = "true", *values: object) -> Iterator[RunContext]:
         """The selected runs that satisfy a trusted SQL condition."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..audit.places import column_of
-from ..ingest.files.source_text import source_text
+from ..ingest.files.source_text import StoredText, stored_texts, text_as_read
 from ..ingest.logs.header import declared_arguments
 from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
@@ -42,6 +42,7 @@ class Lines:
 
     warehouse: Warehouse
     root: Path
+    stored: Mapping[str, StoredText] | None = None  # of all sources, where many are read
     _texts: dict[str, list[str]] = field(default_factory=dict)
     _states: dict[str, str] = field(default_factory=dict)
 
@@ -70,13 +71,14 @@ class Lines:
         self._read(uri)
         return self._states[uri]
 
-    def forget(self, uri: str) -> None:
-        """Drop the text of a source."""
-        self._texts.pop(uri, None)
+    def forget(self, *, but: str = "") -> None:
+        """Drop the texts of sources, all but that of one."""
+        self._texts = {uri: text for uri, text in self._texts.items() if uri == but}
 
     def _read(self, uri: str) -> list[str]:
         if uri not in self._texts:
-            self._texts[uri], self._states[uri] = source_text(self.warehouse, self.root, uri)
+            stored = self.stored or stored_texts(self.warehouse, uri)
+            self._texts[uri], self._states[uri] = text_as_read(self.root, uri, stored.get(uri))
         return self._texts[uri]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..schema.commits import Retry, repeated
 from ..schema.errors import BenchError, Locked
 from ..schema.location import home_of, is_there
-from .facts import facts_of, path_facts
+from .facts import facts_of, of_no_source, path_facts
 
 if TYPE_CHECKING:
     from ..audit.store import Audited
@@ -39,7 +39,7 @@ class Checked:
 
     errors: int = 0  # open errors in the documents just audited
     contradictions: tuple[str, ...] = ()  # ignored annotations, one sentence each
-    unused: tuple[str, ...] = ()  # sidecar files without a run, one sentence each
+    unused: tuple[str, ...] = ()  # sidecar files without a run, facts without a source: sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,14 +253,15 @@ def _audit(
     from ..schema.annotations import document_overrides
     from ..schema.materialized import views_are_stored
 
-    found = None
+    found, own = None, facts
     if audited:
         facts = (*facts, *document_overrides(warehouse))
         found = audit_documents(warehouse, sources.root, facts, again=sources.again)
     errors = (
         sum(one.severity == "error" and not one.closed for one in found.findings) if found else 0
     )
-    return _Audit(found, _checked(warehouse, sources.uris, errors), not views_are_stored(warehouse))
+    checked = _checked(warehouse, sources.uris, errors, own)
+    return _Audit(found, checked, not views_are_stored(warehouse))
 
 
 def _store_audit(warehouse: Warehouse, audit: _Audit) -> Checked:
@@ -275,8 +276,11 @@ def _store_audit(warehouse: Warehouse, audit: _Audit) -> Checked:
     return audit.checked
 
 
-def _checked(warehouse: Warehouse, uris: Sequence[str], errors: int) -> Checked:
+def _checked(
+    warehouse: Warehouse, uris: Sequence[str], errors: int, facts: Sequence[Annotation]
+) -> Checked:
     from ..schema.annotations import contradictions
     from ..schema.sidecars import unlinked
 
-    return Checked(errors, tuple(contradictions(warehouse, uris)), tuple(unlinked(warehouse, uris)))
+    unused = (*unlinked(warehouse, uris), *(of_no_source(warehouse, facts) if uris else ()))
+    return Checked(errors, tuple(contradictions(warehouse, uris)), unused)

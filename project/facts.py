@@ -36,6 +36,19 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
     return tuple(fact for file in files for fact in read_facts(file))
 
 
+def of_no_source(warehouse: Warehouse, facts: Iterable[Annotation]) -> list[str]:
+    """The facts whose file is the name of no source that was read, one sentence each."""
+    named = [fact for fact in facts if fact.match.file is not None and not fact.withdrawn]
+    if not named:
+        return []
+    uris = [uri for (uri,) in warehouse.rows("SELECT DISTINCT unnest(uris) FROM sources")]
+    return [
+        f"{fact.file}:{fact.line}: match = {{ file = {fact.match.file!r} }} names no source read"
+        for fact in named
+        if not any(fact.match.names(uri) for uri in uris)
+    ]
+
+
 def _folders_with_facts(root: Path, nearest: Iterable[str]) -> set[PurePosixPath]:
     """The folders that have such a file, of those given and all above them."""
     folders: set[str] = set()

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from ..decide.lookup import find_run
+from ..decide.lookup import find_runs
 from ..decide.selection import LISTED
 from ..schema.catalogue import metrics
 from ..schema.errors import BenchError
@@ -124,11 +124,16 @@ def _distinguishing(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
 
 
 def show(warehouse: Warehouse, name: str) -> Listing:
-    """The parts of one run with the lines that state them; raises BenchError unless one matches."""
+    """The parts of a run with the lines that state them; raises BenchError unless one matches. Of a
+    line with several runs all are listed, with what tells them apart in front of the parts."""
     # All parts are one query over nearly every view.
     materialize_if_cheap(warehouse, *OF_RUNS, *OF_SOURCES, *OF_CONTINUATIONS, *OF_PAGES)
-    run_id = find_run(warehouse, name)
-    rows = warehouse.rows(_parts(), {"run": run_id})
+    found = find_runs(warehouse, name)
+    rows = [
+        (f"{apart}: {part}" if apart else part, *rest)
+        for run, apart in found
+        for part, *rest in warehouse.rows(_parts(), {"run": run})
+    ]
     return ["part", "name", "value", "unit", "stated_at"], rows
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..decide.query import Query
 from ..decide.rows import system_of
@@ -13,7 +13,7 @@ from ..decide.selection import select
 from ..project.short_names import ShortNames
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
-from ..vocabulary.format import number, significant
+from ..vocabulary.format import counted, number, significant
 from .chart_parts import ChartDraft
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ _STEPS = """
             ON c.run_id = e.run_id AND c.segment = e.segment
             AND c.iteration = e.iteration AND c.line = e.line
     )
-    SELECT r.uri, r.line, r.size, r.model, r.system, list(i.iteration ORDER BY i.iteration) AS xs,
+    SELECT r.uri, r.line, r.size, r.model, r.system, coalesce(r.devices, r.world_size) AS devices,
+        r.gbs, list(i.iteration ORDER BY i.iteration) AS xs,
         list(i.value ORDER BY i.iteration) AS ys
     FROM selected r JOIN steps i USING (run_id)
     WHERE r.origin = 'log' AND i.value IS NOT NULL AND isfinite(i.value)
@@ -93,7 +94,8 @@ def _message(names: ShortNames, name: str, runs: Sequence[Mapping[str, object]])
     sizes = {str(run["size"]) for run in runs if run["size"]}
     systems = {_machine(names, str(run["system"])) for run in runs}
     models = sizes if len(sizes) < 2 else {f"{len(sizes)} models"}
-    of = ", ".join([*models, *(systems if len(systems) == 1 else ())])
+    alike = [*models, *(systems if len(systems) == 1 else ()), *_shared(runs)]
+    of = ", ".join(alike)
     begin = f"{of}: " if of else ""
     every = [(run, _numbers(run["ys"])) for run in runs]
     if name == "loss":
@@ -110,6 +112,15 @@ def _message(names: ShortNames, name: str, runs: Sequence[Mapping[str, object]])
         return f"{begin}{significant(middles[0], 4)} s/it (median){spikes}"
     low, high = significant(min(middles), 4), significant(max(middles), 4)
     return f"{begin}{low} to {high} s/it (medians of {len(runs)} runs)"
+
+
+def _shared(runs: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """The devices and the batch, where all runs state the same."""
+    devices, batches = ({run[column] for run in runs} for column in ("devices", "gbs"))
+    if len(devices) == 1 and (many := cast("int | None", devices.pop())):
+        yield counted(many, "device")
+    if len(batches) == 1 and (batch := batches.pop()):
+        yield f"GBS {batch}"
 
 
 def _machine(names: ShortNames, system: str) -> str:

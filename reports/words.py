@@ -12,7 +12,7 @@ from ..decide.budget import Budget
 from ..project.short_names import ShortNames
 from ..schema.warehouse import Row
 from ..vocabulary.fields import axes
-from ..vocabulary.format import counted, number, significant, tokens
+from ..vocabulary.format import counted, number, significant
 from .escape import Markdown, markdown_cell, markdown_text, pipe_table
 
 MARK = "‡"
@@ -79,7 +79,7 @@ def budget_words(names: ShortNames, plan: Budget) -> Markdown:
         return Markdown(f"stated in {markdown_text(names.short(plan.uri))}:{plan.line}")
     if plan.is_unit:
         stated = ", ".join(
-            f"{tokens(one.size)} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
+            f"{one.in_words} in {markdown_text(names.short(one.uri or ''))}:{one.line}"
             for one in plan.others
         )
         return Markdown(f"{plan.lacking}: {stated}" if stated else "no source here states a budget")

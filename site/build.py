@@ -10,6 +10,7 @@ from typing import Any
 
 from ..decide.query import Query
 from ..explain.run import Lines
+from ..ingest.files.source_text import stored_texts
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.release import VERSION
 from . import bundle, list_pages, overview
@@ -21,6 +22,7 @@ from .load import Content, read_content
 from .models import model_page
 from .neighbours import neighbours
 from .runs import run_data, run_page
+from .search import search
 from .sources import source_key, source_pages
 from .table import Table
 from .text import Text, data_file, digest
@@ -55,8 +57,7 @@ def build(
     folder = opened(out)
     content = read_content(warehouse, query, Text(options.scrub), folder.clean_before)
     folder.clean = content.doubts.clean
-    lines = Lines(warehouse, root)
-    made = _Maker(content, folder, options, lines)
+    made = _Maker(content, folder, options, Lines(warehouse, root, stored_texts(warehouse)))
     made.assets()
     made.models()
     made.runs()
@@ -165,9 +166,10 @@ class _Maker:
             self.folder.keep(f"data/runs/{content.id(run)}/", keys[run])
         for at in range(0, len(changed), _AT_ONCE):
             part = changed[at : at + _AT_ONCE]
-            parts = details(content, part)
+            parts = details(content, part, self.lines)
             for run in part:
                 row = content.by_id[run]
+                self.lines.forget(but=row["uri"])  # the texts of all would fill the memory
                 facts = stated(content, row, parts)
                 file = content.href(run)
                 page = run_page(content, row, parts, facts, near.get(run, ()))
@@ -185,7 +187,7 @@ class _Maker:
                 continue
             for file, page in source_pages(content, uri, lines, self.rows_of[uri]):
                 self.folder.write(file, self.layout.page("source", file, **page), key)
-            lines.forget(uri)
+            lines.forget()
 
     def lists(self) -> None:
         """Write the pages about all runs, if any of them has changed."""
@@ -213,7 +215,7 @@ class _Maker:
             self.tables(tables, key)
             self.folder.write(file, self.layout.page(name, file, **page), key)
         if not self.folder.is_made("data/search.js", key):
-            self.data("search", list_pages.search(content), key)
+            self.data("search", search(content), key)
         # Keep the data files of unchanged lists.
         self.folder.keep("data/", key)
         self.data("live", digest(repr(sorted(self.folder.now.items())))[:16], self.key("live"))

@@ -26,12 +26,14 @@ class Chart:
     body: Markup
     legend: Markup
     table: Markup
+    number: str = ""  # of runs, whose derivation a point shows
 
     @property
     def html(self) -> Markup:
         note = f' <span class="note">{escape(self.note)}</span>' if self.note else ""
+        number = f' data-number="{escape(self.number)}"' if self.number else ""
         return Markup(
-            f'<figure class="chart" id="{self.id}"><figcaption id="{self.id}-caption">'
+            f'<figure class="chart" id="{self.id}"{number}><figcaption id="{self.id}-caption">'
             f"<strong>{escape(self.title)}</strong>{note}</figcaption>{self.legend}{self.body}"
             f'<details class="as-table"><summary>As a table</summary>{self.table}</details>'
             "</figure>"
@@ -48,6 +50,7 @@ class Plot:
     series: Sequence[str]
     x_title: str
     y_title: str
+    number: str = ""  # of runs, that y is
     note: str = ""
     log_x: bool = True
     log_y: bool = True
@@ -77,7 +80,9 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     if len(marks) < 2:
         return None
     left = (
-        f"{len(marks):,} of {len(plot.marks):,} runs drawn" if len(marks) < len(plot.marks) else ""
+        f"drawn: the {len(marks):,} highest of {len(plot.marks):,} runs, by system and size"
+        if len(marks) < len(plot.marks)
+        else ""
     )
     note = "; ".join(filter(None, (plot.note, left)))
     if len({mark.x for mark in marks}) == 1:
@@ -96,7 +101,7 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
     y = svg.axis(
         ys, svg.HEIGHT - svg.BOTTOM, svg.TOP, log=plot.log_y, zero=plot.zero, text=plot.y_text
     )
-    parts = [svg.frame(x, y, plot.x_title, plot.y_title)]
+    parts = [svg.frame(x, y, _scaled(plot.x_title, x.log), _scaled(plot.y_title, y.log))]
     if plot.rule:
         at = y.at(plot.rule)
         parts.append(svg.stroke(svg.LEFT, at, svg.WIDTH - svg.RIGHT, at, "ideal"))
@@ -119,7 +124,12 @@ def scatter(plot: Plot, root: str, table: Table) -> Chart | None:
         svg.drawing(plot.id, "".join(parts)),
         _legend(plot, marks),
         table.html(root),
+        plot.number,
     )
+
+
+def _scaled(title: str, log: bool) -> str:
+    return f"{title} (log scale)" if log and title else title
 
 
 def _shifted(marks: Sequence[Mark], x: svg.Axis, y: svg.Axis) -> list[float]:
@@ -185,6 +195,7 @@ def ranked(plot: Plot, root: str, table: Table, most: int = 20) -> Chart:
         dot_rows(plot.id, drawn, plot.y_title, root, text=plot.y_text),
         _legend(plot, rows),
         table.html(root),
+        plot.number,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from markupsafe import Markup, escape
 
 from ..explain.tree import Node
@@ -11,6 +13,7 @@ from .load import Content
 from .run_table import share_words
 
 _SHARES = ("mfu", "hfu")  # written as percentages
+_INPUTS, _DEEPEST = 6, 4  # of a derivation as data
 
 
 def derivation(content: Content, node: Node, root: str, title: str = "") -> Markup:
@@ -71,6 +74,26 @@ def _branch(content: Content, node: Node, root: str) -> str:
     if node.inputs:
         parts.append(f"<ul>{''.join(_branch(content, one, root) for one in node.inputs)}</ul>")
     return "".join(parts) + "</li>"
+
+
+def steps(content: Content, node: Node, depth: int = 0) -> list[Any]:
+    """A derivation as data of pages: text, formula, place, link, text there, and its inputs."""
+    line, place, how = content.text.line, node.place, node.how
+    value = rounded(node) if not depth else value_text(node.value)
+    name = title_of(node.name) if not depth else node.name.replace("_", " ")
+    words = f"{name} = {value} {node.unit or ''}".rstrip() if value else name
+    formula = f"{how.formula}: " if how and how.formula else ""
+    raw = place.raw if place and place.raw and place.raw != str(node.value) else ""
+    inputs = node.inputs[:_INPUTS] if depth < _DEEPEST else ()
+    note = content.names.within(node.note or "")
+    return [
+        line(words, 200),
+        line(f"= {formula}{how.expression}") if how else line(note, 300),
+        line(content.names.at(place.uri, place.line), 120) if place else "",
+        (content.line_href(place.uri, place.line) or "") if place else "",
+        line(raw, 200),
+        [steps(content, one, depth + 1) for one in inputs],
+    ]
 
 
 def _place(content: Content, node: Node, root: str) -> str:

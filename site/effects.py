@@ -91,12 +91,16 @@ def _label(row: Row, apart: Sequence[str]) -> str:
 
 
 def _labels(labels: Labels, rows: Sequence[Row], apart: Sequence[str]) -> list[str]:
-    """The labels of the pairs of one change; equal ones by the place of their run as well."""
+    """The labels of the pairs of one change; equal ones with their system, where it tells them
+    apart, else with the place of their run."""
     words = [_label(row, apart) for row in rows]
-    many = Counter(words)
+    of_systems = [
+        f"{labels.names.system(row['system'])} {one}" for row, one in zip(rows, words, strict=True)
+    ]
+    many, alike = Counter(words), Counter(of_systems)
     return [
-        one if many[one] == 1 else f"{labels.place(row)} {one}"
-        for row, one in zip(rows, words, strict=True)
+        one if many[one] == 1 else on if alike[on] == 1 else f"{labels.place(row)} {one}"
+        for row, one, on in zip(rows, words, of_systems, strict=True)
     ]
 
 
@@ -128,14 +132,18 @@ def _drawn(
         words = zip(rows, _labels(labels, rows, apart), strict=True)
         drawn += [_row(labels, row, labels.text.line(label, 60)) for row, label in words]
     left = len(every) - len(shown)
-    note = "pairs of runs that differ only in this; grey: within the spread between jobs"
+    known = sum(_interval(row) != (None, None) for row in shown)
+    grey = "within the spread between jobs" if known else "not tested, as nothing was repeated"
+    note = f"pairs of runs that differ only in this; grey: {grey}"
+    note += "; bar: 95% interval" if known else ""
+    note += ", where repeats give one" if 0 < known < len(shown) else ""
     note += f"; {left} more in the table" if left else ""
     return Chart(
         "effects",
         "What one change does",
         note,
         dot_rows(
-            "effects", drawn, "times as fast as without the change", root,
+            "effects", drawn, "times as fast as without the change (log scale)", root,
             ideal=1.0, log=True, text=lambda value: f"{svg.plain(value)}×",
         ),
         Markup(""),

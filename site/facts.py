@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..explain.bulk import PrefetchedRun, known_runs
 from ..explain.columns import derive, heads, of_column
@@ -70,13 +69,6 @@ _OF_A_LOG = {
 _NOT_SHOWN = ("first_step",)  # a digest for detecting copies of a log
 
 
-class NoLines(Lines):
-    """Lines without reading sources: the text in the warehouse is sufficient here."""
-
-    def _open(self, uri: str) -> tuple[list[str], str]:
-        return [], "not read"
-
-
 @dataclass(frozen=True, slots=True)
 class Details:
     """Data of run pages other than the rows, by run."""
@@ -90,8 +82,7 @@ class Details:
     continuations: Mapping[str, Sequence[Part]]
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One stated fact of a run with its place; `value` is set for a number."""
 
     key: str
@@ -105,8 +96,8 @@ class Fact:
     line: int | None = None  # of the run's own source
 
 
-def details(content: Content, runs: Sequence[str]) -> Details:
-    """The details of these runs, with one query per kind."""
+def details(content: Content, runs: Sequence[str], lines: Lines) -> Details:
+    """The details of these runs, with one query per kind; the lines are those of their sources."""
     text = (files(__package__ or "bench.site") / "runs.sql").read_text("utf-8")
     groups: dict[str, dict[str, list[Part]]] = {}
     for name, query in named_statements(text).items():
@@ -118,7 +109,7 @@ def details(content: Content, runs: Sequence[str]) -> Details:
     warehouse.rows("CREATE OR REPLACE TEMP TABLE selected AS FROM site_runs")
     known = {
         prefetched_run.run_id: prefetched_run
-        for prefetched_run in known_runs(warehouse, NoLines(warehouse, Path()), runs)
+        for prefetched_run in known_runs(warehouse, lines, runs)
     }
     return Details(known, series_of(warehouse, runs), **groups)
 
@@ -218,14 +209,15 @@ def _stated(content: Content, row: Row, part: Part) -> Fact:
     value = part["value"] if part["value"] is not None else "stated as absent"
     # An address in memory is another one in each run.
     text = content.text.named(name, _ADDRESS.sub("", str(value)))
+    title, at = content.text.line(name, 120), part["line"]
     return Fact(
-        content.text.line(f"{part['part']}.{name}", 120),
-        content.text.line(name, 120),
+        f"{part['part']}.{title}",
+        title,
         text,
         _numeric(text),
-        content.line_href(uri, part["line"]),
-        content.text.line(content.names.at(uri, part["line"]), 120),
-        line=part["line"] if uri == row["uri"] else None,
+        content.line_href(uri, at),
+        content.text.line(content.names.at(uri, at), 120),
+        line=at if uri == row["uri"] else None,
     )
 
 
@@ -235,7 +227,7 @@ def _annotation(content: Content, part: Part) -> Fact:
     text = content.text.named(part["field"], part["value"])
     return Fact(
         f"told.{part['field']}",
-        part["field"],
+        content.text.line(part["field"], 120),
         text,
         None,
         content.line_href(part["file"], part["line"]),
@@ -245,6 +237,8 @@ def _annotation(content: Content, part: Part) -> Fact:
 
 
 def _numeric(text: str) -> float | None:
+    if text[-1:].isalpha():
+        return None  # nearly all of the words, sooner
     try:
         value = float(text.replace(",", ""))
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from ..reports.template_cache import Compiled
 from ..vocabulary.format import FILTERS, counted
+from .line_rows import LONGEST, fact_rows, source_rows
 from .text import Text
 
 PAGES = (
@@ -30,7 +31,11 @@ class Layout:
     def __init__(self, text: Text, site: dict[str, Any], live: bool) -> None:
         self._environment = _environment(text)
         self._environment.filters |= FILTERS | {"counted": counted}
-        self._environment.filters |= {"long": lambda value: text.html(value, 4000)}
+        self._environment.filters |= {
+            "long": lambda value: text.html(value, LONGEST),
+            "source_rows": partial(source_rows, text),
+            "fact_rows": fact_rows,
+        }
         self._shared = {"site": {"pages": PAGES, **site}, "live": live}
 
     def page(self, template: str, file: str, **content: Any) -> bytes:

@@ -1,30 +1,27 @@
-"""Pages that list findings, failures, trends and sources, and the search index."""
+"""Pages that list findings, failures, trends and sources."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
-from urllib.parse import quote
 
 from markupsafe import Markup
 
-from ..decide.rows import Decision, configuration
+from ..decide.rows import Decision
 from ..decide.trend import trend
 from ..reports.computed import report
 from ..reports.computed.sentences import sentences
 from ..reports.computed.trend import labels
 from ..schema.catalogue import formulas, metrics
 from ..schema.errors import BenchError
-from ..vocabulary.fields import fields
 from ..vocabulary.format import number, significant
 from ..vocabulary.release import VERSION
 from .charts import Plot, scatter
-from .facts import title_of
 from .findings import alike_once, findings_table
-from .load import ALL_ROWS_WITH_PAGES, NOT_STATED, ROWS_WITH_PAGES, Content
+from .load import ALL_ROWS_WITH_PAGES, ROWS_WITH_PAGES, Content
 from .models import as_html, escape_md, failures_table, finding_words
 from .overview import causes
 from .run_table import every_run, run_cell
@@ -32,8 +29,6 @@ from .svg import Mark
 from .table import Cell, Column, Table, column
 
 Page = tuple[dict[str, Any], list[Table]]
-_VALUES = 4  # of a setting in the search index
-_FINDINGS = 2_000  # in the search index
 _CAUSES = 30  # listed with their runs
 _TRENDS = 12  # maximum of configurations with a chart
 
@@ -233,83 +228,3 @@ def about_page(content: Content) -> Page:
         "most_of_all": ALL_ROWS_WITH_PAGES,
         "parsers": sorted({source["parser_version"] for source in content.sources.values()}),
     }, []
-
-
-def search(content: Content) -> dict[str, Any]:
-    """The search index: every page with its search terms."""
-    line = content.text.line
-    entries: list[list[str | None]] = [
-        [line(name, 60), "model", f"models/{slug}.html"]
-        for name, slug in content.model_slugs.items()
-    ]
-    entries += _settings(content) + _doubts_and_failures(content)
-    for row in content.rows:
-        words = [
-            content.place(row),
-            row["size"] or row["model"],
-            content.names.system(row["system"]),
-            row["name"],
-            *(row["job_ids"] or ()),
-        ]
-        entries.append(
-            [
-                line(" · ".join(str(word) for word in words if word), 160),
-                "run",
-                content.href(row["run"]),
-            ]
-        )
-    entries += [
-        [line(content.names.path(uri), 160), "source", content.source_href(uri)]
-        for uri in content.slugs
-    ]
-    return {"entries": entries}
-
-
-def _doubts_and_failures(content: Content) -> list[list[str | None]]:
-    """The rules of findings and the causes of failures, with how many there are; each finding."""
-    line = content.text.line
-    rules = Counter((one["rule"], one["title"]) for one in content.findings)
-    found: list[list[str | None]] = [
-        [
-            line(f"{rule} · {title} · {number(count)}", 160),
-            "finding",
-            f"findings.html#findings.q={rule}",
-        ]
-        for (rule, title), count in rules.items()
-    ]
-    for one in alike_once(content.findings)[:_FINDINGS]:
-        place = line(content.names.at(one["uri"], next(iter(one["lines"]), None)), 120)
-        found.append(
-            [
-                line(f"{place} · {one['rule']} · {one['title']}", 160),
-                "finding",
-                f"findings.html#findings.q={quote(place)}",
-            ]
-        )
-    for one in causes(content):
-        words = f"{one['status']} · {one['reason']} · {number(one['count'])}"
-        found.append([line(words, 160), "failure", "failures.html#causes"])
-    return found
-
-
-def _settings(content: Content) -> list[list[str | None]]:
-    """The settings that vary within a model, linked to their effects on its page."""
-    entries: list[list[str | None]] = []
-    for model, rows in content.models.items():
-        found: dict[str, dict[str, None]] = defaultdict(dict)
-        every = [configuration(row) for row in rows] if model != NOT_STATED else []
-        for name in dict.fromkeys(name for one in every for name in one):
-            for one in every:
-                value = content.names.system(one[name]) if name == "system" else one.get(name)
-                found[name]["none" if value is None else str(value)] = None
-        for name, values in found.items():
-            if len(values) > 1:
-                plain = name.removeprefix("env ").removeprefix("column ")
-                title = title_of(name) if name in fields() else plain
-                shown = ", ".join([*values][:_VALUES]) + (", ..." if len(values) > _VALUES else "")
-                words = f"{title} · {model} · {shown}"
-                href = f"models/{content.model_slugs[model]}.html#answers"
-                entries.append(
-                    [content.text.line(words, 160), "setting", href, content.text.line(plain, 80)]
-                )
-    return entries

@@ -155,7 +155,8 @@ class Content(Labels):
             by_source[row["uri"]] |= {row["params_b"]} - {None}
         here = [plan for plan in self.plans if plan["uri"] in by_source]
         plans = [{**plan, "sizes": by_source[plan["uri"]]} for plan in here]
-        return budget(plans, set[float]().union(*by_source.values()), self.query)
+        documents = {row["uri"] for row in rows if row["origin"] == "row" and row["params_b"]}
+        return budget(plans, set[float]().union(*by_source.values()), self.query, documents)
 
     def plan_of(self, row: Row) -> Budget:
         """The training length of days on the pages of a run's model."""

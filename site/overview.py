@@ -12,7 +12,7 @@ from ..decide.failures import FAILED
 from ..decide.ranking import ranking
 from ..reports.words import topology_short
 from ..schema.warehouse import Row
-from ..vocabulary.format import days_words, number, significant
+from ..vocabulary.format import counted, days_words, number, significant
 from .load import NOT_STATED, Content, model_of
 from .model_charts import Drawer
 from .models import finding_words
@@ -34,12 +34,27 @@ _LINKED, _LISTED = 4, 500  # runs named for a cause, and those that unfold
 
 def _title(content: Content) -> str:
     """The title of the chart of all runs: most logs state too little for an aggregate."""
-    drawn = sum(row["aggregate_pflops"] is not None and row["device_count"] is not None
-                for row in content.rows)  # fmt: skip
+    able = sum(bool(row["aggregate_pflops"] and row["device_count"] and row["origin"] != "quote")
+               for row in content.rows)  # fmt: skip
     every = len(content.rows)
-    if drawn == every:
+    if able == every:
         return "Aggregate model PFLOP/s of all runs"
-    return f"Aggregate model PFLOP/s of the {drawn:,} of {every:,} runs that state enough for it"
+    return f"Aggregate model PFLOP/s of the {able:,} of {every:,} runs that state enough for it"
+
+
+def _measured(content: Content) -> str:
+    """How many of the runs ran, as the page of failures counts them; empty if all did."""
+    every = len(content.rows)
+    plans = sum(row["kind"] == "planned" for row in content.rows)
+    quotes = sum(row["origin"] == "quote" and row["kind"] != "planned" for row in content.rows)
+    aside = [
+        counted(number_of, noun)
+        for number_of, noun in ((plans, "plan"), (quotes, "quoted line"))
+        if number_of
+    ]
+    if not aside:
+        return ""
+    return f"Of these {every:,} runs {every - plans - quotes:,} are measured; {' and '.join(aside)}"
 
 
 def overview(
@@ -77,6 +92,7 @@ def overview(
             (severities["error"], "errors found", "findings.html"),
         ],
         "last": max((source["loaded_at"] for source in content.sources.values()), default=None),
+        "measured": _measured(content),
         "newest": newest_table(content).html(""),
         "causes": causes(content)[:_CAUSES],
         "statuses": Counter(one["status"] for one in broken).most_common(),
@@ -187,7 +203,7 @@ def _results(found: Sequence[_Best]) -> list[Column]:
     amounts = [one.plan.amount for one in found]
     same = len(set(amounts)) == 1
     shown: list[tuple[str, str, Callable[[Row, bool], str]]] = [
-        ("days", f"Days for {amounts[0]}" if same else "Days",
+        ("days", f"Days {found[0].plan.purpose}" if same else "Days",
          lambda row, _: days_words(row["days"]).removesuffix(" days")),
         ("mfu", "MFU", lambda row, printed: share_words(row["mfu"], printed)),
         ("tokens_per_s_per_device", "Tokens/s/device",

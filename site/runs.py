@@ -10,7 +10,7 @@ from ..explain.tree import Node
 from ..reports.answer import configuration_words
 from ..schema.warehouse import Row
 from ..vocabulary.printable import typed
-from .derivation import derivation, rounded, shown_unit
+from .derivation import derivation, rounded, shown_unit, steps
 from .facts import Details, Part, Stated, title_of
 from .load import NOT_STATED, Content
 from .models import finding_words
@@ -124,6 +124,8 @@ def run_data(
             "name": content.place(row),
             "effects": content.effects_key(row),
             "derived": [_derived(content, row, node) for node in stated.numbers],
+            "line": _own_line(content, row, details),
+            "steps": {node.name: steps(content, node) for node in stated.numbers if node.how},
             "facts": facts,
             "series": bool(details.series.get(run)),
         },
@@ -137,6 +139,13 @@ def run_data(
         made = {"x": "step", "series": [one.data() for one in series], "events": events}
         tokens = {"tokens_per_step": row["tokens_per_step"]} if row["tokens_per_step"] else {}
         yield f"runs/{id}/series", made | tokens
+
+
+def _own_line(content: Content, row: Row, details: Details) -> list[Any]:
+    """The line that a run stands in, as the derivation of a number that is printed there."""
+    uri, number, line = row["uri"], row["line"], content.text.line
+    at, href = line(content.names.at(uri, number), 120), content.line_href(uri, number)
+    return ["", "", at, href or "", line(details.known[row["run"]].lines.text(uri, number)), []]
 
 
 def _of_plan(content: Content, row: Row) -> dict[str, str]:

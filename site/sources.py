@@ -8,6 +8,7 @@ from typing import Any
 from ..explain.run import Lines
 from ..reports.answer import configuration_words
 from ..schema.warehouse import Row
+from .line_rows import SourceLine
 from .load import LINES, Content, source_file
 
 _WHOLE = 20_000  # maximum of lines for showing a document in full
@@ -87,21 +88,15 @@ def _lines(
     lines: Lines,
     runs: dict[int, Row],
     first: int,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[SourceLine]:
     before = first - 1
     for line in shown:
         gap, before = line - before - 1, line
         row = runs.get(line)
         text = lines.text(uri, line) or (_of_row(row) if row else "")
-        yield {
-            "number": line,
-            "text": text,
-            "cited": line in cited,
-            "gap": gap,
-            "run": content.href(row["run"])
-            if row is not None and row["run"] in content.with_pages
-            else None,
-        }
+        has_page = row is not None and row["run"] in content.with_pages
+        href = content.href(row["run"]) if row is not None and has_page else None
+        yield SourceLine(line, text, line in cited, gap, href)
 
 
 def _of_row(row: Row) -> str:

@@ -93,6 +93,13 @@ def parse_price_of(text: str) -> Price:
     return price
 
 
+def parse_output(text: str) -> Path:
+    """A file or a folder. Raises BenchError for an empty text, which Path takes for this folder."""
+    if not text:
+        raise BenchError("-o names no file", hint="give a file or a folder; . is this folder")
+    return Path(text)
+
+
 def parse_table(text: str) -> TableRef:
     """Parse `FILE` or `FILE:N`, with N from 1."""
     file, colon, number = text.rpartition(":")
@@ -145,7 +152,7 @@ RanSince = Annotated[
 Columns = Annotated[str | None, _option("columns")]
 Group = Annotated[str | None, _option("group")]
 Format = Annotated[tables.Format | None, _option("format", case_sensitive=False)]
-Output = Annotated[Path | None, _option("output")]
+Output = Annotated[Path | None, _parsed("output", parse_output)]
 Quiet = Annotated[bool, _option("quiet", callback=_set_quiet)]
 Verbose = Annotated[bool, _option("verbose", callback=_set_verbose)]
 LockTimeout = Annotated[float, _option("lock-timeout", min=0)]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.audit.finding import Finding, Place
+from bench.audit.output import as_lines
 from tests.program import quick
 
 TABLE = "| GPUs | {} |\n|--|--|--|--|--|\n"
@@ -32,6 +34,15 @@ def test_what_is_missing(tmp_path: Path, columns: str, rows: tuple[str, ...], mi
     assert checked.startswith(f"checked: {len(rows)} row") and "0 by TFLOPs and time" in checked
     assert missing in unchecked, unchecked
     assert ("no device" in unchecked) == ("TFLOPs" in columns)
+
+
+def test_findings_that_say_the_same_are_listed_once() -> None:
+    rule, words = ("R1j",), ("rates contradict the length", "4096, but 8192")
+    of = [Finding(rule, "error", "high", *words, (Place("a.md", line),)) for line in (3, 5, 9)]
+    other = Finding(rule, "error", "high", *words, (Place("b.md", 3),))
+    head, *_, last, said = as_lines([*of, other], 80).splitlines()
+    assert head == "error R1j length-of-rates a.md:3,5,9 (3 findings)"
+    assert last == "error R1j length-of-rates b.md:3" and said.startswith("  rates contradict")
 
 
 def test_everything_is_tested(tmp_path: Path, root: Path) -> None:

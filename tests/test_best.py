@@ -202,7 +202,7 @@ def test_a_front_of_rows_that_state_memory_says_so(stored: Stored, folder: Path)
     said = quick(folder, *asked, "--by", "mem").out
     assert "Devices against speed for 124M, of rows that state memory_gb (Pareto front)" in said
     of_repeats = quick(folder, "best", *tables, "--model", "1.3B").out
-    assert "4 devices 31 years (median of 001:27, 001:51)" in " ".join(of_repeats.split())
+    assert "4 devices 389 tokens/s (median of 001:27, 001:51)" in " ".join(of_repeats.split())
 
 
 def test_rows_that_differ_in_format_or_length_show_it(folder: Path) -> None:
@@ -319,3 +319,14 @@ def test_days_of_one_size_under_two_labels_compare(folder: Path) -> None:
     assert "Days of different models" not in alike.out and "different models" in apart.out
     assert "Goodput is assumed" not in alike.out.replace("Goodput 1.00 is assumed", "")
     assert "next: bench show a:8 a.md" in alike.err, "which answers here"
+
+
+def test_runs_of_no_model_in_several_sources_are_no_ranking(folder: Path) -> None:
+    for name, rate in (("a", 1000), ("b", 2000)):
+        head = "# Speeds\n\n| GPUs | MBS | GBS | tokens/s/GPU |\n|---|---|---|---|\n"
+        text = f"{head}| 8 | 1 | 64 | {rate} |\n"
+        (folder / f"{name}.md").write_text(text)
+    for command in ("best", "days"):
+        both, one = quick(folder, command, ".").out, quick(folder, command, "a.md").out
+        assert "of runs that state no model, and may not be comparable: " in both.splitlines()[0]
+        assert "state no model" not in one.splitlines()[0]

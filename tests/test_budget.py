@@ -56,6 +56,13 @@ def test_a_plan_of_one_document_is_none_of_models_of_others() -> None:
     assert budget(both, {1.3, 7.0}, Query()).tokens == 3 * 10**11
 
 
+def test_a_plan_of_one_document_is_none_of_others_with_that_model() -> None:
+    plan = {**said("a.md", 3e11), "sizes": {1.3}}
+    assert budget([plan], {1.3}, Query(), ["a.md"]).tokens == 3 * 10**11
+    found = budget([plan], {1.3}, Query(), ["a.md", "b.md"])
+    assert found.is_unit and [one.uri for one in found.others] == ["a.md"]
+
+
 def test_the_user_has_the_last_word() -> None:
     plans = [said("a.md", 1e12), said("b.md", 3e11)]
     assert budget(plans, set(), Query(tokens=5 * 10**9)).tokens == 5 * 10**9
@@ -106,17 +113,18 @@ def test_lengths_as_people_write_them(text: str, length: Length | None) -> None:
 
 def test_each_model_has_its_own_budget_and_explain_the_same(swept: Path) -> None:
     """Without --model: that of one document is not for the models of others."""
-    done = quick(swept, "days")
+    of = ("--where", "uri not like '%004_tr%' and uri not like '%000_fug%'")
+    done = quick(swept, "days", *of)
     assert done.out.startswith("Fastest per token: ") and "per 100B tokens" in done.out
     assert "Each model has its own budget: 1.3B 379.6B tokens (stated in 001:9" in done.out
-    rows = json.loads(quick(swept, "days", "--format", "json").out)
+    rows = json.loads(quick(swept, "days", *of, "--format", "json").out)
     found = {row["size"]: row["budget_tokens"] for row in rows if row["rank"]}
     assert found["1.3B"] == 362_000 * 1024 * 1024 and found["124M"] == found["181B"] == UNIT
     speeds = [row["tokens_per_s"] for row in rows if row["rank"]]
     assert speeds == sorted(speeds, reverse=True)
     for row in (next(row for row in rows if row["size"] == size) for size in ("1.3B", "124M")):
         place = Path(row["where"].rpartition(":")[0]).stem + ":" + row["where"].rpartition(":")[2]
-        said = quick(swept, "explain", f"{place}.days", "--format", "json").out
+        said = quick(swept, "explain", f"{place}.days", *of, "--format", "json").out
         tree = json.loads(said)["matches"][0]["tree"]
         assert tree["value"] == pytest.approx(row["days"])
 

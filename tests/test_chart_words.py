@@ -33,6 +33,7 @@ def test_curves_of_one_log_are_named_by_lines(folder: Path) -> None:
     quick(folder, "chart", "steps", ".", "-o", "two.svg")
     one, two = ((folder / f"{name}.svg").read_text() for name in ("one", "two"))
     assert "line 1" in one
+    assert "2 devices, GBS 8: 0.1" in one
     # As comments beside the paths that draw them.
     assert "<!-- b -->" in two and "<!-- a_long_name_of_a_log:1 -->" in two
 

@@ -245,6 +245,13 @@ def test_an_output_that_is_the_wrong_thing(swept: Path, folder: Path) -> None:
         assert [path.suffix for path in target.iterdir()] == [f".{form}"]
 
 
+@pytest.mark.parametrize("name", ["report", "best", "site"])
+def test_an_output_without_a_name_writes_nothing(swept: Path, name: str) -> None:
+    before = sorted(swept.iterdir())
+    told(quick(swept, name, "-o", ""), 2, "-o names no file", "this folder")
+    assert sorted(swept.iterdir()) == before
+
+
 # Templates of a user.
 
 TEMPLATES = [

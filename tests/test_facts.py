@@ -76,6 +76,14 @@ def test_a_device_that_is_stated_stands_where_the_source_is_silent(place: Path) 
     assert "tokens/s of a process" in shown
 
 
+def test_a_file_that_names_no_source_is_told(place: Path) -> None:
+    stated = (fact(f'file = "{name}"', "nodes", "4") for name in ("001*", "nonesuch/*.log"))
+    (place / "facts.toml").write_text("\n".join(stated))
+    done = quick(place, "ingest", "001_1.3b_benchmarking.md")
+    [warning] = [line for line in done.err.splitlines() if "names no source read" in line]
+    assert "nonesuch/*.log" in warning and "facts.toml:" in warning
+
+
 def test_what_a_user_states_is_told_as_such(folder: Path) -> None:
     (folder / "README.md").write_text(
         "# Sweep\n\nSequence length 1024\n\n| Nodes | TP | PP | DP | MBS | Sec/it |\n"

@@ -153,7 +153,9 @@ def test_a_bare_name_of_a_device_bounds_its_memory(tmp_path: Path) -> None:
     path = table(tmp_path / "sweep.md", [_row(mbs, 20.0) for mbs in (1, 2, 4, 8)])
     path.write_text(path.read_text().replace("A100 80GB", "H100"))
     done = quick(tmp_path, "predict", "sweep.md", "--mbs", "16", "--format", "md")
-    assert " device-hours." in done.out and " to " in done.out.split(" device-hours.")[0][-12:]
+    first, hours, *_ = (line for line in done.out.splitlines() if " per 100B tokens" in line)
+    assert first.startswith("Predicted: ") and " days per 100B tokens, " in first
+    assert " to " in hours.split(" device-hours per 100B tokens.")[0][-12:]
     assert "Assumed: " in done.out and "85.9 GB a device, the usual memory of H100" in done.out
 
 

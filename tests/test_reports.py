@@ -94,16 +94,17 @@ def test_answers_come_first(swept: Path) -> None:
 
 
 def test_days_of_the_fastest(swept: Path) -> None:
-    days = 23 / (512 * 2048) * TOKENS / 86_400
+    days = 23 / (512 * 2048) * 100e9 / 86_400
     low, high = (days / 23 * time for time in (22.5, 23.5))
     first = table(page(swept, "--model", "1.3B"), "Device-days")[0]
-    assert first["Days"] == f"*{days:.1f}*" == "*96.4*"
-    assert first["Range"] == f"*{low:.1f}-{high:.1f}*" == "*94.3-98.5*"
+    assert first["Days per 100B tokens"] == f"*{days:.1f}*" == "*25.4*"
+    assert first["Range"] == f"*{low:.1f}-{high:.1f}*" == "*24.8-25.9*"
     assert first["Sec/it"] == "23" and first["System"] == "V100-32GB"
     assert value(first["Tokens/s/device"]) == round(512 * 2048 / 23 / 8)
     assert value(first["Device-days"]) == round(days * 8)
     text = page(swept, "--model", "1.3B")
-    assert "Fastest, V100-32GB: **96.4 days** on 8 devices, 45,590 tokens/s, MFU 35.6%" in text
+    assert "Fastest, V100-32GB: **45,590 tokens/s** on 8 devices, 25.4 days per 100B tokens" in text
+    assert "MFU 35.6%" in text
     assert "assuming 16 bits: 23 s/it, DP8 x TP1 x PP1" in text
     assert "the same speed: DP4 x TP1 x PP2, MBS 1, 004:45)" in text
     assert first["Source"] == "004:44, :45" and first["DP/TP/PP"] == "8/1/1, 4/1/2"
@@ -115,15 +116,15 @@ def test_what_a_repaired_row_would_change(swept: Path) -> None:
     assert round(14.5 / (1024 * 1024) * TOKENS / 86_400, 1) == 60.8
     [line] = [line for line in text.splitlines() if line.startswith("- 001:29 is not ranked: R9")]
     assert "Sec/it 14.5" in line and "Nodes=1024" in line
-    assert line.endswith("it would be the fastest of its system, at 60.8 days: check it first.")
+    assert "the fastest of its system, at 16.0 days per 100B tokens (60.8 days for its" in line
 
 
 def test_repeats_are_one_row_and_effects_and_scaling_are_answers(swept: Path) -> None:
     text = page(swept, "--model", "1.3B")
     every = table(page(swept, "--model", "1.3B", "--all"), "Device-days")
     [repeated] = [row for row in every if row["Jobs"] == "2"]
-    assert "001:27 +1" not in text.partition("## Sweep")[0], "31 years, where the best takes two"
-    assert repeated["Source"] == "001:27 +1" and repeated["Range"] == "*29-33 years*"
+    assert "001:27 +1" not in text.partition("## Sweep")[0], "8 years; the best: half a year"
+    assert repeated["Source"] == "001:27 +1" and repeated["Range"] == "*7.7-8.6 years*"
     assert value(repeated["Sec/it"]) == pytest.approx((2533.0 + 2857.8) / 2, abs=1)
     assert (
         "- No recompute is 1.26x to 1.36x faster than full recompute (4 of 4 pairs, geometric"
@@ -268,8 +269,18 @@ def test_budgets(swept: Path) -> None:
     assert "Budget: 300B tokens (`--tokens`)" in told
     both = quick(swept, "report", "--model", "1.3B", "--steps", "5", "--tokens", "300B")
     assert both.code == 2 and "--tokens and --steps are two budgets" in both.err
-    assert "stated in 001:9" in page(swept, "--model", "1.3B")
+    assert "stated in 001:9" in page(swept, "--document", "001")
     assert "Days are per 100B tokens (no source" in page(swept, "--model", "181B")
+
+
+def test_a_budget_is_of_the_documents_that_state_it(swept: Path) -> None:
+    """The 362k steps of 001 are no plan for the V100 of 004, which has runs of that size too."""
+    text = page(swept, "--model", "1.3B")
+    assert "1,048,576 tokens = 379.6B tokens in 001:9" in text
+    answers = text.partition("**Answers**")[2].partition("## ")[0]
+    [of_001] = [line for line in answers.splitlines() if line.startswith("- 001 (device")]
+    assert "179.4 days per 100B tokens (680.8 days for its 379.6B tokens)" in of_001
+    assert "379.6B" not in "".join(line for line in answers.splitlines() if "V100" in line)
 
 
 def test_one_document_and_a_filter(swept: Path) -> None:

@@ -21,7 +21,10 @@ from bench.explain.columns import heads
 from bench.explain.run import Lines, run_context
 from bench.schema.errors import BenchError
 from bench.schema.opening import open_read
+from bench.site.load import read_content
+from bench.site.search import search
 from bench.site.serve import serving
+from bench.site.text import Text
 from tests.program import quick
 from tests.site_pages import HOSTILE, PAYLOADS, SPIKE, SPIKED, contents, log
 
@@ -161,7 +164,7 @@ def test_a_page_says_all_without_the_script(site: Path, pages: dict[str, Read]) 
     overview = pages["index.html"].text
     assert "Best of each model and system" in overview and "13B" in overview
     model = (site / "models" / "1.3b.html").read_text()
-    assert "96.4 days" in model and 'href="../runs/' in model and "<svg" in model
+    assert "25.4 days per 100B tokens" in model and 'href="../runs/' in model and "<svg" in model
     run = next(
         page for path, page in pages.items() if path.startswith("runs/") and "004:44" in page.text
     )
@@ -268,6 +271,16 @@ def test_derivations_of_many_runs_are_those_of_each(site: Path) -> None:
         assert len(runs) > 10
         for run in runs:
             assert made[run] == [*heads(run_context(warehouse, lines, run), plan)]
+
+
+def test_the_search_finds_runs_by_their_day_and_variables_by_their_value(swept: Path) -> None:
+    with open_read(swept / "bench.duckdb") as warehouse:
+        entries = search(read_content(warehouse, Query(), Text()))["entries"]
+    days = [title for title, kind, *_ in entries if kind == "run" and "2026-11-20" in title]
+    assert any(title.startswith("fugaku_dp2:") for title in days)
+    flags = [entry for entry in entries if entry[1] == "environment"]
+    assert "LD_PRELOAD=libtcmalloc.so · 17 runs" in [title for title, *_ in flags]
+    assert all(href.endswith("#environment") for _, _, href in flags)
 
 
 def test_runs_of_one_line_have_names_of_their_own(folder: Path) -> None:

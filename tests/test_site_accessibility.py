@@ -22,6 +22,8 @@ def test_slash_searches_everything(opens: Opens, site: Path) -> None:
     page.locator("dialog.search li").first.wait_for()
     page.keyboard.type("1.3B")
     assert "1.3B" in page.locator("dialog.search li[aria-selected=true]").inner_text()
+    page.locator("dialog.search input").fill("LD_PRELOAD=libtcmalloc.so")
+    expect(page.locator("dialog.search li").first).to_contain_text("environment")
     # A question is its names; of a setting its change is told, where a model's page has it.
     page.locator("dialog.search input").fill("Did recompute help?")
     answer = page.locator("dialog.search li .effect").first
@@ -174,3 +176,14 @@ def test_axe_finds_no_violation(opens: Opens, site: Path, kind: str, theme: str)
         page.evaluate(AXE.read_text())  # not as a script tag, which the policy of the page forbids
         found = page.evaluate(AXE_RUN, {"runOnly": RULES, "preload": False})
         assert found == []
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="NOT TESTED: axe-core is not installed (npm)")
+def test_a_page_opened_at_a_line_covers_no_link(opens: Opens, site: Path) -> None:
+    path = a_page(site, 'id="L60"', "sources")
+    page = opens(f"{path}#L40", viewport={"width": 1280, "height": 500})
+    page.wait_for_load_state("load")
+    page.wait_for_timeout(150)
+    page.evaluate(AXE.read_text())
+    assert page.evaluate("scrollY") > 0
+    assert page.evaluate(AXE_RUN, {"runOnly": RULES, "preload": False}) == []

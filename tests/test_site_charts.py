@@ -20,7 +20,7 @@ pytestmark = BROWSED
 def test_a_point_of_a_chart_is_told_pinned_and_linked(opens: Opens, site: Path) -> None:
     path = a_page(site, 'class="mark', "models")
     page = opens(path)
-    mark = page.locator("figure.chart a.mark").last
+    mark = page.locator("figure.chart[data-number] a.mark").last
     mark.scroll_into_view_if_needed()
     box = mark.bounding_box()
     assert box
@@ -32,6 +32,12 @@ def test_a_point_of_a_chart_is_told_pinned_and_linked(opens: Opens, site: Path) 
     panel = page.locator("section.pinned:visible")
     expect(panel).to_contain_text(note)
     panel.locator("details").first.locator("table tbody tr").first.wait_for()
+    line, number = (
+        panel.locator("details").first.locator("ul.tree").first.locator(":scope > li").all()
+    )
+    expect(line.locator("code")).to_contain_text("|")  # the row as its document has it
+    expect(number.locator(".how").first).to_contain_text("= ")
+    assert number.locator("a[href*='sources/']").count()
     other = opens(path + page.evaluate("location.hash"))
     assert (
         other.locator("section.pinned:visible .pinned-head + *").inner_text()

@@ -189,6 +189,6 @@ def test_a_chart(written: Written, suffix: str) -> None:
 def test_errors(written: Written) -> None:
     folder = written(slow_from=99, count=1)
     told(ask(folder, "trend", "speed", "."), 2, "unknown metric 'speed'", "step_time")
-    told(ask(folder, "trend", "step_time", "."), 5, "no configuration has two places")
+    told(ask(folder, "trend", "step_time", "."), 5, "no configuration was measured at two times")
     told(ask(folder, "trend", "step_time", ".", "--by", "cuda"), 2, "no run states a cuda")
     told(quick(folder, "trend", "step_time"), 2, "no warehouse")

@@ -225,12 +225,15 @@ def test_settings_in_a_heading(heading: str, settings: dict[str, str]) -> None:
     assert dict(settings_of(heading)[0]) == settings
 
 
-def test_a_line_of_several_runs_names_none_of_them(folder: Path) -> None:
+def test_a_line_of_several_runs_shows_all_and_explains_one(folder: Path) -> None:
     (folder / "wide.md").write_text(
         "# 7B on A100\n\n| GPUs | 8 | 16 | 1024 |\n|---|---|---|---|\n"
         "| Tokens/s/GPU | 4078 | 3939 | 3625 |\n| TFLOPs | 193 | 191 | 184 |\n"
     )
-    wrong = quick(folder, "show", "wide.md:5", "wide.md")
+    every = quick(folder, "show", "wide.md:5", "wide.md")
+    assert every.code == 0 and "devices 8: " in every.out and "devices 1024: " in every.out
+    assert "4078" in every.out and "3625" in every.out
+    wrong = quick(folder, "explain", "wide.md:5.days", "wide.md")
     assert wrong.code == 2 and "wide.md:5 has 3 runs" in wrong.err, wrong.err
     first = wrong.err.partition("use the id of one, such as ")[2].split()[0]
     assert f"{first} (devices 8)" in wrong.err and "(devices 1024)" in wrong.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from pathlib import Path
+from typing import NamedTuple
 
 from ...schema.warehouse import Warehouse
 from ...vocabulary.regular_files import larger_than, read_first, read_regular
@@ -13,17 +14,34 @@ from .streams import LONGEST_MAGIC, packing, unpacked
 LARGEST = 1 << 30  # bytes of a source whose lines are shown
 
 
+class StoredText(NamedTuple):
+    """What was read of a source: the digest and the number of its bytes."""
+
+    sha256: str
+    size: int
+
+
+def stored_texts(warehouse: Warehouse, uri: str | None = None) -> dict[str, StoredText]:
+    """What was read of a source, or of each, by uri."""
+    query = "SELECT uri, sha256, to_byte FROM current_uris WHERE $uri IS NULL OR uri = $uri"
+    rows = warehouse.rows(query, {"uri": uri})
+    return {name: StoredText(sha256, size) for name, sha256, size in rows}
+
+
 def source_text(warehouse: Warehouse, root: Path, uri: str) -> tuple[list[str], str]:
+    """The text of a source below `root`, as `text_as_read`."""
+    return text_as_read(root, uri, stored_texts(warehouse, uri).get(uri))
+
+
+def text_as_read(root: Path, uri: str, stored: StoredText | None) -> tuple[list[str], str]:
     """The lines of a source below `root`; none, with the reason, if it is missing or has changed.
 
     The author of a warehouse may name any file as a source, so only bytes whose digest is stored
     are shown, and only whole lines: who may guess at part of a line learns it letter by letter.
     """
-    query = "SELECT sha256, to_byte FROM current_uris WHERE uri = ?"
-    known = warehouse.rows(query, [uri])
-    if not known:
+    if stored is None:
         return [], f"{uri} is not in the warehouse"
-    [(sha256, size)] = known
+    sha256, size = stored
     try:
         data = _first(root / uri, size)
     except (OSError, ValueError) as error:  # ValueError: a NUL in its name

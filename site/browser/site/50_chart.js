@@ -145,7 +145,7 @@ class Chart {
           "×",
         ),
       ),
-      ...marks.slice(0, PINNED).map((mark) => pinned(mark, marks.length === 1)),
+      ...marks.slice(0, PINNED).map((mark) => pinned(mark, this.figure.dataset.number || "", marks.length === 1)),
     );
     if (marks.length > PINNED)
       this.panel.append(make("p", { class: "muted" }, `and ${marks.length - PINNED} more at this place`));
@@ -156,11 +156,12 @@ class Chart {
   }
 }
 
-/** One point of the panel: its label, and the facts of its run with their lines.
+/** One point of the panel: its label, its line, how its number is made, and the facts of its run.
  * @param {SVGAElement} mark
+ * @param {string} number
  * @param {boolean} open
  */
-function pinned(mark, open) {
+function pinned(mark, number, open) {
   const run = mark.dataset.run || "";
   const note = mark.dataset.note || "";
   const head = make("p", {}, make("a", { href: mark.getAttribute("href") || "#" }, note));
@@ -173,13 +174,13 @@ function pinned(mark, open) {
       toggle: () => {
         if (more.open && more.childElementCount === 1) {
           load(`runs/${run}`).then(
-            (facts) => more.append(factList(facts)),
+            (facts) => more.append(...derivationOf(facts, number), factList(facts)),
             (error) => more.append(make("p", { class: "failed" }, error.message)),
           );
         }
       },
     },
-    make("summary", {}, "Facts and where they stand"),
+    make("summary", {}, "How it is made, and the facts of the run"),
   );
   more.open = open;
   part.append(more);
@@ -187,8 +188,33 @@ function pinned(mark, open) {
 }
 
 /** @typedef {[string, string, string?, (number | string | null)?, string?, string?, string?]} Fact */
+/** @typedef {[string, string, string, string, string, Step[]]} Step text, formula, place, href, raw, inputs */
 /** @typedef {{id: string | number, title: string, href: string, facts: Fact[], derived?: Fact[],
- *   series?: boolean, effects?: string}} Run */
+ *   series?: boolean, effects?: string, line?: Step, steps?: Record<string, Step>}} Run */
+
+/** The line of a run, and the derivation of one of its numbers.
+ * @param {Run} run
+ * @param {string} number
+ */
+function derivationOf(run, number) {
+  const steps = [run.line, run.steps?.[number]].flatMap((step) => (step ? [branch(step)] : []));
+  return steps.length ? [make("ul", { class: "tree" }, ...steps)] : [];
+}
+
+/** @param {Step} step @returns {HTMLElement} */
+function branch([text, how, place, href, raw, inputs]) {
+  return make(
+    "li",
+    {},
+    text,
+    place && " ",
+    href ? make("a", { href: linked(href) }, place) : place,
+    raw && " ",
+    raw && make("code", {}, raw),
+    how && make("div", { class: "how" }, how),
+    inputs.length ? make("ul", {}, ...inputs.map(branch)) : "",
+  );
+}
 
 /** Computed facts, then stated ones.
  * @param {Run} run
