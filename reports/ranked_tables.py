@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from ..decide.budget import Budget
 from ..project.short_names import ShortNames
@@ -28,6 +29,7 @@ def days_table(names: ShortNames, rows: Sequence[Row], plan: Budget | None = Non
     """Ranked runs: days, their range, the configuration, the speed and the source."""
     shown = _shown(rows)
     columns = [column for column in _columns(names, plan) if shown.get(column[0], True)]
+    columns[2:2] = _own_budgets(rows, plan)  # behind the days and their range
     return table_of(columns, rows, merged=("DP/TP/PP", "MBS", "Source"))
 
 
@@ -47,6 +49,25 @@ def answers_table(names: ShortNames, rows: Sequence[Row], plan: Budget) -> Markd
 
 def _days_head(plan: Budget | None) -> str:
     return f"Days {plan.purpose}" if plan and plan.is_unit else "Days"
+
+
+def _own_budgets(rows: Sequence[Row], plan: Budget | None) -> Iterator[PipeColumn]:
+    """The days of each budget that is stated for a part of the rows alone."""
+    of_runs: dict[str, list[Budget]] = {}
+    for budget in plan.others if plan and plan.is_unit else ():
+        of_runs.setdefault(f"Days for {budget.amount}", []).append(budget)
+    for head, budgets in of_runs.items():
+        if any(_days_of(row, budgets) for row in rows):
+            yield head, "right", partial(_own_days, budgets=budgets)
+
+
+def _own_days(row: Row, budgets: Sequence[Budget]) -> str:
+    return italic(marked(days(_days_of(row, budgets)), row))
+
+
+def _days_of(row: Row, budgets: Sequence[Budget]) -> float | None:
+    own = (budget.days(row) for budget in budgets if budget.uri == row["uri"])
+    return next(own, None)
 
 
 def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:
