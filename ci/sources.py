@@ -55,7 +55,11 @@ class Sources:
         if found is None:
             if len(self._open) >= MOST_OPEN:
                 self._close(next(iter(self._open)))
-            found = self._read(key, folder) if key else open_settled(find_db(self.db), self.lock_timeout)
+            found = (
+                self._read(key, folder)
+                if key
+                else open_settled(find_db(self.db), self.lock_timeout)
+            )
         self._open[key] = found
         return found
 

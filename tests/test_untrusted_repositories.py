@@ -81,7 +81,8 @@ def test_a_setting_stays_within_the_repository(cloned: Path, setting: str) -> No
 
 
 @pytest.mark.parametrize(("target", "said"), [
-    ("/proc/self/environ", "a file of the system"), ("../../secret.log", "'logs/env.log' is outside"),
+    ("/proc/self/environ", "a file of the system"),
+    ("../../secret.log", "'logs/env.log' is outside"),
 ])  # fmt: skip
 @pytest.mark.parametrize("how", ["bench.toml", "marker"])
 def test_a_folder_of_sources_links_to_nothing_outside(
@@ -103,9 +104,7 @@ def test_a_folder_of_sources_links_to_nothing_outside(
     "file://{}/secret.md", "file:{}/secret.md", "ftp://127.0.0.1:9/secret.md", "-",
 ])  # fmt: skip
 @pytest.mark.parametrize("how", ["bench.toml", "marker"])
-def test_a_source_is_a_file_or_folder_of_the_repository(
-    cloned: Path, how: str, named: str
-) -> None:
+def test_a_source_is_a_file_or_folder_of_the_repository(cloned: Path, how: str, named: str) -> None:
     """No folder that is a link, and none of the further words that a command line takes."""
     outside = cloned.parent / "outside"
     outside.mkdir()
