@@ -110,8 +110,8 @@ def test_a_source_is_a_file_or_folder_of_the_repository(cloned: Path, how: str, 
     outside.mkdir()
     for folder in (outside, cloned.parent):
         (folder / "secret.md").write_bytes((cloned / "sweep.md").read_bytes())
-    for folder in ("logs", "x/y"):
-        (cloned / folder).mkdir(parents=True)
+    for name in ("logs", "x/y"):
+        (cloned / name).mkdir(parents=True)
     (cloned / "logs/away").symlink_to("../../outside")
     (cloned / "logs/sweep.md").write_bytes((cloned / "sweep.md").read_bytes())
     named = named.format(cloned.parent)
