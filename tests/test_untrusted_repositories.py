@@ -266,6 +266,18 @@ sandbox._main()
     assert SECRET not in text and text.split()[-5:] == ["OSError"] * 5, text
 
 
+def test_a_template_is_rendered_without_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "noted"
+    note = f"import os\nopen({str(noted)!r}, 'w').write(repr(dict(os.environ)))\n"
+    (tmp_path / "sitecustomize.py").write_text(note)
+    monkeypatch.setenv("GITHUB_TOKEN", SECRET)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    assert sandbox.render("days", ShortNames([]), {}, {"days.md.j2": OwnTemplate("a\n", "")})
+    assert "PYTHONPATH" in noted.read_text() and SECRET not in noted.read_text()
+
+
 def _index(repository: Path, *names: str) -> None:
     """git's index with these names, as git itself would not write it."""
     body = b"DIRC" + struct.pack(">II", 2, len(names))
