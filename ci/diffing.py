@@ -18,7 +18,7 @@ from ..schema.warehouse import Row
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.printable import json_text
-from .sources import Sources, refuse_links_out
+from .sources import Sources, within
 
 DATABASES = (".duckdb", ".db")
 
@@ -71,8 +71,9 @@ def against(
     home = find_home(Path.cwd()).resolve()
     named = [path.resolve() for path in paths or read_settings().sources]
     top = top_of_checkout()
-    if not paths:
-        refuse_links_out(named)
+    is_own = bool(paths) and sources is None  # the user's, who may name what lies elsewhere
+    if not is_own:
+        within(home, [path for path in named if path.exists()])
     now = [from_top(path, top) for path in named]
     commit = commit_of(top, base)
     with tempfile.TemporaryDirectory() as scratch:
@@ -87,6 +88,8 @@ def against(
         check_out(top, commit, then, root)
         _drop_wrong(root / home.relative_to(top) / FILE)
         old = [root / name for name in then if (root / name).exists()]
+        if not is_own:
+            within(root, old)
         before = _rows(old, root / home.relative_to(top), where) if old else []
         kept = sources.kept(read_settings().sources) if sources and not paths else None
         present = [path for path in named if path.exists()]

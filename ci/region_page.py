@@ -29,7 +29,7 @@ from ..schema.warehouse import Warehouse
 from ..terminal.answers import as_text, fitted
 from ..terminal.options import parse_count, parse_table
 from ..terminal.tables import Format
-from .sources import Sources, refuse_links_out
+from .sources import Sources, within
 
 T = TypeVar("T")
 NOT_RENDERED = "templates of a fork are not rendered"
@@ -119,8 +119,8 @@ def _claim(region: Region, file: Path) -> Rendered:
     if "claim" not in options or "from" not in options:
         raise BenchError("a region report=claim needs claim= and from=",
                          hint="report=claim claim=claim.json from=tables")  # fmt: skip
-    claim, paths = inside(file.parent, options["claim"]), paths_of(region, file)
-    refuse_links_out(paths)
+    claim = inside(file.parent, options["claim"])
+    paths = within(file.parent, paths_of(region, file))
     return Rendered(as_markdown(checked(claim, paths, root=file.parent), options["claim"]))
 
 
@@ -144,7 +144,7 @@ def _check_options(region: Region) -> None:
 def _warehouse(region: Region, file: Path, sources: Sources) -> Warehouse:
     if "from" not in region.options:
         return sources.default_paths()
-    return sources.of(paths_of(region, file))
+    return sources.of(paths_of(region, file), file.parent)
 
 
 def paths_of(region: Region, file: Path) -> list[Path]:
@@ -158,7 +158,7 @@ def _table(named: str, file: Path, region: Region, sources: Sources) -> Rendered
     path = file.parent / table.file
     if path.is_file() and "from" not in region.options:
         path = inside(file.parent, table.file)
-        warehouse = sources.of([path])
+        warehouse = sources.of([path], file.parent)
         [(name,)] = warehouse.rows("SELECT min(uri) FROM sources")
     else:
         warehouse, name = _warehouse(region, file, sources), table.file

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..ingest.files.folders import files_below
 from ..project.read import open_settled, read
-from ..project.repository import find_home, inside
+from ..project.repository import checkout_of, find_home, require_inside
 from ..project.settings import find_db, read_settings
+from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of
 
@@ -35,7 +36,8 @@ class Sources:
 
     def default_paths(self) -> Warehouse:
         """The paths for a region without a source of its own."""
-        return self.of(self.paths())
+        file = read_settings().file
+        return self.of(self.paths(), None if self.given or not file else file.parent)
 
     def paths(self) -> tuple[Path, ...]:
         """The paths to read; empty for the warehouse."""
@@ -43,14 +45,21 @@ class Sources:
             return self.given
         return read_settings().sources
 
-    def of(self, paths: Sequence[Path]) -> Warehouse:
-        """These paths as a warehouse in memory; without paths, the warehouse file."""
+    def of(self, paths: Sequence[Path], folder: Path | None) -> Warehouse:
+        """These paths as a warehouse in memory; without paths, the warehouse file.
+
+        `folder` is that of the file that names the paths, unless the user does.
+        """
         key = tuple(dict.fromkeys(paths))
         found = self._open.pop(key, None)
         if found is None:
             if len(self._open) >= MOST_OPEN:
                 self._close(next(iter(self._open)))
-            found = self._read(key) if key else open_settled(find_db(self.db), self.lock_timeout)
+            found = (
+                self._read(key, folder)
+                if key
+                else open_settled(find_db(self.db), self.lock_timeout)
+            )
         self._open[key] = found
         return found
 
@@ -64,9 +73,9 @@ class Sources:
         """The warehouse of these paths, if they were read before."""
         return self._open.get(tuple(dict.fromkeys(paths)))
 
-    def _read(self, paths: Sequence[Path]) -> Warehouse:
-        if tuple(paths) != self.given:
-            refuse_links_out(paths)
+    def _read(self, paths: Sequence[Path], folder: Path | None) -> Warehouse:
+        if folder is not None:
+            paths = within(folder, paths)
         warehouse, _, checked = read(paths, self.home, read_settings(self.home).formats)
         warn_of(checked.contradictions)
         return warehouse
@@ -91,8 +100,16 @@ class Sources:
         self.forget()
 
 
-def refuse_links_out(paths: Sequence[Path]) -> None:
-    """Raises BenchError for a link below the paths that points outside of the repository."""
-    there = [path for path in paths if path.exists()]
-    for file in map(Path, files_below(there, lambda *_: None)):
-        inside(file.parent, file.name)
+def within(folder: Path, paths: Sequence[Path]) -> list[Path]:
+    """Files and folders that a file in `folder` names, all of them in its repository.
+
+    Words of a command line may also be patterns, URLs and standard input: what a repository names
+    is none of these. Raises BenchError for what is missing, or has a link out of the repository.
+    """
+    for path in paths:
+        if not path.exists():
+            raise BenchError(f"no such file or folder: {path}", hint="check the path")
+    home = checkout_of(folder)
+    for file in files_below(paths, lambda *_: None):
+        require_inside(home, Path(file), os.path.relpath(file, folder))
+    return [path.absolute() for path in paths]

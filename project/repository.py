@@ -34,19 +34,25 @@ def inside(folder: Path, named: str) -> Path:
     Raises BenchError for a target outside of the repository, with links resolved, and for git's
     own files: the file is untrusted and must not expose other files of the user.
     """
-    home = _checkout(folder.resolve())
     path = folder / named
-    real = path.resolve()
-    if not real.is_relative_to(home) or ".git" in real.relative_to(home).parts:
-        raise BenchError(
-            f"{named!r} is outside {find_home(folder).name or home}",
-            hint="use a path within the repository",
-        )
+    require_inside(checkout_of(folder), path, named)
     return path
 
 
-def _checkout(folder: Path) -> Path:
-    """The checkout around a folder, else the folder of `bench.toml`, else the folder itself."""
-    above = (folder, *folder.parents)
-    found = next((each for each in above if (each / ".git").exists()), None)
-    return found or find_home(folder).resolve()
+def require_inside(home: Path, path: Path, named: str) -> None:
+    """Raises BenchError for a path that leads out of a checkout, or to git's own files."""
+    real = path.resolve()
+    # ".GIT" is the same folder where case makes no difference.
+    if not real.is_relative_to(home) or ".git" in map(str.lower, real.relative_to(home).parts):
+        raise BenchError(
+            f"{named!r} is outside {find_home(home).name or home}",
+            hint="use a path within the repository",
+        )
+
+
+def checkout_of(folder: Path) -> Path:
+    """The checkout around a folder, else the folder of `bench.toml`, else the folder itself; with
+    links resolved."""
+    real = folder.resolve()
+    found = next((each for each in (real, *real.parents) if (each / ".git").exists()), None)
+    return found or find_home(real).resolve()

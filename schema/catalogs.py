@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import duckdb
 
 from .commits import Retry, repeated
-from .connect import connect_file, disconnect, require_plain
+from .connect import apart, connect_file, disconnect, require_plain
 from .errors import BenchError, Locked
-from .lake_files import RunQuery, require_own, require_tables
+from .lake_files import RunQuery, require_bucket, require_own, require_tables
 
 if TYPE_CHECKING:
     import psycopg
@@ -131,7 +131,8 @@ class File:
     def _duckdb(self) -> State | None:
         con = connect_file(Path(self.path), read_only=True, confined=True)
         try:
-            require_tables(lambda query: con.execute(query).fetchall(), self.kind)
+            with apart(con) as cursor:
+                require_tables(lambda query: cursor.execute(query).fetchall(), self.kind)
             return _state(lambda query: con.execute(query).fetchall())
         except duckdb.CatalogException:
             return None
@@ -247,6 +248,7 @@ def _state(run_query: RunQuery) -> State | None:
     if newest is None:
         return None
     require_own(run_query)
+    require_bucket(str(data))
     if newest == 0:  # DuckLake's own: whoever was creating our tables was interrupted
         return None
     return State(int(newest), str(data), str(identity))

@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -80,6 +80,14 @@ def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None
     for one in [one for one in free if one.only][:-_KEPT]:
         free.remove(one)
         one.keeper.close()
+
+
+@contextmanager
+def apart(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Another connection to the same files, which looks up no name in them: a macro of a file in
+    use stands for DuckDB's function of its name, also for those that list macros."""
+    with closing(con.cursor()) as cursor:
+        yield cursor
 
 
 def _start() -> _Instance:

@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from ..vocabulary.package_cache import cached, keep, kept_file, read
-from .connect import connect_memory, disconnect, explained
+from .connect import apart, connect_memory, disconnect, explained
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
 from .sql import tables
@@ -103,9 +103,10 @@ def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     state = _state(path)
     if state in _right or state in _remembered():
         return []
-    _require_tables(con, path)
-    _require_columns(con, path)
-    found = defined(con)
+    with apart(con) as cursor:
+        _require_tables(cursor, path)
+        _require_columns(cursor, path)
+        found = defined(cursor)
     # A later DuckDB may have a function with the name of one of our macros.
     strange = found.keys() - _ours().keys()
     if hides := sorted(name for name in strange if name.startswith("hides ")):

@@ -21,7 +21,15 @@ from .catalogs import Catalog, State, quoted, translated_errors
 from .commits import Change, Commit, Notify, ignore_note, refuse_secret
 from .errors import BenchError
 from .extensions import instance
-from .lake_files import S3, is_marked, mark, notify_unmarked, remove, remove_orphans
+from .lake_files import (
+    S3,
+    is_marked,
+    mark,
+    notify_unmarked,
+    remove,
+    remove_orphans,
+    require_bucket,
+)  # fmt: skip
 from .migrate import apply_tables, lacks_tables
 from .shared_files import permissions_of, share
 from .sql import tables
@@ -79,6 +87,7 @@ class Lake:
             with permissions_of(Path(data)):
                 mark(data, self.catalog.address)
         else:  # the catalog keeps this name for ever: it has to be that of a bucket
+            require_bucket(data)
             with instance(("httpfs",)) as con, self._translated_errors():
                 _objects(con, data)
         with self.catalog.guarded(), self._attached(read_only=False, data=data) as con:

@@ -21,24 +21,32 @@ from .errors import BenchError, Incompatible
 S3 = "s3://"
 _OURS = re.compile(r"ducklake-[0-9a-f-]+(?:-delete)?\.(?:parquet|puffin)")
 _MARK = ".bench-lake"  # in a folder of rows: the catalog that owns it
-_ELSEWHERE = "NOT {0}.path_is_relative OR {0}.path LIKE '%..%'"
+# A query in an address, `?s3_endpoint=HOST`, would send the user's keys there.
+_ELSEWHERE = """{0}.path_is_relative IS NULL OR NOT {0}.path_is_relative
+    OR {0}.path LIKE '%..%' OR {0}.path LIKE '%?%'"""
+_BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]+(?:/[^?#*\[\x00-\x1f\x7f]*)?")
+# DuckLake compares names without case, and shows a view of any snapshot that is asked for: schemas
+# are ours in any case, and what has ended counts.
+_OURS_IN = "JOIN ducklake_schema s ON s.schema_id = {}.schema_id WHERE lower(s.schema_name) = 'raw'"
 # Files of our tables, which we name relative to the folder of rows.
-_FILES = f"""SELECT f.path FROM
-    (SELECT table_id, path, path_is_relative FROM ducklake_data_file
+_FILES = f"""SELECT coalesce(f.path, t.path) FROM ducklake_table t
+    LEFT JOIN (SELECT table_id, path, path_is_relative FROM ducklake_data_file
      UNION ALL SELECT table_id, path, path_is_relative FROM ducklake_delete_file) f
-    JOIN ducklake_table t ON t.table_id = f.table_id
-    JOIN ducklake_schema s ON s.schema_id = t.schema_id
-    WHERE s.schema_name = 'raw' AND ({" OR ".join(map(_ELSEWHERE.format, "fts"))}) LIMIT 1"""
-_VIEWS = """SELECT v.view_name FROM ducklake_view v
-    JOIN ducklake_schema s ON s.schema_id = v.schema_id
-    WHERE s.schema_name = 'raw' AND v.end_snapshot IS NULL LIMIT 1"""
-_MACROS = "SELECT macro_name FROM ducklake_macro WHERE end_snapshot IS NULL LIMIT 1"
+        ON f.table_id = t.table_id
+    {_OURS_IN.format("t")} AND (f.path IS NOT NULL AND ({_ELSEWHERE.format("f")})
+        OR {_ELSEWHERE.format("t")} OR {_ELSEWHERE.format("s")}) LIMIT 1"""
+_VIEWS = f"SELECT v.view_name FROM ducklake_view v {_OURS_IN.format('v')} LIMIT 1"
+_MACROS = "SELECT macro_name FROM ducklake_macro LIMIT 1"
 # Expressions that a write would compute: without a call they end.
 _DEFAULTS = """SELECT column_name FROM ducklake_column
-    WHERE default_value_type = 'expression' AND default_value LIKE '%(%' LIMIT 1"""
+    WHERE lower(coalesce(default_value_type, '')) NOT IN ('', 'literal')
+        AND default_value LIKE '%(%' LIMIT 1"""
 _ORDERS = "SELECT expression FROM ducklake_sort_expression WHERE expression LIKE '%(%' LIMIT 1"
 _QUERIES = {_FILES: "file", _VIEWS: "view", _MACROS: "macro", _DEFAULTS: "computed column",
             _ORDERS: "order by"}  # fmt: skip
+# DuckLake makes these names a part of its statements, as they are.
+_INLINED = "SELECT DISTINCT table_name FROM ducklake_inlined_data_tables"
+_OF_INLINED = re.compile(r"ducklake_inlined_data_\d+_\d+", re.ASCII)
 # In the database of the catalog itself DuckLake creates only plain tables.
 _OF_SQLITE = """SELECT name FROM sqlite_master
     WHERE type IN ('view', 'trigger') OR sql LIKE '%VIRTUAL%'
@@ -66,9 +74,21 @@ def require_tables(run_query: RunQuery, kind: str) -> None:
 
 def require_own(run_query: RunQuery) -> None:
     """Raises Incompatible if our tables are none, or have rows in files elsewhere."""
-    for query, what in _QUERIES.items():
-        for (name,) in run_query(query):
-            raise Incompatible("the lake is not one of bench", why=f"the {what} {name} in it")
+    wrong = [(what, name) for query, what in _QUERIES.items() for (name,) in run_query(query)]
+    names = [name for (name,) in run_query(_INLINED)]
+    wrong += [("table", name) for name in names if not _OF_INLINED.fullmatch(str(name))]
+    for what, name in wrong:
+        raise Incompatible("the lake is not one of bench", why=f"the {what} {name} in it")
+
+
+def require_bucket(data: str) -> None:
+    """Raises BenchError for an address of S3 that names more than a bucket and a folder: as
+    `s3://x?s3_endpoint=HOST` or `s3://HOST#/`, it would have the user's keys used elsewhere."""
+    if data.startswith(S3) and not _BUCKET.fullmatch(data):
+        raise BenchError(
+            "the rows of the lake are at no bucket of S3", why=data,
+            hint="s3://BUCKET/FOLDER; AWS_ENDPOINT_URL_S3 sets another server",
+        )  # fmt: skip
 
 
 def mark(data: str, address: str) -> None:

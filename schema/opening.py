@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import time
 from collections.abc import Sequence
@@ -161,7 +162,7 @@ def _create(path: Path) -> bool:
 
 def _sweep_drafts(path: Path) -> None:
     """Remove drafts of killed processes."""
-    for draft in path.parent.glob(f".{path.name}.*.new*"):
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
         with suppress(OSError):
             if time.time() - draft.stat().st_mtime > _DRAFTS_KEPT_S:
                 draft.unlink()

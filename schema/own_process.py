@@ -6,10 +6,12 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import NoReturn
 
@@ -28,6 +30,33 @@ class _Absent(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Never reached."""
+
+
+class _Away:
+    """An importer of matplotlib that runs it away from the working folder.
+
+    It would take a `matplotlibrc` there for its settings: a file of anybody, or one without end.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name != "matplotlib":
+            return None
+        sys.meta_path.remove(self)
+        found = find_spec(name)
+        if found and found.loader and found.origin:
+            loaded = partial(_run_in, os.path.dirname(found.origin), found.loader.exec_module)
+            setattr(found.loader, "exec_module", loaded)  # noqa: B010  # of this one module
+        return found
+
+
+def _run_in(folder: str, run: Callable[[ModuleType], None], module: ModuleType) -> None:
+    here = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+    try:
+        os.chdir(folder)
+        run(module)
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def calculate_alone() -> None:
@@ -58,7 +87,7 @@ def safe_path() -> Iterator[None]:
 
 
 def begin() -> None:
-    """Block pandas, and collect cyclic garbage rarely.
+    """Block pandas, import matplotlib elsewhere, and collect cyclic garbage rarely.
 
     PyArrow imports pandas with its first array: a fifth of the start of a program without data
     frames. Hundreds of thousands of rows have no cycles, and repeated searches for them took a
@@ -66,6 +95,8 @@ def begin() -> None:
     """
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _Absent())
+    if "matplotlib" not in sys.modules:
+        sys.meta_path.insert(0, _Away())
     gc.set_threshold(*_SELDOM)
 
 

@@ -18,6 +18,7 @@ import pytest
 from bench.ingest.files import inputs
 from bench.ingest.files.inputs import fetched, remote_url
 from bench.schema.errors import BenchError
+from bench.vocabulary.wildcards import matching
 from tests.checkouts import ROWS
 from tests.making import count, log, table
 from tests.program import quick
@@ -62,6 +63,19 @@ def test_a_pattern_that_the_shell_left_alone(folder: Path) -> None:
     (folder / "[1].log").write_text(log(3, 999))
     assert quick(folder, "ingest", "-q", "[1].log").code == 0, "a name goes before a pattern"
     assert "[1].log" in uris(folder)
+
+
+def test_a_pattern_ends_in_a_folder_that_links_to_itself(folder: Path) -> None:
+    for name in ("own/x.log", "away/y.log", ".hidden/z.log"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(log(3, 100 + len(name)))
+    for number in range(4):
+        (folder / f"own/loop{number}").symlink_to(".")
+    (folder / "own/top").symlink_to("..")
+    (folder / "own/broken").symlink_to("nowhere")
+    for pattern in ("own/**/*.log", "**/**/**/**/**/**/*.log", "own/loop1/**/*.log"):
+        assert len(list(inputs.inputs([folder / pattern], folder, lambda *_: None))) == 2, pattern
+    assert matching(Path("nowhere/**")) == []
 
 
 # Archives.

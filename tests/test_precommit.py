@@ -127,6 +127,21 @@ def test_the_action_passes_its_inputs_by_the_environment() -> None:
         assert ("--post" in step["run"]) == ("GITHUB_TOKEN" in step["env"])
 
 
+@pytest.mark.parametrize("mode", ["check", "update"])
+def test_a_name_of_a_file_is_no_option_in_the_action(folder: Path, mode: str) -> None:
+    """A workflow may pass the files that a pull request changes."""
+    [script] = [s["run"] for s in yaml_of("action.yml")["runs"]["steps"] if "BENCH_FILES" in str(s)]
+    env = environment(GIT) | {
+        "RUNNER_TEMP": str(folder.parent), "BENCH_MODE": mode, "BENCH_BASE": "", "BENCH_SAVE": "",
+        "BENCH_FORK_TEMPLATES": "", "BENCH_FILES": f"-o{folder.parent}/x --save={folder.parent}/y",
+    }  # fmt: skip
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=folder, env=env,
+                          capture_output=True, check=False, text=True)  # fmt: skip
+    assert done.returncode and "no such file: -o" in done.stderr, done.stderr
+    assert not {"x", "y"} & {path.name for path in folder.parent.iterdir()}
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "ci").glob("*.yml")), ids=lambda p: p.stem)
 def test_the_examples_of_workflows(path: Path) -> None:
     text = path.read_text("utf-8")

@@ -14,6 +14,7 @@ from bench.vocabulary.secret_forms import FORMS
 from bench.vocabulary.secret_rules import rules
 from bench.vocabulary.secrets import redact_lines, redact_text
 from tests import (
+    secret_assorted,
     secret_fresh,
     secret_list,
     secret_others,
@@ -108,6 +109,21 @@ def test_no_secret_of_further_providers_survives(seed: int) -> None:
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 
 
+@pytest.mark.parametrize("seed", [5, 77, 2026])
+def test_no_secret_of_commands_settings_and_errors_survives(seed: int) -> None:
+    listed = list(secret_list.examples(seed, secret_assorted.TEXTS))
+    assert len(listed) == 125 and all(secrets for _, secrets in listed)
+    found = on_pages_and_in_logs(listed)
+    assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
+
+
+def test_no_line_that_looks_like_a_secret_is_redacted() -> None:
+    lines = secret_assorted.HARMLESS.splitlines()
+    assert len(lines) == 300
+    assert [line for line in lines if redact_text(line) != line] == []
+    assert redact_lines(secret_assorted.HARMLESS) == secret_assorted.HARMLESS
+
+
 def test_no_word_is_redacted_in_part() -> None:
     """Half of a token may be enough, and hides that there was one."""
     for text, secrets in [*UNSEEN, *FURTHER]:
@@ -120,6 +136,8 @@ def test_no_word_is_redacted_in_part() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        'Cannot open file "/lake/secret.parquet": No such file or directory',
+        "keys/secret.log: Permission denied",
         "gpu_pw: 250W, pw=1.5, cfg.pw_kernel=1x1",
         "cd /lus/flare/projects/AuroraGPT/foremans/projects/saforem2/ezpz",
         "AuthType=auth/munge token_type=bearer",

@@ -24,6 +24,9 @@ TRIGGER = "CREATE TRIGGER g AFTER INSERT ON plain FOR EACH STATEMENT INSERT INTO
 _FILE = """INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, path,
     path_is_relative, file_format, record_count, file_size_bytes)
     SELECT 9999, table_id, 0, {}, 'parquet', 1, 9 FROM ducklake_table WHERE table_name = 'loads'"""
+_VIEW = """INSERT INTO ducklake_view (view_id, begin_snapshot, end_snapshot, schema_id, view_name,
+    dialect, sql, column_aliases) SELECT 99, 0, {}, schema_id, 'loads', 'duckdb',
+    'FROM read_text(''x'')', '' FROM ducklake_schema WHERE lower(schema_name) = 'raw'"""
 REFUSED = {
     "a file elsewhere": _FILE.format("'/etc/passwd', 0"),
     "a file above": _FILE.format("'../../x.parquet', 1"),
@@ -39,9 +42,23 @@ REFUSED = {
     "an order without end": "INSERT INTO ducklake_sort_expression (sort_id, table_id,"
     " sort_key_index, expression, dialect) SELECT 9, table_id, 0, 'list_sum(range(1000000000000))',"
     " 'duckdb' FROM ducklake_table WHERE table_name = 'loads'",
-    "a view of the lake": "INSERT INTO ducklake_view (view_id, begin_snapshot, schema_id,"
-    " view_name, dialect, sql) SELECT 99, 0, schema_id, 'loads', 'duckdb', 'FROM read_text(''x'')'"
-    " FROM ducklake_schema WHERE schema_name = 'raw'",
+    "a view of the lake": _VIEW.format("NULL"),
+    "a view that ends with a snapshot to come": _VIEW.format("9999"),
+    "a view in a schema of our name": "UPDATE ducklake_schema SET schema_name = 'RAW' WHERE"
+    " schema_name = 'raw';" + _VIEW.format("NULL"),
+    "a file elsewhere of a schema of our name": "UPDATE ducklake_schema SET schema_name = 'Raw'"
+    " WHERE schema_name = 'raw';" + _FILE.format("'/etc/passwd', 0"),
+    "a file elsewhere, not said where": _FILE.format("'/etc/passwd', NULL"),
+    "an empty table elsewhere": "UPDATE ducklake_table SET path = '/home/', path_is_relative = 0"
+    " WHERE table_name = 'loads'",
+    "a file with another server": _FILE.format("'x.parquet?s3_endpoint=127.0.0.1:9', 1"),
+    "another server of S3": "UPDATE ducklake_metadata SET value = 's3://b/?s3_endpoint=h:9&x='"
+    " WHERE key = 'data_path'",
+    "a server as a bucket": "UPDATE ducklake_metadata SET value = 's3://127.0.0.1:9#/'"
+    " WHERE key = 'data_path'",
+    "a statement as a name": "INSERT INTO ducklake_inlined_data_tables SELECT table_id,"
+    " 'ducklake_schema; COPY (SELECT 1) TO ''x.csv''; FROM ducklake_schema', 1"
+    " FROM ducklake_table WHERE table_name = 'loads'",
 }
 
 
@@ -72,7 +89,7 @@ def test_a_lake_of_others_names_its_own_files(lake: Path) -> None:
             con.executescript(text)
         for asked in (place_of(Path(f"ducklake:sqlite:{lake}")).latest,
                       lambda: open_read(Path(f"ducklake:sqlite:{lake}"))):  # fmt: skip
-            with pytest.raises(BenchError, match="is not one of"):
+            with pytest.raises(BenchError, match=r"is not one of|at no bucket"):
                 asked()
                 pytest.fail(what)
 
@@ -123,6 +140,22 @@ def test_a_catalog_in_duckdb_has_plain_tables(tmp_path: Path, statement: str) ->
         con.execute(f"USE wh; {statement}")
         with pytest.raises(Incompatible, match="not one of DuckLake"):
             require_tables(lambda query: con.execute(query).fetchall(), "duckdb")
+
+
+def test_a_catalog_in_duckdb_does_not_answer_for_itself(tmp_path: Path) -> None:
+    """Its macros would stand for the functions that list them."""
+    lake = made("duckdb", tmp_path)
+    listed = {"functions": "function_name", "views": "view_name", "tables": "table_name"}
+    with duckdb.connect(str(tmp_path / "lake.ducklake")) as con:
+        for what, name in listed.items():
+            con.execute(
+                f"CREATE MACRO duckdb_{what}() AS TABLE SELECT '' AS database_name, true AS"
+                f" internal, '' AS {name}, '' AS sql WHERE false"
+            )
+        con.execute("ALTER TABLE ducklake_snapshot RENAME TO others")
+        con.execute("CREATE VIEW ducklake_snapshot AS SELECT error('it runs') AS snapshot_id")
+    with pytest.raises(Incompatible, match="not one of DuckLake"):
+        place_of(lake).latest()
 
 
 def test_files_of_another_lake_are_no_orphans(lake: Path, tmp_path: Path) -> None:

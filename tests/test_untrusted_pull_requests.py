@@ -134,9 +134,9 @@ def test_a_page_keeps_few_warehouses_open(folder: Path, monkeypatch: pytest.Monk
     opened: list[int] = []
     read = sources.Sources._read
 
-    def counted(one: sources.Sources, paths: Sequence[Path]) -> Warehouse:
+    def counted(one: sources.Sources, paths: Sequence[Path], folder: Path | None) -> Warehouse:
         opened.append(len(one._open))
-        return read(one, paths)
+        return read(one, paths, folder)
 
     monkeypatch.setattr(sources.Sources, "_read", counted)
     assert quick(folder, "report", "--update", "README.md").code == 0

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import shutil
 import struct
 import subprocess
@@ -80,7 +81,8 @@ def test_a_setting_stays_within_the_repository(cloned: Path, setting: str) -> No
 
 
 @pytest.mark.parametrize(("target", "said"), [
-    ("/proc/self/environ", "a file of the system"), ("../../secret.log", "'env.log' is outside"),
+    ("/proc/self/environ", "a file of the system"),
+    ("../../secret.log", "'logs/env.log' is outside"),
 ])  # fmt: skip
 @pytest.mark.parametrize("how", ["bench.toml", "marker"])
 def test_a_folder_of_sources_links_to_nothing_outside(
@@ -95,6 +97,39 @@ def test_a_folder_of_sources_links_to_nothing_outside(
     (cloned / "page.md").write_text(PAGE.format(options="" if how == "bench.toml" else "from=logs"))
     done = quick(cloned, "report", "--update", "page.md")
     assert done.code == 2 and said in done.err, done.text
+
+
+@pytest.mark.parametrize("named", [
+    "logs", "logs/*", "logs/*/secret.md", "logs/[a]way", "**/secret.md", "x/**/../../secret.md",
+    "file://{}/secret.md", "file:{}/secret.md", "ftp://127.0.0.1:9/secret.md", "-",
+])  # fmt: skip
+@pytest.mark.parametrize("how", ["bench.toml", "marker"])
+def test_a_source_is_a_file_or_folder_of_the_repository(cloned: Path, how: str, named: str) -> None:
+    """No folder that is a link, and none of the further words that a command line takes."""
+    outside = cloned.parent / "outside"
+    outside.mkdir()
+    for folder in (outside, cloned.parent):
+        (folder / "secret.md").write_bytes((cloned / "sweep.md").read_bytes())
+    for name in ("logs", "x/y"):
+        (cloned / name).mkdir(parents=True)
+    (cloned / "logs/away").symlink_to("../../outside")
+    (cloned / "logs/sweep.md").write_bytes((cloned / "sweep.md").read_bytes())
+    named = named.format(cloned.parent)
+    if how == "bench.toml":
+        (cloned / "bench.toml").write_text(f'sources = ["{named}"]\n')
+    options = "" if how == "bench.toml" else f"from={named}"
+    (cloned / "page.md").write_text(before := PAGE.format(options=options))
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 2 and re.search("is outside|no such file", done.err), done.text
+    assert (cloned / "page.md").read_text() == before
+
+
+def test_a_source_may_be_named_like_standard_input(cloned: Path) -> None:
+    (cloned / "-").mkdir()
+    (cloned / "sweep.md").rename(cloned / "-/sweep.md")
+    (cloned / "page.md").write_text(PAGE.format(options="from=-"))
+    done = quick(cloned, "report", "--update", "page.md")
+    assert done.code == 0 and "V100" in (cloned / "page.md").read_text(), done.text
 
 
 def test_links_within_a_repository_are_followed(cloned: Path) -> None:
@@ -229,6 +264,18 @@ sandbox._main()
                           capture_output=True, check=True)  # fmt: skip
     text = json.loads(done.stdout)["text"]
     assert SECRET not in text and text.split()[-5:] == ["OSError"] * 5, text
+
+
+def test_a_template_is_rendered_without_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "noted"
+    note = f"import os\nopen({str(noted)!r}, 'w').write(repr(dict(os.environ)))\n"
+    (tmp_path / "sitecustomize.py").write_text(note)
+    monkeypatch.setenv("GITHUB_TOKEN", SECRET)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    assert sandbox.render("days", ShortNames([]), {}, {"days.md.j2": OwnTemplate("a\n", "")})
+    assert "PYTHONPATH" in noted.read_text() and SECRET not in noted.read_text()
 
 
 def _index(repository: Path, *names: str) -> None:

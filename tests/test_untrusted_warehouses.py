@@ -58,6 +58,18 @@ REFUSED = {
     "a table for a view": ["DROP VIEW runs", "CREATE TABLE runs (run_id VARCHAR)"],
     "a macro for a function": ["CREATE MACRO greatest(a, b) AS a"],
     "a macro for a function, in capitals": ["CREATE MACRO GREATEST(a, b) AS a"],
+    "a macro that hides others": [
+        "CREATE TABLE listed AS SELECT replace(database_name, 'bench', 'wh') AS database_name,"
+        " schema_name, function_name, function_type, parameters, macro_definition, internal"
+        " FROM duckdb_functions()",
+        "CREATE MACRO duckdb_functions() AS TABLE FROM listed",
+        "CREATE MACRO lower(x) AS CASE WHEN error('it runs') THEN x END",
+    ],
+    "a macro that lists no column": [
+        "CREATE MACRO duckdb_constraints() AS TABLE SELECT '' AS database_name, '' AS schema_name,"
+        " '' AS table_name, '' AS constraint_type",
+        "CREATE TABLE raw.others (x BIGINT CHECK (x > 0))",
+    ],
     "a value that is filled in": [
         "ALTER TABLE raw.loads ADD COLUMN e BIGINT DEFAULT (list_sum(range(1000000000000)))",
     ],

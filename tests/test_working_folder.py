@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import chdir
@@ -61,6 +62,24 @@ def test_the_processes_that_read(traps: Path, monkeypatch: pytest.MonkeyPatch) -
     with chdir(traps):
         ingest([Path()], traps / "w.duckdb", processes=2)
     assert any(started) and ran(traps) == ""
+
+
+@pytest.mark.parametrize("what", ["text", "pipe", "link"])
+def test_a_chart_takes_no_settings_of_the_folder(traps: Path, what: str) -> None:
+    """matplotlib looks for `matplotlibrc` there first, and prints lines that it does not know."""
+    file = traps / "matplotlibrc"
+    if what == "pipe":
+        os.mkfifo(file)
+    elif what == "link":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text("\x1b]52;c;aGk=\x07: 1\n::error::x : 1\nfont.size: secret\n")
+    words = [str(Path(sys.executable).with_name("bench")), "chart", "steps", "-o", "x.svg", "."]
+    done = subprocess.run(
+        words, cwd=traps, env=environment(), capture_output=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
+    assert b"matplotlibrc" not in done.stderr and (traps / "x.svg").exists()
 
 
 def test_what_a_launch_asks_its_trainer(traps: Path) -> None:

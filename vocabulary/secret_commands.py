@@ -15,7 +15,7 @@ TOKENS = r"""(?x) (?<![A-Za-z0-9]) (?: (?:hf|gh[pousr])_[A-Za-z0-9]{16,} | hvs\.
     | [ps]k-lf-[0-9a-f-]{30,} | key-[0-9a-f]{32} | SK[0-9a-f]{32} | sbp_[0-9a-f]{40}
     | jina_[A-Za-z0-9]{30,} | secret_(?=[A-Za-z]*\d)[A-Za-z0-9]{40,}
     | ms-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12} | NRAK-[A-Z0-9]{27}
-    | figd_[\w-]{36,} | ya29\.[\w-]{20,} | ATATT3[\w=-]{100,}
+    | AAAA[\w-]{7}:APA91b[\w-]{100,} | figd_[\w-]{36,} | ya29\.[\w-]{20,} | ATATT3[\w=-]{100,}
     | AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]{1,20})-1[A-Z0-9]{38,}
     | secret_[\w-]{2,40}_[0-9a-f]{32}\.\w{32}
     | v[1-4]\.(?:public|local)\.[\w-]{20,} | 1//[\w-]{20,}
@@ -29,7 +29,8 @@ COMMANDS = (
     r"|redis-cli\b[^|;\n]{0,200}?\s-a\s|ssh-keygen\b[^|;\n]{0,200}?\s-N\s"
     r"|(?:un)?zip\b[^|;\n]{0,200}?\s-P\s|mc\s+alias\s+set\s+\S{1,200}\s+\S{1,200}\s+\S{1,200}\s"
     r"|mc\s+admin\s+user\s+add\s+\S{1,200}\s+\S{1,200}\s|sem\s+connect\s+\S{1,200}\s"
-    r"|nmcli\b[^|;\n]{0,200}?[.-]psk\s|(?:wg|s3fs|openvpn)\b[^|;\n]{0,200}?<\((?:echo|printf)\s"
+    r"|nmcli\b[^|;\n]{0,200}?[.-]psk\s|(?:wg|s3fs|openvpn|openssl|ansible(?:-\w+)?)\b[^|;\n]{0,200}?<\((?:echo|printf)\s"
+    r"|-(?:file|stdin)[=\s]<\((?:echo|printf)\s|openssl\s+enc\b[^|;\n]{0,200}?\s-[kK]\s"
     r"|smbclient\b[^|;\n]{0,200}?\s-U\s?[\w.\\-]{1,60}%|lftp\b[^|;\n]{0,200}?\s-u\s?[\w.@-]{1,60},"
     r"|(?:https?|xh|etcdctl)\b[^|;\n]{0,200}?\s(?:-a|--auth|--user)[\s=][\w.@-]{1,60}:"
     r"|(?:mongo\w{0,8}|ncftp\w{0,3}|cqlsh)\b[^|;\n]{0,200}?\s-p\s|(?:sqlcmd|bcp)\b[^|;\n]{0,200}?\s-P\s"

@@ -85,7 +85,8 @@ FORMS = (
     form_of(
         "hf_ hvs. gh glpat- akia asia sk- sk xox nvapi- aiza dckr_ eyj r8_ gsk_ xai- tskey- rpa_"
         " :aa /bot -lf- key- sbp_ nrak- discord jina_ secret_ ms- .public. .local. 1//"
-        " figd_ ya29. atatt3 age- sk_ fc- slack:// live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_",
+        " figd_ ya29. atatt3 age- sk_ fc- slack:// live_ lsv2_ kgat_ bkua_ sqa_ sqp_ squ_ ccipat_"
+        " apa91b",
         TOKENS,
         REDACTED,
     ),
@@ -108,7 +109,7 @@ FORMS = (
     ),
     form_of(
         "login",
-        r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet)\s+(?:auth\s+)?login\s+(?:--[\w=./:-]{1,200}\s+){0,9})"
+        r"(?P<is>\b(?:wandb|huggingface-cli|hf|comet|cargo)\s+(?:auth\s+)?login\s+(?:--[\w=./:-]{1,200}\s+){0,9})"
         r"(?P<value>[\w-]{16,})",
         listed=True,
     ),
@@ -121,7 +122,7 @@ FORMS = (
     form_of(
         "curl sshpass login redis-cli ssh-keygen smbclient mysql maria 7z zip alias lftp http xh"
         " etcdctl mongo ncftp cqlsh sqlcmd bcp ldap influx codecov coscmd ipmitool snmp"
-        " enable sqlplus <<< admin connect nmcli <( taos",
+        " enable sqlplus <<< admin connect nmcli <( taos openssl",
         COMMANDS,
         listed=True,
     ),

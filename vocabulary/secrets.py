@@ -43,10 +43,15 @@ OWNERS = frozenset({
     "api", "access", "private", "secret", "ssh", "auth", "account", "signing", "encryption", "hf",
     "wandb",
 })  # fmt: skip
-# Empty, a placeholder, or a variable whose value is elsewhere.
+# Empty, a state, a placeholder, a variable whose value is elsewhere, or the start of an error.
 HARMLESS = re.compile(
-    r"(?:None|True|False|null|true|false|\*+|\.{3}|\[redacted\]"
+    r"(?:(?i:none|true|false|null|nil|yes|no|not|on|off|enabled|disabled|default|unset|missing"
+    r"|required|anonymous|permission|cannot|n/a)|\*+|\.{3}|\[redacted\]"
     r"|\$\w+[/\w.]*|\$\{\w+\}|\$\{\{.*|<[\w -]+>)?\Z"
+)
+# What makes a key one of data.
+OF_DATA = re.compile(
+    r"\b(?i:cache|sort|primary|foreign|partition|join|group|index|lookup|hash)\s\Z"
 )
 # Usual values of a `key`, a `token` or a `pass` without another name: words, a call, a sign.
 WEAK = frozenset(("key", "token", "pass", "dispatch", "autograd", "id"))
@@ -90,7 +95,7 @@ ASSIGNED = re.compile(
     r"""|\s+\.{2,}\s+|(?<=:)(?:[*_]{2}\s+)|(?:%2[27])?%3[ADad](?:%2[27])?"""
 )
 BEHIND = re.compile(
-    r"""["'](?:\s+)(?=["'])|\\{0,8}["'`]{0,2}\s*(?:,\s*|(?:[|│┃]|\\{1,4}u25\w\w)\s*"""
+    r"""\s*(?:-{1,2}>|→)\s*|["'](?:\s+)(?=["'])|\\{0,8}["'`]{0,2}\s*(?:,\s*|(?:[|│┃]|\\{1,4}u25\w\w)\s*"""
     r"""|</t[dh]>(?:[\s"',\\]|\\{1,4}n){0,12}<t[dh]>\s*)"""
     r"""|\s/\s|(?:\s|\0|\\0|\\x00|\\{1,4}[tnr])+|>(?=[^\s<])"""
 )
@@ -264,7 +269,7 @@ def _value_of(text: str, named: re.Match[str]) -> tuple[int, str]:
         or (between.group() == ">" and before.endswith("<"))
         or ("," in between.group() and value[0] in "\"'\\" and CALL.search(before))
     )
-    if NESTED.match(value):
+    if NESTED.match(value) or (name.lower() == "key" and OF_DATA.search(before)):
         return 0, ""
     seen = bare.startswith(REDACTED[:-1]) and not IN_PART.match(bare)
     if seen or bare.lower() in ("bearer", "basic"):

@@ -15,6 +15,7 @@ from ..ingest.files.rotated import Folders
 from ..ingest.files.summary import Summary
 from ..schema.errors import BenchError, Locked
 from ..schema.location import home_of
+from ..vocabulary.wildcards import matching
 
 _State = tuple[int, int, int]  # inode, size, mtime in ns
 
@@ -129,7 +130,7 @@ def _matching(path: Path) -> list[Path]:
     """The path, or the current matches of a pattern that the shell did not expand."""
     if not _is_pattern(path):
         return [path]
-    return [Path(one) for one in sorted(glob.glob(str(path), recursive=True))]
+    return matching(path)
 
 
 def _state(path: Path) -> _State | None:

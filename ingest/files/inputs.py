@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from ...schema.errors import BenchError
+from ...vocabulary.wildcards import matching
 from .folders import Unreadable, files_below, is_candidate, uri_of
 from .streams import LEAST_BYTES, MOST_TIMES, packing, unpacked
 
@@ -98,7 +99,7 @@ def _matching(path: Path) -> list[Path]:
     text = str(path)
     if path.exists() or not glob.has_magic(text):
         return [path]
-    paths = [Path(one) for one in sorted(glob.glob(text, recursive=True))]
+    paths = matching(path)
     if not paths:
         raise BenchError(f"no file matches {text}", hint="check the pattern; ** goes into folders")
     return paths
