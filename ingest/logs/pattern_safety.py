@@ -119,8 +119,8 @@ def _repeats_below(value: Any) -> Iterator[str]:
 
 
 def _example(tree: Sequence[Item], again: int) -> str:
-    """A text that matches: the shortest, or one with each repeat once more."""
-    return "".join(_letter(code, value, again) for code, value in tree)
+    """A text that matches, or its beginning: the shortest, or one with each repeat once more."""
+    return "".join(_letter(code, value, again) for code, value in tree)[:TRIED]
 
 
 def _letter(code: Any, value: Any, again: int) -> str:
@@ -133,7 +133,7 @@ def _letter(code: Any, value: Any, again: int) -> str:
     if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
         least, _, body = value
         times: int = min(max(least, again), 8)
-        return _example(body, again) * times
+        return (_example(body, again) * times)[:TRIED]  # repeats of repeats multiply
     if code is codes.SUBPATTERN:
         return _example(value[-1], again)
     if code is codes.ATOMIC_GROUP:
