@@ -11,7 +11,7 @@ from ...schema.rows import Rows
 from ...vocabulary.headings import is_benchmark
 from ...vocabulary.secrets import redact_lines
 from ..coverage import Coverage
-from .grid import Table, TableRow
+from .grid import MOST_ROWS, Table, TableRow, endless
 from .sections import FoundTable
 from .training_tables import are_steps
 from .warehouse_rows import RowReader
@@ -34,12 +34,13 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
     if table is None:
         return Rows(), Coverage(form, None, None, lines, 0, lines, 0)
     ours = any(names <= set(table.header.cells) for names in _OWN_COLUMNS)
-    others = (
-        ours or table.is_endless or are_steps(table.header.cells, [row.cells for row in table.rows])
-    )
+    others = ours or are_steps(table.header.cells, [row.cells for row in table.rows])
     read_as_runs = is_benchmark(table.header.cells) and not others
-    number = 1 if read_as_runs else None
     rows = Rows()
+    if read_as_runs and len(table.rows) > MOST_ROWS:
+        rows.warn(*endless(table))
+        read_as_runs = False
+    number = 1 if read_as_runs else None
     RowReader(source_id, rows).add(FoundTable(table, number, (), []), form)
     read = len(table.rows) + 1 if number else 0
     other = 0 if number else 1

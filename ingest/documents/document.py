@@ -18,7 +18,7 @@ from .frameworks import framework_named, framework_of
 from .grid import Table
 from .lead_in import facts_above, facts_of_corner, lead_lines, names_rows
 from .legends import Legends
-from .markdown import Heading, TextLine, blocks, is_quotation
+from .markdown import Heading, TextLine, first_blocks, is_quotation
 from .model_families import without_other_families
 from .named_configurations import Configurations
 from .paragraphs import (
@@ -54,14 +54,14 @@ _SECTION = 40  # lines of a section in which the quantity of a table may be name
 
 
 def read_document(text: str) -> Document:
-    """Read a whole document."""
-    found = list(blocks(text))
+    """Read a document, as far as such are written."""
+    found, left = first_blocks(text)
     prose = (block.text for block in found if not isinstance(block, Table))
     subject = subject_of(line for line in prose if len(line) <= LONGEST)
     reader = _Reader(subject, Legends(found), Configurations(found))
     for block in found:
         reader.take(block)
-    document = reader.finish(text.count("\n") + (not text.endswith("\n")))
+    document = reader.finish(text.count("\n") + (not text.endswith("\n")), left)
     document.everywhere += lone_size(found)
     return document
 
@@ -103,11 +103,11 @@ class _Reader:
             self.after_table and isinstance(block, TextLine)
         )
 
-    def finish(self, lines: int) -> Document:
+    def finish(self, lines: int, left: int) -> Document:
         self._end_paragraph()
         while len(self.sections) > 1:
             self._close()
-        self.document.end(lines)
+        self.document.end(lines, left)
         self.document.everywhere = list(unanimous(self.mentions))
         return self.document
 
@@ -288,8 +288,8 @@ class _Reader:
         read = shaped(original, around, self.legends)
         table = self.configurations.applied(read.table)
         described = self.configurations.are_in(original)
-        if read.is_benchmark and not (described or table.is_endless):
-            number = 1 + sum(table.number is not None for table in self.document.tables)
+        if read.is_benchmark and not described and self.document.has_room(table):
+            number = self.document.numbered
         elif not (described or self.paragraph.is_aside) and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.
             self.sections[-1].facts += settings

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, table
@@ -34,6 +35,7 @@ _TAG = re.compile(r"<[^<>]*>")
 _LAID_OUT = re.compile(
     r"\s*(?:</?(?:center|div|p|br|details|figure|small|span)\b[^<>]*>\s*)+", re.I
 )
+MOST_BLOCKS = 30_000  # lines of text, headings and tables: each takes some 0.3 ms to read
 _FRONT = 60  # lines of front matter
 _SETTING = re.compile(r"[\w-]+\s*:(?:\s|$)")
 _SPLIT = re.compile(r"(?<!\\)((?:\\\\)*)\|")
@@ -84,6 +86,18 @@ def split_row(text: str) -> tuple[str, ...]:
     if body[start:].strip():
         parts.append(body[start:])
     return tuple(part.strip() for part in parts)
+
+
+def first_blocks(text: str) -> tuple[list[Block], int]:
+    """The blocks of a document, and the line of the first that is one too many; 0 if none is."""
+    every = blocks(text)
+    found = list(islice(every, MOST_BLOCKS))
+    left = next(every, None)
+    return found, 0 if left is None else _line_of(left)
+
+
+def _line_of(block: Block) -> int:
+    return block.header.line if isinstance(block, Table) else block.line
 
 
 def blocks(text: str) -> Iterator[Block]:

@@ -42,8 +42,8 @@ def drawn_table(lines: Sequence[str], at: int) -> Table | None:
     line = lines[at]
     if "<table" in line.lower():
         return _html(lines, at)
-    if _GRID.match(line):
-        return _grid(lines, at)
+    if _GRID.match(line):  # within a table that is none, each line of it would be a beginning
+        return None if at and lines[at - 1].lstrip()[:1] in ("|", "+") else _grid(lines, at)
     if _SIMPLE.match(line):
         return _simple(lines, at)
     if _ITEM.match(line):

@@ -23,7 +23,7 @@ def with_mean_alone(table: Table) -> Table:
         return table
     rows = [row for row in table.rows if row.cells and not row.is_filler]
     means = [row for row in rows if _MEAN.fullmatch(row.cells[0])]
-    others = [row for row in rows if row not in means]
+    others = [row for row in rows if not _MEAN.fullmatch(row.cells[0])]
     if len(means) != 1 or not others or not all(_MOMENT.fullmatch(row.cells[0]) for row in others):
         return table
     header = replace(table.header, cells=("Window", *table.header.cells[1:]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ...vocabulary.headings import Column, column_of, columns_of, unread_results
 from .context import is_aside
@@ -21,6 +22,7 @@ _KEYS = (None, "model", "setting", "identity")  # roles of a column of names
 _STATED = ("topology", "batch", "model", "setting")
 _FEWEST = 2  # rows, and columns
 _MOST = 500  # rows of a table of configurations
+_MOST_TABLES = 100  # of these: each is looked for in every table that measures
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,36 @@ class _Described:
     """A table of configurations: the row of each name."""
 
     table: Table
+    head: str
     rows: Mapping[str, TableRow]
 
-    @property
-    def head(self) -> str:
-        return _plain(self.table.header.cells[0])
+
+class _Measured:
+    """A table that measures; the names in its columns are looked up once."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._heads = [_plain(head) for head in table.header.cells]
+        self._names: dict[int, set[str] | None] = {}
+
+    def key(self, described: _Described) -> int | None:
+        """The column that names these configurations; all its names have to be known."""
+        known = described.head in self._heads
+        at = self._heads.index(described.head) if known else 0
+        if at not in self._names:
+            self._names[at] = self._names_of(at)
+        names = self._names[at]
+        fewest = 1 if known else _FEWEST
+        if names is None or len(names) < fewest or not names <= described.rows.keys():
+            return None
+        return at
+
+    def _names_of(self, at: int) -> set[str] | None:
+        """The names in a column; None if it is no column of names."""
+        if _role(column_of(self._table.header.cells[at])) not in _KEYS:
+            return None
+        rows = self._table.rows
+        return {_plain(row.cells[at]) for row in rows if at < len(row.cells) and not row.is_filler}
 
 
 class Configurations:
@@ -40,10 +67,12 @@ class Configurations:
 
     def __init__(self, blocks: Iterable[Heading | TextLine | Table] = ()) -> None:
         tables = list(_in_force(blocks))
-        described = [found for table in tables if (found := _described(table))]
-        measured = [table for table in tables if _measures(table)]
+        described = (found for table in tables if (found := _described(table)))
+        measured = [_Measured(table) for table in tables if _measures(table)]
         self._described = [
-            one for one in described if any(_key(one, table) is not None for table in measured)
+            one
+            for one in islice(described, _MOST_TABLES)
+            if any(table.key(one) is not None for table in measured)
         ]
 
     def are_in(self, table: Table) -> bool:
@@ -52,10 +81,14 @@ class Configurations:
 
     def applied(self, table: Table) -> Table:
         """The table with the cells of its configurations, under headings that it lacks."""
-        for one in self._described if _measures(table) else ():
-            key = _key(one, table)
+        if not self._described or not _measures(table):
+            return table
+        measured = _Measured(table)
+        for one in self._described:
+            key = measured.key(one)
             if key is not None:
                 table = _extended(table, key, one)
+                measured = _Measured(table)
         return table
 
 
@@ -81,7 +114,7 @@ def _described(table: Table) -> _Described | None:
     rows = [row for row in table.rows if row.cells and not row.is_filler]
     by_name = {_plain(row.cells[0]): row for row in rows}
     named = all(map(_NAMED.search, by_name)) and len(by_name) == len(rows) >= _FEWEST
-    return _Described(table, by_name) if named else None
+    return _Described(table, _plain(heads[0]), by_name) if named else None
 
 
 def _has_results(heads: Sequence[str], columns: Sequence[Column | None]) -> bool:
@@ -92,19 +125,6 @@ def _has_results(heads: Sequence[str], columns: Sequence[Column | None]) -> bool
 
 def _measures(table: Table) -> bool:
     return any(_role(column) == "result" for column in columns_of(table.header.cells))
-
-
-def _key(described: _Described, table: Table) -> int | None:
-    """The column of a table that names these configurations; all its names have to be known."""
-    heads = [_plain(head) for head in table.header.cells]
-    at = heads.index(described.head) if described.head in heads else 0
-    if _role(column_of(table.header.cells[at])) not in _KEYS:
-        return None
-    names = {
-        _plain(row.cells[at]) for row in table.rows if at < len(row.cells) and not row.is_filler
-    }
-    fewest = 1 if described.head in heads else _FEWEST
-    return at if len(names) >= fewest and names <= described.rows.keys() else None
 
 
 def _extended(table: Table, key: int, described: _Described) -> Table:

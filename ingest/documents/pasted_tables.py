@@ -17,6 +17,7 @@ _LEAST = 2  # cells of a row, and rows, of names and values
 _BETWEEN = re.compile(r"\s*[|│┃]\s*|\t+| {2,}")
 _RULE = re.compile(r"[\s|│┃+=_─━┼:-]+")
 _BRACKETED = re.compile(r"[(\[][^()\[\]]{0,80}[)\]]")
+_RULES = 3  # lines between headings and rows
 _LONGEST = 400  # characters of a line of a table
 _SEEN = 100  # lines that decide whether a block is of these, however long it is
 
@@ -60,16 +61,17 @@ def printed_table(lines: Sequence[str], at: int) -> Table | None:
 
 def _rows_below(lines: Sequence[str], at: int, width: int) -> Iterator[TableRow]:
     """The lines of as many cells below a heading, with numbers in them."""
-    begun = False
-    for place in range(at + 1, len(lines)):
+    rules = takewhile(_is_rule, lines[at + 1 : at + 1 + _RULES])
+    for place in range(at + 1 + sum(1 for _ in rules), len(lines)):
         below = lines[place]
-        if not begun and _RULE.fullmatch(below) and below.strip():
-            continue
         cells = _printed(below) if len(below) <= _LONGEST else ()
         if len(cells) != width or not any(map(str.isdigit, below)):
             return
-        begun = True
         yield TableRow(place + 1, cells)
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line.strip() and _RULE.fullmatch(line))
 
 
 def _printed(line: str) -> tuple[str, ...]:

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cache
 
 from ...schema.rows import Row, Rows, content_id
 from ...vocabulary.fields import stated_by
 from ...vocabulary.sizes import parse_size
 from ..cast import integer
-from ..logs.dialect import dialects
+from ..logs.dialect import Dialect, dialects
+from ..logs.finder import Candidates
 from ..logs.lines import peel
 from ..logs.record import Record
 from .applicable_facts import resolve, stated
@@ -31,6 +33,7 @@ _TOPOLOGY = (
     "dp",
     *(one.name for one in stated_by("text") if one.table == "topology" and one.name != "gbs"),
 )
+OF_STEPS = frozenset(("iteration", "part"))  # what formats of steps and their parts read
 _OF_THE_RUN = ("train_iters",)
 _NO_COLUMNS = frozenset(("memory", "epoch"))
 # Quote marks, list bullets and code fences before the line, back quotes around it.
@@ -101,13 +104,21 @@ def read_quoted(text: str, reads: Collection[str] = ("iteration",)) -> Record | 
     Only the step line of a framework counts as a quoted result.
     """
     _, text = peel(_MARKDOWN.sub("", text, count=1).rstrip().rstrip("`"))
-    for dialect in dialects():
-        if dialect.reads not in reads or dialect.secondary:
+    formats, candidates = _formats()
+    for dialect in (formats[order] for order in candidates.of(text)):
+        if dialect.reads not in reads:
             continue
         if (record := dialect.read(text)) is not None:
             fields = {name: record.fields[name] for name in record.fields.keys() - _NO_COLUMNS}
             return replace(record, fields=fields)
     return None
+
+
+@cache
+def _formats() -> tuple[tuple[Dialect, ...], Candidates]:
+    """The formats of steps, and those that a line may have by its words."""
+    steps = tuple(one for one in dialects() if one.reads in OF_STEPS and not one.secondary)
+    return steps, Candidates(steps)
 
 
 def _around(facts: Sequence[Fact], everywhere: Sequence[Fact]) -> dict[str, Fact]:

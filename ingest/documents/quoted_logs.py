@@ -16,10 +16,9 @@ from ..logs.dialect import dialects
 from ..logs.lines import read_lines
 from ..logs.log import LogReader
 from .fact import Fact
-from .quoted_lines import add_quote, add_settings, read_quoted
+from .quoted_lines import OF_STEPS, add_quote, add_settings, read_quoted
 from .sections import Quote
 
-OF_STEPS = frozenset(("iteration", "part"))
 _OF_EVERY_LINE = frozenset(("iteration", "samples", "train_iters", "epoch"))
 # A comment or words alone, except messages of programs that save or evaluate.
 _REMARK = re.compile(

@@ -9,8 +9,8 @@ from itertools import chain
 from operator import is_not
 
 from .fact import Fact
-from .grid import Table
-from .markdown import Heading, TextLine
+from .grid import MOST_ROWS, Table, endless
+from .markdown import MOST_BLOCKS, Heading, TextLine
 from .paragraphs import agreed, applies_outside
 from .prose import unambiguous
 from .statements import Statement, formula_statement, legend_in, statements_in
@@ -188,9 +188,24 @@ class Document:
     everywhere: list[Fact] = field(default_factory=list)
     accumulations: set[int] = field(default_factory=set)  # above one, in its text
     lines: int = 0
+    numbered: int = 0  # tables of benchmarks,
+    rows: int = 0  # and their rows
+    warnings: list[tuple[str, str, int]] = field(default_factory=list)  # kind, message, line
 
-    def end(self, lines: int) -> None:
-        """Settle what depends on the whole text, of so many lines."""
+    def has_room(self, table: Table) -> bool:
+        """Number a table that is read: all together have as many rows as results are published."""
+        if self.rows + len(table.rows) > MOST_ROWS:
+            self.warnings.append(endless(table))
+            return False
+        self.rows += len(table.rows)
+        self.numbered += 1
+        return True
+
+    def end(self, lines: int, left: int) -> None:
+        """Settle what depends on the whole text, of so many lines, unread from line `left` on."""
+        if left:
+            message = f"not read from here on: above are {MOST_BLOCKS:,} lines, headings and tables"
+            self.warnings.append(("long_document", message, left))
         for table in self.tables:
             table.settle_batches(self.accumulations)
         self.lines = lines

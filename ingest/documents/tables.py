@@ -25,6 +25,8 @@ def read_markdown(text: str, source_id: str) -> tuple[Rows, Coverage]:
     document = read_document(redact_lines(text))
     without_whole_models(document.tables)
     rows = Rows()
+    for warning in document.warnings:
+        rows.warn(*warning)
     legends = {legend.subject: legend for legend in reversed(document.legends)}
     if legends:
         marks = {mark for found in document.tables for mark in _marks(found)}

@@ -65,9 +65,6 @@ class RowReader:
         unread = self._warn_of_unread(found)
         table_id = self._id("table", found.table.header.cells)
         self._add_table(found, table_id, columns, form)
-        if found.table.is_endless:
-            message = f"a table of {len(found.table.rows):,} rows is not read"
-            self.rows.warn("endless_table", message, found.table.header.line)
         if found.number is None:
             return
         self._warn_of_shape(found.table)
