@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from ..schema.errors import BenchError, did_you_mean
+from ..vocabulary.regular_files import read_text
 from ..vocabulary.toml import TOMLDecodeError, loads
 from ..vocabulary.validation import plain_reason
 from .cases import slug
@@ -37,7 +38,7 @@ _TABLES = frozenset((*_SECTIONS, *_WORDS))
 def read_plan(file: Path) -> Plan:
     """Read a plan file; its name is the default of `name`. Raises BenchError with the line."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_text(file)
     except UnicodeDecodeError as error:
         raise BenchError("the plan is not UTF-8", why=str(error), where=str(file)) from error
     except OSError as error:

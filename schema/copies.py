@@ -19,12 +19,14 @@ from .errors import BenchError, Incompatible
 from .location import is_shared, place_of
 from .materialized import views_are_stored
 from .migrate import STORED_VIEWS
-from .opening import open_read, open_write, require_folder, require_warehouse
+from .opening import open_read, open_write, require_folder, require_warehouse, sweep_drafts
 from .replica import remove, slices
 from .sql import tables
 from .stored_views import store_views
 from .warehouse import Warehouse, transaction
 from .write_logs import logs_of
+
+_HEAD, _MAGIC = 12, b"DUCK"  # bytes that a file of DuckDB begins with, and the last of these
 
 
 def backup(db: Path, to: Path, lock_timeout: float) -> int:
@@ -89,6 +91,9 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
         raise BenchError(f"no backup at {copy}", hint="bench db backup FILE makes one")
     if db.exists() and copy.samefile(db):
         raise BenchError(f"{copy} is the warehouse itself", hint="name a backup")
+    with copy.open("rb") as file:  # before any of it is copied: a hole may be larger than the disk
+        if file.read(_HEAD)[-len(_MAGIC) :] != _MAGIC:
+            raise Incompatible(f"{copy} is no warehouse", hint="name a backup")
     require_folder(db)
     with _writable_draft_of(db) as draft:
         _copy(copy, draft)
@@ -179,6 +184,7 @@ def compact_at(db: Path, lock_timeout: float) -> None:
 @contextmanager
 def _writable_draft_of(path: Path) -> Iterator[Path]:
     """A temporary file next to another; raises BenchError where it cannot be written."""
+    sweep_drafts(path)  # each is as large as the warehouse
     try:
         with draft_of(path) as draft:
             yield draft

@@ -153,14 +153,14 @@ def _create(path: Path) -> bool:
                 why=f"{log.name} is the log of a warehouse that is no longer there",
                 hint=f"move {log.name} away, or choose another --db PATH",
             )
-    _sweep_drafts(path)
+    sweep_drafts(path)
     made = create_file(path)
     if made:
         created_here(path, made)
     return bool(made)
 
 
-def _sweep_drafts(path: Path) -> None:
+def sweep_drafts(path: Path) -> None:
     """Remove drafts of killed processes."""
     for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
         with suppress(OSError):

@@ -1,5 +1,6 @@
 """The file of a warehouse: checked, copied, put back, and without what was deleted."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -116,8 +117,21 @@ def test_a_damaged_backup_is_not_put_back(filled: Path, tmp_path: Path) -> None:
     copy.write_bytes(data[: len(data) // 2])
     assert quick(tmp_path, "db", "restore", str(copy)).code != 0
     assert filled.read_bytes() == before
+    os.truncate(copy, 0)
+    os.truncate(copy, 8 << 30)
+    hole = quick(tmp_path, "db", "restore", str(copy))
+    assert "copy.duckdb is no warehouse" in hole.err and "try: name a backup" in hole.err
     told(quick(tmp_path, "db", "restore", "absent"), USAGE, "no backup at")
     told(quick(tmp_path, "db", "restore", str(filled)), USAGE, "the warehouse itself")
+
+
+def test_what_killed_copies_left_is_swept(filled: Path, tmp_path: Path) -> None:
+    left, fresh = (tmp_path / f".[kept].duckdb.{name}.new" for name in ("old", "now"))
+    for draft in (left, fresh):
+        draft.write_bytes(b"half of a warehouse")
+    os.utime(left, (0, 0))
+    assert quick(tmp_path, "db", "backup", "[kept].duckdb").code == 0
+    assert fresh.exists() and not left.exists(), "another process may write it"
 
 
 def test_a_stored_secret_is_found_by_place_and_purged_to_the_last_byte(filled: Path) -> None:

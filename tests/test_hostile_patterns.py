@@ -60,6 +60,12 @@ def test_what_it_is_tried_on() -> None:
     assert max(map(len, lines)) <= LONGEST
 
 
+def test_repeats_of_repeats_make_no_longer_lines() -> None:
+    """A pattern of 60 characters matches texts of a thousand million."""
+    pattern = "(?:" * 10 + "a" + "{9})" * 10 + "?x"
+    assert max(map(len, lines_against(pattern, []))) <= LONGEST
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", DIALECTS, ids=lambda file: file.stem)
 def test_no_line_holds_up_what_is_built_in(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -309,3 +311,13 @@ def test_values_of_several_kinds_are_compared_as_text() -> None:
     rows = [{"v": value} for value in (True, 2, 2.5, "2", None)]
     assert sorted(unmet([Constraint(1, "v = '2'")], rows)) == [0, 2, 4]
     assert sorted(unmet([Constraint(1, "v = 'true'")], rows)) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("made", [os.mkfifo, lambda file: os.truncate(file, 10 << 30)])
+def test_a_plan_is_a_file_of_some_size(tmp_path: Path, made: Callable[[Path], None]) -> None:
+    file = tmp_path / "plan.toml"
+    if made is not os.mkfifo:
+        file.touch()
+    made(file)
+    with pytest.raises(BenchError, match="cannot read the plan"):
+        read_plan(file)

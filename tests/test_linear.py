@@ -71,6 +71,13 @@ DOCUMENTS: dict[str, Callable[[int], str]] = {
     "tables in tables": lambda n: "<table><tr><td>\n" * n + "</td></tr></table>\n" * n,
     "columns without headings": lambda n: "```\n" + "a 1 | b: 2 | c: 3\n" * n + "```\n",
     "lists of one cell": lambda n: "* - a\n" * n,
+    "rows of a mean": lambda n: "| Step | Loss |\n|--|--|\n" + "| mean | 1 |\n" * 4 * n,
+    "rules in code": lambda n: "```\n" + "- | -\n" * 4 * n + "```\n",
+    "a grid that is none": lambda n: "+-+\n" * n,
+    "rows of a grid that is none": lambda n: "+-+-+\n| a | b |\n" * n + "+-+\n",
+    "configurations by name": lambda n: (
+        "| Config | TP | PP |\n|--|--|--|\n| A | 1 | 1 |\n| B | 2 | 1 |\n\n"
+        "| Config | TFLOPs |\n|--|--|\n| A | 1 |\n| C | 2 |\n\n") * (n // 4),
     "tables that end once": lambda n: "\\begin{tabular}{l}\n" * n + "\\end{tabular}\n",
 }  # fmt: skip
 

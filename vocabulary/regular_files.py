@@ -30,6 +30,11 @@ def read_first(file: Path, size: int) -> bytes:
         return stream.read(size)
 
 
+def holds(file: Path, data: bytes) -> bool:
+    """Whether a regular file has this content; not more of it is read."""
+    return file.is_file() and read_first(file, len(data) + 1) == data
+
+
 def larger_than(most: int) -> str:
     return f"larger than {most / (1 << 20):,.3g} MiB"
 

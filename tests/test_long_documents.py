@@ -1,0 +1,28 @@
+"""Documents longer than any that people write are read as far as such are, and it is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.ingest.documents import markdown, sections
+from bench.ingest.documents.document import read_document
+from bench.ingest.documents.tables import read_markdown
+
+TABLE = "| Model | TP | DP | TFLOPs |\n|--|--|--|--|\n" + "| 7B | 4 | 1 | 100 |\n" * 5 + "\n"
+
+
+def test_what_follows_many_lines_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "MOST_BLOCKS", 20)
+    rows, coverage = read_markdown("# T\n\n" + "a\n" * 18 + "\n" + TABLE + TABLE, "s")
+    assert coverage.tables == 1 and len(rows.by_table["runs"]) == 5
+    [warning] = rows.by_table["warnings"]
+    assert (warning["code"], warning["line"]) == ("long_document", 30)
+    rows, _ = read_markdown("# T\n\n" + "a\n" * 17 + "\n" + TABLE + TABLE, "s")
+    assert len(rows.by_table["runs"]) == 10 and "warnings" not in rows.by_table
+
+
+def test_all_tables_together_have_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sections, "MOST_ROWS", 12)
+    document = read_document("# T\n\n" + TABLE * 3 + TABLE[: TABLE.index("|\n", 60) + 2] + "\n")
+    assert [found.number for found in document.tables] == [1, 2, None, 3]
+    assert [(kind, line) for kind, _, line in document.warnings] == [("endless_table", 19)]
