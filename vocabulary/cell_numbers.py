@@ -70,6 +70,8 @@ _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 4
 _OF_ONE = re.compile(rf"(?<=B)\s?(?:/|per )\s?(?:{DEVICE}|rank)\Z", re.I)
 # of that many devices, unless it is what they have: `8 x 80GB`
 _EACH = re.compile(r"\d{1,4}\s?[*x×]\s?(?=\d)(?!(?:16|24|32|40|48|64|80|96|141|192)\s?Gi?B)")
+# `66.27 * 8 GB`: of each of so many devices; of two whole numbers either may be the count
+_BY_DEVICES = re.compile(r"(\d{1,4}\.\d{1,3})(\s?[*x×]\s?\d{1,4})(\s?[KMG]i?B)")
 # 49.7 hours ($5482)
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
@@ -118,6 +120,9 @@ def measure(raw: str, column: Column) -> Cell:
     if column.type == "memory" and (each := _EACH.match(raw)):  # `3*9406MB`
         cell = measure(raw[each.end() :], column)
         return replace(cell, raw=raw, pieces=(["gap", each[0]], *cell.pieces))
+    if column.type == "memory" and (by := _BY_DEVICES.fullmatch(raw)):
+        cell = measure(by[1] + by[3], column)
+        return replace(cell, raw=raw, pieces=(*cell.pieces[:1], ["word", by[2]], *cell.pieces[1:]))
     if column.type in _RATES and (worked := _worked_out(raw, column)):
         return worked
     if _SYMBOLIC.match(raw) and not failure_of(raw):
