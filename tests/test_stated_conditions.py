@@ -93,3 +93,16 @@ def test_means_of_a_window_of_steps(heading: str, name: str | None) -> None:
 def test_memory_times_devices(cell: str, memory: float | None, tmp_path: Path) -> None:
     text = f"# 7B\n\n| GPUs | TP | Sec/it | Memory |\n|--|--|--|--|\n| 8 | 2 | 3.5 | {cell} |\n"
     check(run_of(text, tmp_path), memory=memory)
+
+
+def test_switches_of_number_formats(tmp_path: Path) -> None:
+    rows = (
+        "| 8 | 2 | 3.5 | false | true |",
+        "| 8 | 4 | 3.5 | ✓ | - |",
+        "| 8 | 8 | 3.5 | no | no |",
+    )
+    head = "| GPUs | TP | Sec/it | fp16 | bf16 |\n|--|--|--|--|--|\n"
+    runs, _ = read(f"# Training 7B\n\n{head}" + "\n".join((*rows, "| 8 | 1 | 3.5 |")), tmp_path)
+    assert [(run["dtype"], run["step_time_s"]) for run in runs] == [
+        ("bf16", 3.5), ("fp16", 3.5), (None, 3.5), (None, 3.5)
+    ]  # fmt: skip
