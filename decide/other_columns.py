@@ -14,6 +14,7 @@ from ..ingest.documents.environment_columns import variable_of
 from ..ingest.documents.setting_columns import DRESS, MISSING, is_setting
 from ..ingest.documents.techniques import recompute_named
 from ..schema.warehouse import Warehouse
+from ..vocabulary.cell_words import LINK
 from ..vocabulary.fields import fields
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import batch_in_tokens
@@ -84,7 +85,8 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
 
 
 def _plain(text: str) -> str:
-    return DRESS.sub("", text).strip()
+    """The words of a cell; of a link its text."""
+    return DRESS.sub("", LINK.sub(r"\2", text.strip())).strip()
 
 
 def _tells_more(raw: str, device: str | None) -> bool:

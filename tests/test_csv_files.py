@@ -160,3 +160,11 @@ def test_a_larger_file_is_not_read_as_one_table(tmp_path: Path) -> None:
     with in_memory() as warehouse:
         summary = ingest_into(warehouse, [file], tmp_path)
     assert (summary.new, summary.skipped) == (0, ["large.csv"])
+
+
+def test_ids_of_others_are_read() -> None:
+    """Only an export of bench is left out: by its columns, or by its own ids."""
+    named = read(f"run_id,{HEADER}\nbaseline,{ROW}\n")
+    assert facts_of(named) == EXPECTED
+    assert facts_of(read(f"run_id,{HEADER}\n2f15af1376d4,{ROW}\n")) == []
+    assert facts_of(read(f"run,where,{HEADER}\n1,a.md:3,{ROW}\n")) == []

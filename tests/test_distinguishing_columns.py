@@ -116,3 +116,11 @@ def test_names_of_nodes_and_jobs_are_no_settings(folder: Path, name: str) -> Non
     asked = ("best", ".", "--set", "seq_len=2048", "--set", "model=1.3B")
     [found] = answer(folder, *asked)
     assert found["jobs"] == 2 and found["settings"] == "NCCL_ALGO=Ring"
+
+
+def test_a_linked_setting_is_told_by_its_text(folder: Path) -> None:
+    head = HEAD.replace("ZeRO", "Technique")
+    rows = (ROW.format(zero=zero, time=5) for zero in ("[+ Compile](https://a.b/c)", "Baseline"))
+    (folder / "t.md").write_text(f"# A sweep on A100\n\n{head}{RULE}{''.join(rows)}")
+    page = quick(folder, "report", "t.md").out
+    assert "+ Compile" in page[page.index("## Days") :] and "a.b/c" not in page

@@ -63,6 +63,26 @@ def test_steps_a_second_are_a_step_time(tmp_path: Path) -> None:
     check(bare, step_time_s=0.25)
 
 
+@pytest.mark.parametrize(
+    ("heads", "time", "value"),
+    [
+        ("Batch size | Context | Time (s)", "437", None),  # of how many steps is not said
+        ("Batch size | Context | Time (ms)", "437", 0.437),
+        ("Batch size | Context | Time", "4.5 s/step", 4.5),
+        ("Batch size | TP | Time (s)", "4.5", 4.5),  # of a sweep
+    ],
+)
+def test_a_bare_time_is_of_a_step_where_the_table_shows_it(
+    heads: str, time: str, value: float | None, tmp_path: Path
+) -> None:
+    text = (
+        f"# 7B\n\n| GPUs | {heads} | Memory (GB) |\n|--|--|--|--|--|\n| 2 | 8 | 2 | {time} | 22 |\n"
+    )
+    ((run,), summary) = read(text, tmp_path)
+    check(run, step_time_s=value)
+    assert bool(summary.warnings) == (value is None)
+
+
 def test_a_share_is_one_of_its_column(tmp_path: Path) -> None:
     text = "| GPUs | TP | MFU |\n|--|--|--|\n| 8 | 1 | 41.3 |\n| 16 | 1 | 0.9 |\n"
     high, low = read(text, tmp_path)[0]

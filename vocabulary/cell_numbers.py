@@ -50,6 +50,10 @@ _SYMBOLIC = re.compile(
 BOUND = re.compile(r"\s*[<>≤≥]=?\s?\d[\d,]*(?:\.\d+)?\s?[A-Za-z%/]{0,12}\s*")
 _PLAIN_WORDS = re.compile(r"^\s*[x×]?\s*[^\W\d_][^\d,;:]*\d{0,3}[A-Za-z]*$")  # 8 GPUs, 4x A100
 _SPACED = re.compile(r"\d{1,3}(?:\s\d{3}){1,4}(?:\.\d{1,9})?")
+_SPACED_SCALE = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s([kKM])")
+_SCALED = frozenset({"tokens/s", "1/s"})  # rates of thousands and of millions
+_PRINTED = re.compile(r"\d[\d.,]*")
+_OTHER_NOTATION = str.maketrans(",.", ".,")
 _SIGNED = re.compile(r"\s*\+\s*\d")  # +2.80: a gain, no rate
 _RATES = frozenset({"rate", "percent", "time", "throughput"})
 # 4160 tokens/s on Atlas 800T A2; 58.9 GB, 0 retries
@@ -66,6 +70,8 @@ _UNIT_IN_BRACKETS = re.compile(rf"(\s*\(\s*)({ANY_UNIT})(\s*\)\s*)$", re.I)  # 4
 _OF_ONE = re.compile(rf"(?<=B)\s?(?:/|per )\s?(?:{DEVICE}|rank)\Z", re.I)
 # of that many devices, unless it is what they have: `8 x 80GB`
 _EACH = re.compile(r"\d{1,4}\s?[*x×]\s?(?=\d)(?!(?:16|24|32|40|48|64|80|96|141|192)\s?Gi?B)")
+# `66.27 * 8 GB`: of each of so many devices; of two whole numbers either may be the count
+_BY_DEVICES = re.compile(r"(\d{1,4}\.\d{1,3})(\s?[*x×]\s?\d{1,4})(\s?[KMG]i?B)")
 # 49.7 hours ($5482)
 _AMOUNT = re.compile(
     r"\$\s?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\w.])|(?<![\w.,])\d[\d,]{0,15}(?:\.\d{1,6})?\s?USD\b"
@@ -96,6 +102,12 @@ def measure(raw: str, column: Column) -> Cell:
     if _SPACED.fullmatch(raw):  # `1 536`, with a blank for thousands
         cell = measure(re.sub(r"\s", ",", raw), column)
         return replace(cell, raw=raw, pieces=(["word", raw],))
+    if column.unit in _SCALED and (scaled := _SPACED_SCALE.fullmatch(raw)):  # `3.58 M` tokens/s
+        cell = measure(scaled[1] + scaled[2], column)
+        return replace(cell, raw=raw, pieces=(["word", raw],))
+    if column.decimal == ",":  # `7,89 GiB`, `91.705`
+        cell = measure(_PRINTED.sub(_with_point, raw), replace(column, decimal="."))
+        return replace(cell, raw=raw, pieces=(["word", raw],))
     named = _NAMED.match(raw) if column.type == "count" else None
     if named and column_of(named[1]) == column:
         cell = measure(named[2], column)
@@ -108,6 +120,9 @@ def measure(raw: str, column: Column) -> Cell:
     if column.type == "memory" and (each := _EACH.match(raw)):  # `3*9406MB`
         cell = measure(raw[each.end() :], column)
         return replace(cell, raw=raw, pieces=(["gap", each[0]], *cell.pieces))
+    if column.type == "memory" and (by := _BY_DEVICES.fullmatch(raw)):
+        cell = measure(by[1] + by[3], column)
+        return replace(cell, raw=raw, pieces=(*cell.pieces[:1], ["word", by[2]], *cell.pieces[1:]))
     if column.type in _RATES and (worked := _worked_out(raw, column)):
         return worked
     if _SYMBOLIC.match(raw) and not failure_of(raw):
@@ -126,6 +141,10 @@ def measure(raw: str, column: Column) -> Cell:
         spaced = replace(cell, pieces=(*cell.pieces, ["gap", rest])) if rest else cell
         return _fit(spaced, column)
     return _fit(_with_rest(cell, rest, column), column)
+
+
+def _with_point(number: re.Match[str]) -> str:
+    return number[0].translate(_OTHER_NOTATION)
 
 
 def _worked_out(raw: str, column: Column) -> Cell | None:

@@ -108,6 +108,8 @@ _PLAIN = re.compile(
     re.I,
 )
 _MEMORY = re.compile(r"(?<![A-Za-z0-9])(\d{1,4})[ -]?(?:GiB|GB|G)(?![A-Za-z0-9])", re.I)
+# `dual 4090`, `2x 3090`; the number alone may be any
+_BARE = re.compile(r"(?<!\w)(?:dual|two|three|four|\d{1,2}\s?[x×])\s(?=[345]090s?(?!\w))", re.I)
 _WATTS = re.compile(r"(?<![A-Za-z0-9.])(\d{2,4})[ -]?W(?:att)?s?(?![A-Za-z0-9])", re.I)
 _SAYS_MORE = re.compile(r"[A-Za-z0-9]")
 
@@ -153,6 +155,11 @@ def peak_tflops(text: str, dtype: str) -> float | None:
 def highest_peak() -> float:
     """The highest dense peak of any known device, in TFLOP/s of any dtype."""
     return max(peak for device in devices() for peak in device.peak.values())
+
+
+def with_series(text: str) -> str:
+    """The text with the series of cards that it counts by their number alone: `dual 4090`."""
+    return _BARE.sub(r"\g<0>RTX ", text)
 
 
 @cache

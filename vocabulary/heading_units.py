@@ -11,6 +11,7 @@ _TIME_UNITS = {
     "minutes": "min", "milliseconds": "ms", "h": "h", "hr": "h", "hrs": "h", "hours": "h",
 }  # fmt: skip
 _PER_STEP = re.compile(r"(?<!\s)\s*(?:/|per)\s*(?:it|iter|iteration|step)s?$")  # of `s/it`
+_OF_PARAMS = re.compile(r"(?<!\s)\s*(?:params?|parameters)$")
 _SIZE_UNITS = {"b": "B", "billion": "B", "billions": "B", "m": "M", "million": "M", "millions": "M"}
 _MEMORY_UNITS = {"mb": "MB", "mib": "MiB", "gb": "GB", "gib": "GiB", "tb": "TB"}
 _UNITS = {
@@ -30,6 +31,8 @@ def unit_of(heading: str, cells: str) -> str | None:
     unit = match[1].strip().lower() if match else ""
     if cells == "time":
         unit = _PER_STEP.sub("", unit)
+    if cells == "label":  # `Model size (billion params)`
+        unit = _OF_PARAMS.sub("", unit)
     printed = _UNITS.get(cells, {}).get(unit)
     if printed is None and cells == "memory" and heading.split():
         printed = _MEMORY_UNITS.get(heading.split()[-1].lower())  # `Peak memory GB`

@@ -35,10 +35,13 @@ _ANY_RATE = re.compile(r"\b(?:performance|speed|throughput|achieved)\b", re.I)
 _WINDOW = re.compile(
     r"(?<![a-z])(?:last[ _-]?\d{1,6}k?(?:[ _-]?(?:steps?|iter(?:ation)?s?))?|p50"
     r"|mean ?(?:±|\+/-) ?(?:std|sd)(?:\.? ?dev\.?)?"
+    # `steps 10-50`; from the first step on, compilation is in it
+    r"|(?:steps?|iter(?:ation)?s?) ?(?:[2-9]|\d{2,7}) ?(?:-|–|to|\.\.) ?\d{1,7}"
     # such a time may be that of all steps
     r"|(?:end[ _-]?(?:to|2)[ _-]?end|e2e)(?![ _-]{0,2}(?:time|latency|duration)))(?![a-z0-9])",
     re.I,
 )
+_MEAN_OF = re.compile(r"\W*(?:avg|average|mean|median)\W*[(\[]\s*([^()\[\]]{3,40})[)\]]\W*", re.I)
 _AT_STEP = re.compile(r"(?<!\s)\s*(?:@|\bat)\s*(?:step|iter(?:ation)?)\s*\d+\s*$", re.I)
 # `train.gradient_accumulation_steps`; `rollout.tensor_parallel_size` is of generation.
 _KEY = re.compile(
@@ -162,8 +165,14 @@ def _words_of(heading: str) -> HeadingWords:
 
 def undressed(heading: str) -> str:
     """The heading in English, without marks, footnotes, windows of means and sections of keys."""
-    plain = without_window(_AT_STEP.sub("", translated(_DRESS.sub(" ", heading))))
+    plain = _quantity_of(without_window(_AT_STEP.sub("", translated(_DRESS.sub(" ", heading)))))
     return plain.rpartition(".")[2] if _KEY.fullmatch(plain) else plain
+
+
+def _quantity_of(heading: str) -> str:
+    """The quantity in brackets behind words for a mean alone: `Avg (TFLOPS/GPU)`."""
+    found = _MEAN_OF.fullmatch(heading)
+    return found[1] if found else heading
 
 
 def without_window(heading: str) -> str:

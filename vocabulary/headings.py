@@ -61,6 +61,7 @@ class Column:
     scope: str | None = None
     alone: str | None = None  # the column that it represents in a table without that one
     worded: bool = False  # whether it is a setting of another kind if it has only words
+    decimal: str = "."  # the sign between whole and decimal digits in its cells
 
 
 @cache
@@ -311,17 +312,12 @@ def _columns() -> list[tuple[str, dict[str, Any]]]:
     found: list[tuple[str, dict[str, Any]]] = [
         (
             field.name,
-            {
-                "title": field.title,
-                "type": field.cell,
-                "role": field.role,
-                "worded": field.worded,
-                "headings": field.headings,
-            },
+            {"title": field.title, "type": field.cell, "role": field.role, "worded": field.worded,
+             "headings": field.headings},
         )
         for field in declared_fields().values()
         if field.headings
-    ]
+    ]  # fmt: skip
     return found + [(name, entry) for name, entry in _file().items() if name not in _TABLES]
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 # The experts of `8x22B` and `8×22B` are no model size.
-_SIZE = re.compile(r"(?<![\w.×])(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
+_SIZE = re.compile(r"(?<![\w.×])(?<!\d,)(\d+(?:\.\d+)?)\s?([bBmMtT])(\d+)?(?![A-Za-z0-9])")
 _ACTIVE = re.compile(r"\d[bB][-_ ]?[aA](\d{1,3}(?:\.\d{1,2})?)[bB](?![A-Za-z0-9])")
 # The explicit count next to a name: `bloomz-7b1 (7B params)`.
 _CALLED = re.compile(r"[(\[,]\s?[~≈]?(\d+(?:\.\d+)?\s?[BM])\s?(?:params?|parameters)\b", re.I)

@@ -22,6 +22,9 @@ _BARE_BATCH = re.compile(r"\W*(?:batch(?:[ _-]?size)?|bsz?|批大小|批次大�
 _BARE_TIME = re.compile(
     r"\W*(?:(?:wall|total|train(?:ing)?|run)[ -])?time\W*(?:\(s(?:ecs?)?\))?\W*", re.I
 )
+# 23 s/it, 410 ms, 18 min of a step
+_OF_STEP = re.compile(r"\d\s?(?:ms\b|(?:m?s|secs?|seconds?|min)\s?(?:/|per)\s?(?:it|step))", re.I)
+_RATES = frozenset(("rate", "percent", "throughput"))  # types of column
 _MANY = 20  # batches in a time, more than micro-batches in most steps
 _BATCH_TIME = re.compile(
     r"(?<!mini[ -])(?<!micro[ -])\bbatch (?:time|latency|duration)|(?:/|\bper )\s?batch\b", re.I
@@ -185,9 +188,14 @@ def _batch_time(rows: Rows, at: int, heading: str) -> ResolvedHeading | None:
 
 
 def _time(rows: Rows, at: int, heading: str) -> ResolvedHeading | None:
-    """`Time (s)` in which each row takes many batches is no step time."""
+    """`Time (s)` in which each row takes many batches is no step time; without a rate or a split of
+    the model next to it, it may be of a whole training, unless it is in milliseconds.
+    """
     column = rows.columns[at]
     if not (column and column.name == "step_time" and _BARE_TIME.fullmatch(heading)):
+        return None
+    cells = [row.cells[at] for row in rows.table.rows if at < len(row.cells)]
+    if column.unit == "ms" or any(map(_OF_STEP.search, cells)):
         return None
     batches = rows.of("gbs") if "gbs" in rows.named else rows.of("mbs")
     taken = [
@@ -197,10 +205,14 @@ def _time(rows: Rows, at: int, heading: str) -> ResolvedHeading | None:
         )
         if rate and time and batch
     ]
-    if not taken or min(taken) < _MANY:
+    beside = [one for one in rows.columns if one and one is not column]
+    if taken and min(taken) >= _MANY:
+        why = "is of many batches, as the samples per second show"
+    elif not any(one.type in _RATES or one.name in (*_SPLIT, "dp") for one in beside):
+        why = "may be of a step or of a whole training"
+    else:
         return None
-    message = f"{heading!r} is of many batches, as the samples per second show: not read"
-    return ResolvedHeading(None, Doubt("time_not_stated", message))
+    return ResolvedHeading(None, Doubt("time_not_stated", f"{heading!r} {why}: not read"))
 
 
 def _block(rows: Rows, at: int, heading: str) -> ResolvedHeading | None:

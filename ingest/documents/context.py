@@ -11,7 +11,7 @@ from typing import Any
 
 from ...vocabulary.fields import fields as run_fields
 from ...vocabulary.fields import named
-from ...vocabulary.hardware import device_of, device_pattern, one_spelling
+from ...vocabulary.hardware import device_of, device_pattern, one_spelling, with_series
 from ...vocabulary.package_toml import declared
 from ...vocabulary.parallelism import glued_in
 from ...vocabulary.prefilter import HintedPattern
@@ -64,6 +64,7 @@ _ACTIVE = HintedPattern(
     r"|\b\d+(?:\.\d+)?\s?[BM]\s(?:active|activated)\b",
     re.I,
 )
+_REFERENCE = re.compile(r"\([^()§]{0,40}§[^()§]{0,20}\)")
 _PAIR = re.compile(r"(?<![\w-])(?P<key>[A-Za-z_]{2,30})=(?P<value>[\w.]{1,20})(?![\w=])")
 _NODE = r"(?:nodes?|hosts?|machines?|servers?)"
 _MAKER = r"(?:(?:nvidia|amd|intel)\s+)?"
@@ -128,7 +129,7 @@ def machine_facts(text: str, line: int, scope: str) -> list[Fact]:
 
 def _devices_in(text: str) -> set[str]:
     """The devices that a text names; `DGX A100 (8x A100 80GB)` names one."""
-    every = {_device_name(match) for match in device_pattern().finditer(text)}
+    every = {_device_name(match) for match in device_pattern().finditer(with_series(text))}
     names = {one_spelling(name): name for name in sorted(every, key=len)}
     return {
         name
@@ -150,9 +151,9 @@ def _machine_in(text: str) -> tuple[tuple[str, str], ...]:
 def is_aside(text: str, where: str) -> bool:
     """Whether words of `headings` or `lines` mark what follows as no setting of a run here.
 
-    Those of `projected` mark it as no measurement either.
+    Those of `projected` mark it as no measurement either. A reference marks nothing: `(plan §5)`.
     """
-    return bool(_aside(where).search(text))
+    return bool(_aside(where).search(_REFERENCE.sub("", text)))
 
 
 def same_device(name: str, other: str) -> bool:

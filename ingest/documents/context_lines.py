@@ -11,6 +11,7 @@ from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, without_subjects
 from .commands import arguments_in, launched
 from .context import devices_named, machine_facts, phrases_in, setting_field, sizes_in, typed_facts
+from .device_counts import counted
 from .fact import Fact
 from .formula_lines import one_liner
 from .parameter_lists import explained
@@ -25,6 +26,10 @@ _ARGUMENT = re.compile(r"^--(?P<key>[a-z][a-z-]*)(?P<sign>\s+|=)(?P<value>\S+)$"
 _GLUED = re.compile(r"^(?!FSDP[12]$)(?P<key>[A-Z]{2,4})(?P<sign>)(?P<value>\d{1,5})$")  # PP8
 # Parts of a line that state a number without a name in front.
 _COUNT_OF = re.compile(r"^(?P<number>\d{1,6})\s+(?P<what>node|replica|gpu)s?$", re.I)
+# `2 nodes x 4 GPUs`
+_SQUARE = re.compile(
+    r"^\d{1,5}\s(?:node|host|server|machine)s?\s?[x×*]\s?\d{1,3}\s[A-Za-z]\w{0,11}$", re.I
+)
 _COUNTED = {"node": "nodes", "replica": "dp", "gpu": "devices"}
 _STEPS = re.compile(
     r"^(?P<number>\d[\d,]{0,15}(?:\.\d{1,9})?)\s*+(?P<scale>[kKmM])?\s*+(?:steps|iterations|iters)$",
@@ -210,6 +215,9 @@ def _read(part: str, text: str, line: int) -> _Part | None:
     label, count, steps = _lone_size(part), _COUNT_OF.match(part), _STEPS.match(part)
     if label:
         return _Part(of("size", label))
+    if _SQUARE.match(part):
+        square = [fact for one in counted(part, line) for fact in of(one.field, one.value or "")]
+        return _Part(square, sets=True) if square else None
     if count:
         return _Part(of(_COUNTED[count["what"].lower()], count["number"]), sets=True)
     if steps:

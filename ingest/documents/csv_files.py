@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -19,12 +20,9 @@ from .warehouse_rows import RowReader
 _FIELD_LIMIT = 2**31 - 1  # that of the module, 128 KiB, would fail the file
 _TITLES = 5  # first rows that are searched for the headings
 # An export of bench itself would count every run twice.
-_OWN_COLUMNS = (
-    frozenset(("run_id",)),
-    frozenset(("table_id",)),
-    frozenset(("run", "where")),
-    frozenset(("runs", "where")),
-)
+_OWN_COLUMNS = frozenset(("run", "where")), frozenset(("runs", "where"))
+_OWN_IDS = frozenset(("run_id", "table_id"))
+_OWN_ID = re.compile(r"[0-9a-f]{12}")  # schema/rows.py: content_id
 
 
 def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage]:
@@ -33,8 +31,8 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
     lines = text.count("\n") + (not text.endswith("\n"))
     if table is None:
         return Rows(), Coverage(form, None, None, lines, 0, lines, 0)
-    ours = any(names <= set(table.header.cells) for names in _OWN_COLUMNS)
-    others = ours or are_steps(table.header.cells, [row.cells for row in table.rows])
+    cells = [row.cells for row in table.rows]
+    others = _is_own(table) or are_steps(table.header.cells, cells)
     read_as_runs = is_benchmark(table.header.cells) and not others
     rows = Rows()
     if read_as_runs and len(table.rows) > MOST_ROWS:
@@ -45,6 +43,19 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
     read = len(table.rows) + 1 if number else 0
     other = 0 if number else 1
     return rows, Coverage(form, form, None, lines, read, lines - read, 0, number or 0, other)
+
+
+def _is_own(table: Table) -> bool:
+    """Whether bench wrote the table: the columns of its listings, or runs by its own ids."""
+    headings = table.header.cells
+    ids = [
+        row.cells[at]
+        for at, name in enumerate(headings)
+        for row in table.rows
+        if name in _OWN_IDS and at < len(row.cells)
+    ]
+    listed = any(names <= set(headings) for names in _OWN_COLUMNS)
+    return listed or (bool(ids) and all(map(_OWN_ID.fullmatch, ids)))
 
 
 def _table(text: str, form: str) -> Table | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...vocabulary.device_names import devices_in, is_machine, slice_of
-from ...vocabulary.hardware import device_pattern
+from ...vocabulary.hardware import device_pattern, with_series
 from ...vocabulary.prefilter import HintedPattern
 from .fact import Fact
 from .text_cache import cached
@@ -35,7 +35,7 @@ _EACH_HAS = re.compile(
     r"(?:(?:has|have|with|of|contains?|holds?|comes?|carries|is|equipped|containing|having)\s){1,3}$",
     re.I,
 )
-_WORDS = {"two": 2, "three": 3, "four": 4, "eight": 8, "sixteen": 16}
+_WORDS = {"two": 2, "dual": 2, "three": 3, "four": 4, "eight": 8, "sixteen": 16}
 _NUMBER = rf"(?<![\w.,/])(?P<n>\d{{1,6}}|{'|'.join(_WORDS)})"
 # `8x H100`, `8 H100`, `16-chip`, `64GPU`
 _COUNT = re.compile(
@@ -135,7 +135,7 @@ def devices_of_heading(text: str, line: int) -> Iterator[Fact]:
 
 @cached
 def _counts(text: str) -> tuple[_Count, ...]:
-    return tuple(_each(text))
+    return tuple(_each(with_series(text)))
 
 
 def _each(text: str) -> Iterator[_Count]:
@@ -154,7 +154,8 @@ def _each(text: str) -> Iterator[_Count]:
         found
         for found in _NODES.finditer(text)
         if found.start() not in taken and not _is_limit(text, found.start())
-    ]
+        and found["n"].lower() != "dual"  # `a dual A100 node` is one
+    ]  # fmt: skip
     yield from (_Count("nodes", _value(found["n"])) for found in nodes)
     if not nodes and _ONE_NODE.search(text) and not re.search(r"\bmulti", text, re.I):
         yield _Count("nodes", 1)

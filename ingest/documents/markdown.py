@@ -28,6 +28,9 @@ _ALERT = re.compile(
     r"^\s{0,3}>\s?(?:\[!|[*_]{0,3})(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION|REMARK|INFO)(?:\]|[*_:]{1,3})",
     re.I,
 )
+_PAIR = re.compile(r"\w\s?=\s?[*`]{0,3}\w")  # `Precision=**bf16**`
+_LISTED = 3  # settings of a line that lists them
+_NEAR = 4  # lines below it, blank ones too
 _DRAWN = re.compile(r"--|:-|-:")
 _BEGIN, _END = re.compile(r"^\s*<!--\s*bench:begin\b"), re.compile(r"^\s*<!--\s*bench:end\b")
 _HTML_HEADING = re.compile(r"\s*<h([1-6])(?:\s[^<>]*)?>(.*?)</h\1\s*>", re.I)
@@ -125,10 +128,19 @@ def blocks(text: str) -> Iterator[Block]:
             yield table
             at = table.last_line
             continue
-        alert = bool(_ALERT.match(lines[at])) or (alert and bool(_QUOTE.match(lines[at])))
+        noted = _ALERT.match(lines[at]) or _sets_up(lines, at)
+        alert = bool(noted) or (alert and bool(_QUOTE.match(lines[at])))
         if lines[at].strip() and (number in code or not _LAID_OUT.fullmatch(lines[at])):
             yield TextLine(number, _unquote(lines[at]) if alert else lines[at], code.get(number, 0))
         at += 1
+
+
+def _sets_up(lines: Sequence[str], at: int) -> bool:
+    """Whether a line in the form of a quotation lists the settings of the table right below it."""
+    if not _QUOTE.match(lines[at]) or len(_PAIR.findall(lines[at])) < _LISTED:
+        return False
+    below = (line for line in lines[at + 1 : at + 1 + _NEAR] if _unquote(line).strip())
+    return next(below, "").lstrip().startswith("|")
 
 
 def _generated(lines: Sequence[str]) -> set[int]:

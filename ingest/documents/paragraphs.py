@@ -205,7 +205,8 @@ def below_table(lines: Sequence[TextLine]) -> list[Fact]:
         return []
     only = None if _CAPTION.search(lines[0].text) else _OF_NUMBERS
     facts = [fact for fact in stated_in(lines, only=only) if fact.field != "size" or only is None]
-    return [fact for fact in unambiguous(facts) if fact.only_size is None]
+    # What a caption says of the model that it names is of the rows of this model.
+    return [fact for fact in unambiguous(facts) if fact.only_size is None or only is None]
 
 
 def shows_commands(heading: Heading | None) -> bool:

@@ -52,11 +52,18 @@ def printed_table(lines: Sequence[str], at: int) -> Table | None:
         return None
     below = _rows_below(lines, at, len(headings))
     first = tuple(islice(below, _LEAST))  # the others when they are sure to be read only once
-    known = [column for column in columns_of(headings) if column] if len(first) == _LEAST else []
+    enough = len(first) == _LEAST or (first and "|" in line and _is_ruled(lines, at))
+    known = [column for column in columns_of(headings) if column] if enough else []
     if len(known) < _LEAST or not any(column.role == "result" for column in known):
         return None
     rows = (*first, *below)
     return Table(TableRow(at + 1, headings), None, ("none",) * len(headings), rows)
+
+
+def _is_ruled(lines: Sequence[str], at: int) -> bool:
+    """Whether a rule with the strokes of a table stands below the headings: one row is enough."""
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    return bool(_RULE.fullmatch(below)) and below.count("|") == lines[at].count("|")
 
 
 def _rows_below(lines: Sequence[str], at: int, width: int) -> Iterator[TableRow]:

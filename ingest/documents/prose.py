@@ -188,7 +188,9 @@ def _described(column: Column, name: str, value: str, line: int) -> Iterator[Fac
     if not bracket:
         return
     if column.name == "device":
-        named = [fact for fact in devices_named(value, line) if fact.field == "device"]
+        named = [fact for fact in devices_named(before, line) if fact.field == "device"]
+        # `TPU v7 (Ironwood)` is one device of two names
+        named = named or [one for one in devices_named(value, line) if one.field == "device"]
         yield from (replace(fact, raw=raw) for fact in named)
         yield from (replace(fact, raw=raw) for fact in unambiguous(counted(value, line)))
     elif column.name == "size" and find_size(before):
@@ -199,12 +201,15 @@ def _described(column: Column, name: str, value: str, line: int) -> Iterator[Fac
 
 
 def _word(column: Column, value: str) -> str | None:
-    """A setting in words: a device, a number format, whether activations are recomputed."""
+    """A setting in words: a device, a framework, a number format, whether there is recompute."""
     if column.name == "dtype":
         return dtype_of(value)
     if column.name == "recompute":
         cell = parse_cell(value, column)
         return None if cell.value is None else "full" if cell.value else "none"
+    if column.name == "framework":
+        name = value.partition("(")[0].strip()
+        return name if len(frameworks_in(name)) == 1 else None
     known = column.name == "size" or (column.name == "device" and device_pattern().search(value))
     return value if known else None
 

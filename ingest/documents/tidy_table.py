@@ -16,6 +16,7 @@ from .methods import with_method_a_row
 from .orientation import lists_features, oriented
 from .other_models import is_of_others
 from .phases import has_both_phases, with_training_alone, without_generation
+from .precision_switches import with_formats_named
 from .quantities import quantity_above, quantity_in
 from .relative import is_relative
 from .results_in_cells import with_units_apart
@@ -64,6 +65,7 @@ def _words_of(table: Table) -> Iterator[str]:
 def shaped(original: Table, around: Surroundings, legends: Legends) -> TidyTable:
     """The table of one run a row, and whether it is one of training runs."""
     lead, above = around.lead, around.above
+    original = with_formats_named(original)
     original = with_remarks_headed(with_units_apart(with_step_times(with_sides_below(original))))
     original = with_stated_unit(original, lead)
     named = quantity_in([original.header.cells[0], lead, *above[-1:]])
