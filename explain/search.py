@@ -86,8 +86,11 @@ def _printed_with(
     context: ExplainContext, number: PrintedNumber, row: Row, name: str
 ) -> Budget | None:
     """The budget with which a page prints the number as this value of a run."""
-    # Pages of its model have its budget, pages of several models that of all.
-    for budget in dict.fromkeys((context.budget_of(row), context.budget)):
+    # Pages of its model have its budget, pages of several models that of all; where that is a
+    # unit, the answers name the budget of its own document too.
+    shared = dict.fromkeys((context.budget_of(row), context.budget))
+    own = (one for budget in shared for one in budget.others if one.uri == row["uri"])
+    for budget in (*shared, *own):
         if _prints(number, _texts(row, budget, name), row.get(name)):
             return budget
     return None

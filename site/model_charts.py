@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..decide.budget import Budget
 from ..decide.rows import Decision
@@ -147,8 +147,13 @@ class Drawer:
             found = value(row) if value else row[y]
             if row[x] and found and row["origin"] != "quote":
                 pairs.append((row, float(found)))
+        # Dots in rows are told apart by the settings in which they differ.
+        of_one_size = len({row[x] for row, _ in pairs}) == 1
+        drawn = [row for row, _ in pairs]
+        apart = Drawer(self.labels, drawn, self.root).apart if of_one_size else self.apart
         marks = [
-            self.mark(row, float(row[x]), at, _says(text(at), y_title), ends) for row, at in pairs
+            self.mark(row, float(row[x]), at, _says(text(at), y_title), ends, apart)
+            for row, at in pairs
         ]
         lines = (
             [(n, front([m for m in marks if m.series == n])) for n in range(len(self.names))]
@@ -184,9 +189,15 @@ class Drawer:
         return scatter(plot, self.root, self.table(id, title, x_title, y_title, pairs, x, text))
 
     def mark(
-        self, row: Row, x: float, y: float, says: str, ends: tuple[str, str] | None = None
+        self,
+        row: Row,
+        x: float,
+        y: float,
+        says: str,
+        ends: tuple[str, str] | None = None,
+        apart: Mapping[str, str] | None = None,
     ) -> Mark:
-        """A run as a mark that links to its page."""
+        """A run as a mark that links to its page, labelled with its words in `apart`."""
         labels = self.labels
         words = labels.text.line(configuration_words({**row, "settings": None}), 90)
         note = f"{words}: {says} ({labels.place(row)})"
@@ -200,7 +211,7 @@ class Drawer:
             run,
             self.systems[row["system"]],
             look_of(row),
-            labels.text.line(self.apart[row["run"]] or labels.place(row), 60),
+            labels.text.line((apart or self.apart)[row["run"]] or labels.place(row), 120),
             low,
             high,
         )

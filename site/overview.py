@@ -10,6 +10,7 @@ from typing import Any
 from ..decide.budget import Budget
 from ..decide.failures import FAILED
 from ..decide.ranking import ranking
+from ..decide.rows import lacks_device_count
 from ..reports.words import topology_short
 from ..schema.warehouse import Row
 from ..vocabulary.format import counted, days_words, number, significant
@@ -29,6 +30,7 @@ from .run_table import (
 from .table import Cell, Column, Table
 
 _BEST, _NEWEST, _CAUSES, _FINDINGS = 100, 15, 8, 6
+_OF_DEVICES = ("mfu", "tokens_per_s_per_device")
 _LINKED, _LISTED = 4, 500  # runs named for a cause, and those that unfold
 
 
@@ -179,7 +181,9 @@ def _names(content: Content, found: Sequence[_Best]) -> list[Column]:
 def _setup(found: Sequence[_Best]) -> list[Column]:
     """What each row ran on, after its results: a phone shows the first columns alone."""
     devices = [
-        _number(
+        Cell()
+        if lacks_device_count(one.row)  # one a node is a guess, which answers call one
+        else _number(
             one.row,
             "device_count",
             lambda row: number(row["device_count"]),
@@ -212,6 +216,8 @@ def _results(found: Sequence[_Best]) -> list[Column]:
 
     def cell(one: _Best, key: str, text: Callable[[Row, bool], str]) -> Cell:
         printed = _printed(one, key)
+        if key in _OF_DEVICES and not printed and lacks_device_count(one.row):
+            return Cell()
         return _number(one.ranked, key, lambda row: text(row, printed), printed)
 
     columns = [

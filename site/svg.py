@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from ..vocabulary.format import significant
+from ..vocabulary.format import percent, significant
 
 WIDTH, HEIGHT = 520, 320
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 30, 44
@@ -106,17 +106,26 @@ def _texts(
 ) -> tuple[tuple[float, str], ...]:
     """Tick labels with the digits needed to distinguish them, of even steps as many in each."""
     for digits in range(1, 8):
-        made = [text(tick) if text else plain(tick, digits) for tick in ticks]
-        exact = text or all(
-            math.isclose(float(plain(o, digits).replace(",", "")), o, rel_tol=1e-9, abs_tol=1e-12)
-            for o in ticks
-        )
+        made = [_tick(tick, text, digits) for tick in ticks]
+        exact = text not in (None, percent) or all(map(_is_exact, ticks, made))
         if len(set(made)) == len(made) and exact:
             break
     if not text and is_even and not any("e" in tick for tick in made):
         decimals = max(len(tick.partition(".")[2]) for tick in made) if made else 0
         made = [f"{tick:,.{decimals}f}" for tick in ticks]
     return tuple(zip(ticks, made, strict=True))
+
+
+def _tick(tick: float, text: Callable[..., str] | None, digits: int) -> str:
+    if text is percent:
+        return percent(tick, digits - 1)
+    return text(tick) if text else plain(tick, digits)
+
+
+def _is_exact(tick: float, label: str) -> bool:
+    share = label.removesuffix("%")
+    value = float(share.replace(",", "")) / (100 if share != label else 1)
+    return math.isclose(value, tick, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def plain(value: float, digits: int = 3) -> str:

@@ -120,7 +120,7 @@ def test_the_days_of_a_page_are_those_of_their_trees(swept: Path, warehouse: War
         seen += 1
         found = tree(here, place, "days")
         assert isinstance(found.value, float) and rests_on_sources(found)
-        assert days(found.value) == plain(row["Days"])
+        assert days(found.value) == plain(row["Days per 100B tokens"])
         if row["Range"]:
             assert range_text(found.low, found.high, "days") == plain(row["Range"])
         speed = tree(here, place, "tokens_per_s_per_device")

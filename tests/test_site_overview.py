@@ -62,3 +62,17 @@ def test_the_best_of_many_models_are_folded_until_asked_for(folder: Path) -> Non
     assert '<input type="checkbox"> All 17 rows' in overview
     best = overview.partition('id="best"')[2].partition("</table>")[0]
     assert best.count("<tr data-run") == 17, "all are there, and on paper"
+
+
+def test_devices_that_no_source_counts_are_not_shown(folder: Path) -> None:
+    """One a node is a guess: an MFU of it would be eight times that of nodes with eight."""
+    head = "# 7B on H100\n\n| Nodes |{} MBS | Tokens/s/GPU |\n|---|{}---|---|\n"
+    (folder / "n.md").write_text(head.format("", "").replace("/GPU", "") + "| 1 | 1 | 10000 |\n")
+    (folder / "d.md").write_text(head.format(" GPUs |", "---|") + "| 1 | 8 | 1 | 1000 |\n")
+    shown = {}
+    for name in ("n", "d"):
+        assert quick(folder, "site", f"{name}.md", "-o", f"of_{name}").code == 0
+        text = (folder / f"of_{name}" / "index.html").read_text("utf-8")
+        shown[name] = text.partition('id="best"')[2].partition("</table>")[0]
+    for heading in ("MFU", "Tokens/s/device", "Devices"):
+        assert f">{heading}<" in shown["d"] and f">{heading}<" not in shown["n"]

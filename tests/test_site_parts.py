@@ -12,6 +12,7 @@ from bench.site.charts import Plot, scatter
 from bench.site.table import Table
 from bench.site.text import Slugs, Text, data_file
 from bench.terminal.site import parse_every
+from bench.vocabulary.format import percent
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("60s", 60), ("5m", 300), ("1h", 3600), ("90", 90)])
@@ -87,3 +88,14 @@ def test_a_chart_says_that_its_points_stand_side_by_side() -> None:
 
     assert note(0.4, 0.401) == "runs that would overlap stand side by side"
     assert note(0.2, 0.6) == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [(0.176, 0.186, ["17.6%", "17.8%"]), (0.1, 0.9, ["20%", "40%"]), (0.17, 0.18, ["17.0%"])],
+)
+def test_ticks_of_shares_have_the_decimals_that_tell_them_apart(
+    low: float, high: float, texts: list[str]
+) -> None:
+    shown = [label for _, label in svg.axis([low, high], 0, 400, text=percent).ticks]
+    assert len({*shown}) == len(shown) and shown[: len(texts)] == texts
