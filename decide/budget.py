@@ -53,7 +53,7 @@ class Budget:
 
     @property
     def in_words(self) -> str:
-        """The amount and what makes it: 362,000 steps x 1,048,576 tokens = 379.6B tokens."""
+        """The amount with its steps: 362,000 steps x 1,048,576 tokens = 379.6B tokens."""
         if not (self.steps and self.tokens_per_step):
             return self.amount
         return f"{number(self.steps)} steps x {number(self.tokens_per_step)} tokens = {self.amount}"
@@ -207,9 +207,8 @@ def budget(
     """The budget by --tokens or --steps, else bench.toml's of the model, else what the sources
     agree on, else 100B tokens as a unit.
 
-    `documents` are those with rows of these sizes. All of them must state the budget: one of them
-    plans for its own runs. Logs state none, and are taken to follow the documents beside them.
-    Raises BenchError for both options together.
+    All `documents` with rows of these sizes must state it: one plans for its own runs. Logs state
+    none, and follow the documents beside them. Raises BenchError for both options together.
     """
     if query.tokens is not None and query.steps is not None:
         raise BenchError(
@@ -250,7 +249,7 @@ def _set_for(sizes: set[float], lengths: Mapping[float, Length]) -> Budget | Non
 def planned(warehouse: Warehouse, query: Query) -> Budget:
     """The budget of a query for the runs of the temporary table `selected`."""
     stated, known, documents = plans(warehouse)
-    found = budget(stated, known, query, [uri for of in documents.values() for uri in of])
+    found = budget(stated, known, query, set[str]().union(*documents.values()))
     if not found.is_unit:
         return found
     labels = warehouse.rows("SELECT DISTINCT size FROM selected WHERE size IS NOT NULL")
@@ -270,9 +269,7 @@ def by_model(warehouse: Warehouse, query: Query) -> dict[float, Budget]:
     return found
 
 
-def plans(
-    warehouse: Warehouse,
-) -> tuple[list[dict[str, Any]], set[float], dict[float, set[str]]]:
+def plans(warehouse: Warehouse) -> tuple[list[dict[str, Any]], set[float], dict[float, set[str]]]:
     """What the selected sources state of the training's length, the sizes selected, and the
     documents with rows of each size."""
     stated = warehouse.dicts(

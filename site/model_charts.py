@@ -171,22 +171,36 @@ class Drawer:
         # For runs of one size, days and MFU rank like the total throughput.
         if id in ("front", "mfu") and len({mark.x for mark in marks}) == 1 and self.has_aggregate:
             return None
+        least = id == "front"
         plot = Plot(
             id=id,
-            title=title,
+            title=title if id == "all" else self._message(title, marks, x_title, text, least),
             marks=marks,
             series=self.names,
             x_title=x_title,
             y_title=y_title,
             number=y,
             note=note,
-            least_first=id == "front",
+            least_first=least,
             log_y=log,
             zero=not log,
             lines=lines,
             y_text=text if not log else None,
         )
         return scatter(plot, self.root, self.table(id, title, x_title, y_title, pairs, x, text))
+
+    def _message(
+        self, title: str, marks: Sequence[Mark], x_title: str, text: Callable[..., str], least: bool
+    ) -> str:
+        """A title with the best of what was measured, and on what."""
+        measured = [mark for mark in marks if not mark.look]
+        if len(measured) < 2:
+            return title
+        best = (min if least else max)(measured, key=lambda mark: mark.y)
+        value = percent(best.y, 1) if text is percent else text(best.y)
+        size = counted(best.x, x_title.lower().removesuffix("s"))
+        system = f", {self.names[best.series]}" if len(self.names) > 1 else ""
+        return f"{title}: {'as few as' if least else 'up to'} {value} on {size}{system}"
 
     def mark(
         self,
@@ -254,6 +268,14 @@ def _says(value: str, title: str) -> str:
     return f"{value} {unit.removeprefix('days ') if value.endswith('years') else unit}"
 
 
+def _at_largest(marks: Sequence[Mark]) -> str:
+    """The efficiencies at the largest size: 87.3% to 103.7% on 64 devices."""
+    largest = max(mark.x for mark in marks)
+    shares = [mark.y for mark in marks if mark.x == largest]
+    ends = dict.fromkeys(percent(share, 1) for share in (min(shares), max(shares)))
+    return f"{' to '.join(ends)} on {counted(largest, 'device')}"
+
+
 def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
     """The efficiency of each size relative to the smallest with the same settings."""
     rows = [row for row in scaling.rows if row["efficiency"] and row["device_count"]]
@@ -278,7 +300,7 @@ def _scaling(drawer: Drawer, scaling: Decision, root: str) -> Chart | None:
     more = f"; {counted(left, 'more curve')} not drawn" if left > 0 else ""
     plot = Plot(
         id="efficiency",
-        title="Scaling efficiency",
+        title=f"Scaling efficiency: {_at_largest(marks)}",
         marks=marks,
         series=series,
         x_title="Devices",

@@ -164,6 +164,8 @@ def test_a_page_says_all_without_the_script(site: Path, pages: dict[str, Read]) 
     overview = pages["index.html"].text
     assert "Best of each model and system" in overview and "13B" in overview
     model = (site / "models" / "1.3b.html").read_text()
+    assert "tokens: as few as 25.4 on 8 devices, V100-32GB</strong>" in model
+    assert re.search(r"Scaling efficiency: [\d.]+% to [\d.]+% on 64 devices<", model)
     assert "25.4 days per 100B tokens" in model and 'href="../runs/' in model and "<svg" in model
     run = next(
         page for path, page in pages.items() if path.startswith("runs/") and "004:44" in page.text
