@@ -20,8 +20,6 @@ from bench.project.short_names import ShortNames
 from bench.reports import sandbox
 from bench.reports.templating import OwnTemplate, rendered
 from bench.schema.errors import BenchError
-from tests.checkouts import ROWS, git
-from tests.making import table
 from tests.program import quick
 
 SECRET = "TOKEN-OF-THE-JOB"
@@ -41,7 +39,15 @@ def cloned(folder: Path, data: Path) -> Path:
     return work
 
 
-INCLUDES = ("secret.j2", "config.j2", "../secret", "../.git/config", "own.txt", "large.j2")
+INCLUDES = (
+    "secret.j2",
+    "away.j2",
+    "config.j2",
+    "../secret",
+    "../.git/config",
+    "own.txt",
+    "large.j2",
+)
 
 
 @pytest.mark.parametrize("included", INCLUDES)
@@ -49,6 +55,8 @@ INCLUDES = ("secret.j2", "config.j2", "../secret", "../.git/config", "own.txt", 
 def test_a_template_shows_no_other_file(cloned: Path, included: str, how: str) -> None:
     mine = cloned / "mine"
     (mine / "secret.j2").symlink_to(cloned.parent / "secret")
+    (cloned.parent / "away.j2").write_text(f"{SECRET}\n")
+    (mine / "away.j2").symlink_to(cloned.parent / "away.j2")
     (mine / "config.j2").symlink_to(cloned / ".git/config")
     (mine / "own.txt").write_text(SECRET)
     (mine / "large.j2").write_text(SECRET + " " * (1 << 20))
@@ -305,24 +313,3 @@ def test_a_page_outside_the_repository_is_not_written(cloned: Path, found_by: st
     done = quick(cloned, "report", "--update")
     assert page.read_bytes() == before
     assert ("outside work" in done.err) == (found_by in ("link", "pattern")), done.text
-
-
-@pytest.mark.parametrize("how", ["bench.toml", "marker"])
-def test_no_link_of_an_earlier_commit_leads_out(tmp_path: Path, how: str) -> None:
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    for folder in (work / "logs", outside):
-        folder.mkdir(parents=True)
-    git(work, "init", "-q")
-    (outside / "secret.md").write_text(table(*ROWS))
-    (work / "logs/own.md").write_text(table(*ROWS[:1]))
-    (work / "logs/away").symlink_to(outside)
-    (work / "bench.toml").write_text('sources = ["logs"]\n' if how == "bench.toml" else "")
-    (work / "page.md").write_text(PAGE.format(options="" if how == "bench.toml" else "from=logs"))
-    git(work, "add", ".")
-    git(work, "commit", "-qm", "with the link")
-    (work / "logs/away").unlink()
-    git(work, "commit", "-qam", "without")
-    done = quick(work, "ci", "github", "--base", "HEAD~1", "page.md")
-    assert "rows not compared: " in done.text and "is outside" in done.text, done.text
-    done = quick(work, "diff", "--base", "HEAD~1", "logs")
-    assert done.code == 0 and "3 removed" in done.out, "a user may name such a folder"
