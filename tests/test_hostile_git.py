@@ -18,6 +18,7 @@ from tests.checkouts import GIT, ROWS, git
 from tests.making import table
 from tests.program import quick
 
+PAGE = "<!-- bench:begin report=days {} -->\n<!-- bench:end -->\n"
 SETTINGS = """
 [core]
     fsmonitor = {run}
@@ -231,3 +232,24 @@ def test_a_link_of_a_name_that_is_none(tmp_path: Path) -> None:
     commit = _tree_of(work, ("120000", "a.md", _blob(work, b"a\0b")))
     with pytest.raises(BenchError, match="broken link"):
         check_out(work, commit, ["."], tmp_path / "out")
+
+
+@pytest.mark.parametrize("how", ["bench.toml", "marker"])
+def test_no_link_of_an_earlier_commit_leads_out(tmp_path: Path, how: str) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    for folder in (work / "logs", outside):
+        folder.mkdir(parents=True)
+    git(work, "init", "-q")
+    (outside / "secret.md").write_text(table(*ROWS))
+    (work / "logs/own.md").write_text(table(*ROWS[:1]))
+    (work / "logs/away").symlink_to(outside)
+    (work / "bench.toml").write_text('sources = ["logs"]\n' if how == "bench.toml" else "")
+    (work / "page.md").write_text(PAGE.format("" if how == "bench.toml" else "from=logs"))
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "with the link")
+    (work / "logs/away").unlink()
+    git(work, "commit", "-qam", "without")
+    done = quick(work, "ci", "github", "--base", "HEAD~1", "page.md")
+    assert "rows not compared: " in done.text and "is outside" in done.text, done.text
+    done = quick(work, "diff", "--base", "HEAD~1", "logs")
+    assert done.code == 0 and "3 removed" in done.out, "a user may name such a folder"

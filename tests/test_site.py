@@ -7,6 +7,8 @@ import json
 import re
 import socket
 import struct
+import urllib.error
+import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -246,6 +248,24 @@ def test_a_request_of_any_page_prints_nothing(
         assert "200" in answered("/", "localhost")
     printed = capfd.readouterr()
     assert printed.err == "" and printed.out == ""
+
+
+def test_the_server_follows_no_link_out_of_the_site(tmp_path: Path) -> None:
+    """A folder of pages that a stranger's repository brings along may have one."""
+    folder, outside = tmp_path / "pages", tmp_path / "outside"
+    for each in (folder, outside):
+        each.mkdir()
+        (each / "x.html").write_text(each.name)
+    (folder / "away.html").symlink_to(outside / "x.html")
+    (folder / "within.html").symlink_to("x.html")
+    (folder / "away").symlink_to(outside)
+    with serving(folder, 0) as address:
+        for path, status in (("within", 200), ("away", 404), ("away/x", 404)):
+            try:
+                found = urllib.request.urlopen(f"{address}{path}.html", timeout=10).status
+            except urllib.error.HTTPError as error:
+                found = error.code
+            assert found == status, path
 
 
 def test_a_taken_port_is_an_error(site: Path) -> None:

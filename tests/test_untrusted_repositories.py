@@ -39,7 +39,15 @@ def cloned(folder: Path, data: Path) -> Path:
     return work
 
 
-INCLUDES = ("secret.j2", "config.j2", "../secret", "../.git/config", "own.txt", "large.j2")
+INCLUDES = (
+    "secret.j2",
+    "away.j2",
+    "config.j2",
+    "../secret",
+    "../.git/config",
+    "own.txt",
+    "large.j2",
+)
 
 
 @pytest.mark.parametrize("included", INCLUDES)
@@ -47,6 +55,8 @@ INCLUDES = ("secret.j2", "config.j2", "../secret", "../.git/config", "own.txt", 
 def test_a_template_shows_no_other_file(cloned: Path, included: str, how: str) -> None:
     mine = cloned / "mine"
     (mine / "secret.j2").symlink_to(cloned.parent / "secret")
+    (cloned.parent / "away.j2").write_text(f"{SECRET}\n")
+    (mine / "away.j2").symlink_to(cloned.parent / "away.j2")
     (mine / "config.j2").symlink_to(cloned / ".git/config")
     (mine / "own.txt").write_text(SECRET)
     (mine / "large.j2").write_text(SECRET + " " * (1 << 20))
