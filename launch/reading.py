@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _AT_LINE = re.compile(r"at line (\d+)")
 _THREADS = re.compile(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*")  # of nested regions: 4,2
 _TABLE = re.compile(r"\s*(\[\[?+)\s*+((?>[^\]]*[^\]\s]))\s*+\]")
-_MOST_ERRORS = 100
+_MOST_ERRORS = 10
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "settings": Settings,
     "matrix": Matrix,
