@@ -210,7 +210,9 @@ def _count(table: Table, row: Row, name: str, scale: Interval) -> Iterator[Fix]:
     """A whole count at a simple ratio to the printed one, or one that another row has."""
     cell = name if name != "world" else "devices" if row.devices else "nodes"
     old = getattr(row, cell)
-    if not old or cell not in table.columns or scale.high - scale.low > 0.1 * scale.high:
+    if len(table.rows) > _COMPARED or not old or cell not in table.columns:
+        return
+    if scale.high - scale.low > 0.1 * scale.high:
         return
     ratio = round(max(scale.middle, 1 / scale.middle))
     values = {getattr(other, cell) for other in table.rows} | {old * ratio}
@@ -250,6 +252,7 @@ def is_free(table: Table, row: Row, name: str) -> bool:
     return not any(name in demand.powers for demand in demands(table, row))
 
 
+_COMPARED = 1000  # rows of a table: of a longer one no change is known to be no duplicate
 _SETUP = attrgetter("nodes", "devices", "dp", "tp", "pp", "mbs", "gbs", "grad_accum", "seq_len",
                     "params_b", "layers", "hidden", "env", "other_cells")  # fmt: skip
 
@@ -258,7 +261,7 @@ def _is_duplicate(table: Table, row: Row, changed: Row) -> bool:
     """Whether the change would duplicate the configuration of another measured row."""
     if _SETUP(changed) == _SETUP(row):
         return False
-    return any(
+    return len(table.rows) > _COMPARED or any(
         one.line != row.line and one.measured and _SETUP(one) == _SETUP(changed)
         for one in table.rows
     )

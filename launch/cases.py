@@ -17,7 +17,7 @@ from .launcher import Scheduler, layout_error, nodes_of, scheduler_class
 from .plan import Matrix, Plan
 from .trainer import Sizes, Trainer
 
-MOST = 10_000  # combinations: more than this is a mistake in the plan
+MOST = 10_000  # runs: more than this is a mistake in the plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,7 @@ def _layout_error(case: Case, scheduler: type[Scheduler]) -> str | None:
 def _combinations(plan: Plan) -> Iterator[Case]:
     base = plan.settings.model_dump(exclude_none=True)
     seen: set[str] = set()
+    tried = 0
     for matrix in plan.matrix or [Matrix()]:
         own = matrix.model_dump(exclude_none=True, exclude={"env", "values", "job"})
         axes = [("settings", name, value) for name, value in (base | own).items()]
@@ -162,10 +163,12 @@ def _combinations(plan: Plan) -> Iterator[Case]:
             if case_id not in seen:
                 seen.add(case_id)
                 yield Case(settings, env, values, job, case_id)
-            if len(seen) > MOST:
+            tried += 1
+            if len(seen) * plan.repeats > MOST or tried > 10 * MOST:
                 raise BenchError(
-                    f"the plan has more than {MOST:,} combinations",
-                    hint="reduce the lists of values",
+                    f"the plan has more than {MOST:,} runs",
+                    why="every combination counts, as often as it is repeated",
+                    hint="reduce the lists of values, or repeats",
                 )
 
 

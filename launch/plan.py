@@ -16,7 +16,8 @@ else:  # validated, and listed in the schema, by the files of the folders
     LauncherName = Literal[names("launchers")]
 
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
-Text = Annotated[str, Field(min_length=1, strict=True)]
+# Words of a shell are told apart in the square of their length; Linux passes on 128 KiB at most.
+Text = Annotated[str, Field(min_length=1, max_length=16_384, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -164,6 +165,7 @@ class Plan(_Section):
     repeats: Count = Field(default=1, description="Runs per setting, interleaved.")
     constraints: list[Text] = Field(
         default=[],
+        max_length=100,
         description="Conditions in --where syntax; only combinations that satisfy all of them run.",
     )
     settings: Settings = Field(default_factory=Settings, description="Settings of all runs.")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _AT_LINE = re.compile(r"at line (\d+)")
 _THREADS = re.compile(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*")  # of nested regions: 4,2
 _TABLE = re.compile(r"\s*(\[\[?+)\s*+((?>[^\]]*[^\]\s]))\s*+\]")
+_MOST_ERRORS = 10
 _SECTIONS: Mapping[str, type[BaseModel]] = {
     "settings": Settings,
     "matrix": Matrix,
@@ -64,7 +65,8 @@ def check_plan(values: Mapping[str, object], where: str, text: str = "") -> Plan
     try:
         plan = Plan.model_validate(values)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda error: _relevance(text, error))
+        # The text is searched for the line of each.
+        first = min(error.errors()[:_MOST_ERRORS], key=lambda error: _relevance(text, error))
         raise _refused(first, where, text) from error
     for name in names("trainers"):
         _check_needs(plan, name, where, text)

@@ -41,7 +41,26 @@ def _clocks(n: int) -> str:
     return f"1 | 1.3B | 1 | 4 | 1 | 64 | {1 + n / 10000:.4f}GHz | {90 - n / 20:.2f}"
 
 
+def _ragged(n: int) -> str:
+    """One cell too few."""
+    return f"1 | 1.3B | 8 | 4 | 1 | 1 | 1024 | 50.5 | {30 + n / 1000}"
+
+
+def _unread(n: int) -> str:
+    """A notation that no column has."""
+    return f"1 | 1.3B | 8 | 4 | 1 | 1 | 1024 | &lt;{n}&gt; | 30.1 | V100-32GB"
+
+
+def _shifted(n: int) -> str:
+    """Two cells of every third row in one another's place."""
+    first = "1.3B | 1" if n % 3 == 0 else "1 | 1.3B"
+    return f"{first} | 8 | 4 | 1 | 1 | 1024 | {50 + n / 100} | 30.1 | V100-32GB"
+
+
 TABLES = {
+    "shifted": ("Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | GPU", _shifted),
+    "ragged": ("Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | GPU", _ragged),
+    "unread": ("Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | GPU", _unread),
     "equal": ("Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | GPU", _equal),
     "noted": ("Nodes | Size | DP | TP | PP | MBS | GBS | Sec/it | TFLOPs | GPU | Remark", _noted),
     "memory": ("Size | TP | PP | MBS | Mem | GPU | Run", _memory),

@@ -151,7 +151,7 @@ def test_a_file_of_more_rows_than_people_publish() -> None:
     rows, coverage = read_separated("model,tp,dp,tflops\n" + "a,1,2,3\n" * 50_001, "s", "csv")
     assert not rows.by_table["runs"] and coverage.tables == 0 and coverage.tables_other == 1
     [warning] = rows.by_table["warnings"]
-    assert warning["message"] == "a table of 50,001 rows is not read: a file may have 50,000 in all"
+    assert "a table of 50,001 rows is not read" in str(warning["message"])
 
 
 def test_a_larger_file_is_not_read_as_one_table(tmp_path: Path) -> None:

@@ -321,3 +321,31 @@ def test_a_plan_is_a_file_of_some_size(tmp_path: Path, made: Callable[[Path], No
     made(file)
     with pytest.raises(BenchError, match="cannot read the plan"):
         read_plan(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("repeats = 1000000000\ndp = 1", "more than 10,000 runs"),
+        ("[settings]\ndp = [1, 2]\n" + "[[matrix]]\n" * 60_000, "more than 10,000 runs"),
+        (f"constraints = {['dp > 0'] * 101}\n[settings]\ndp = 1", "invalid 'constraints'"),
+        ('trainer = "command"\ncommand = "' + "a" * 20_000 + '"', "invalid 'command'"),
+    ],
+)
+def test_a_plan_of_too_much_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    text = (
+        text if "[settings]" in text or "command" in text else text.replace("dp", "[settings]\ndp")
+    )
+    with pytest.raises(BenchError, match=told):
+        expanded(tmp_path, text)
+
+
+def test_the_lines_of_many_wrong_keys_are_not_all_searched(tmp_path: Path) -> None:
+    taken = {}
+    for keys in (1000, 4000):
+        file = write(tmp_path, "[settings]\n" + "".join(f"k{n} = 1\n" for n in range(keys)))
+        begun = time.process_time()
+        with pytest.raises(BenchError, match=r"unknown key 'settings\.k0'"):
+            read_plan(file)
+        taken[keys] = time.process_time() - begun
+    assert taken[4000] < 8 * taken[1000], "linear is 4"

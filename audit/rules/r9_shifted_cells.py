@@ -7,10 +7,9 @@ this rule needs to know how it parses under another one.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from ...ingest.documents.results import habits_of, results
 from ...vocabulary.cell import Cell
@@ -54,9 +53,11 @@ def check(data: AuditInput) -> Iterator[Finding]:
         if unheaded:
             yield unheaded
             continue
-        for row in odd if not alike else [row for row in odd if row not in alike]:
+        unread = {row.run_id for row in alike}
+        others = _Others(table)
+        for row in (row for row in odd if row.run_id not in unread):
             cells = raws.get(row.run_id, [])
-            yield from _judge(table, row, cells, list(moves(cells, columns)), len(columns))
+            yield from _judge(table, row, cells, list(moves(cells, columns)), others)
 
 
 def _raws(data: AuditInput) -> dict[str, list[str]]:
@@ -102,8 +103,9 @@ def _unread(table: Table, rows: Sequence[Row], raws: dict[str, list[str]]) -> Fi
 
 
 def _judge(
-    table: Table, row: Row, raws: list[str], found: list[CellMove], width: int
+    table: Table, row: Row, raws: list[str], found: list[CellMove], others: _Others
 ) -> Iterator[Finding]:
+    width = len(table.headings)
     surplus = len(raws) - width
     if surplus > 0 and not row.invalid and not "".join(raws[width:]).strip():
         return  # an empty cell after the last column shifts nothing
@@ -114,7 +116,7 @@ def _judge(
         return
     if surplus == 0 and not worded and _are_struck(table, raws):
         return  # taken back, not misplaced
-    move = _best(table, raws, found)
+    move = _best(table, raws, found, others)
     doubted = _doubted(table, row, raws, move)
     shape = f"{len(raws)} cells under {width} headings" if surplus else _invalid(table, raws)
     if worded and not (move and move.shifts_numbers(raws)):
@@ -125,8 +127,10 @@ def _judge(
             "invalid", doubted, severity="error" if is_error else "note", shape=shape
         )
         return
+    others.take(row, -1)
     columns = columns_of(table.headings)
     row.printed, row.invalid, row.unshifted = move.printed(columns), False, True
+    others.take(row, 1)
     yield RULE.finding("shifted", doubted, shape=shape, fix=_suggestion(table, raws, move))
 
 
@@ -144,21 +148,48 @@ def _are_remarked(table: Table, raws: Sequence[str]) -> bool:
     return all((one.invalid or "").startswith(_NOTATIONS[1]) and one.unit for one in odd)
 
 
-def _best(table: Table, raws: Sequence[str], found: Sequence[CellMove]) -> CellMove | None:
+class _Others:
+    """The numbers that the other rows of a table print, kept in order while rows are repaired."""
+
+    def __init__(self, table: Table) -> None:
+        self.count = 0
+        self.values: dict[str, list[float]] = {}
+        for row in table.rows:
+            self.take(row, 1)
+
+    def take(self, row: Row, sign: int) -> None:
+        """Count a row, or count it no more, with `sign` -1; one that is invalid never counts."""
+        if not row.measured or row.invalid:
+            return
+        self.count += sign
+        for metric, number in row.printed.items():
+            values = self.values.setdefault(metric, [])
+            at = bisect_left(values, number.value)
+            if sign > 0:
+                values.insert(at, number.value)
+            else:
+                del values[at]
+
+    def middle(self, metric: str) -> float:
+        """The median of a metric; 0 without any."""
+        values = self.values.get(metric, [])
+        return (values[len(values) // 2] + values[(len(values) - 1) // 2]) / 2 if values else 0
+
+
+def _best(
+    table: Table, raws: Sequence[str], found: Sequence[CellMove], others: _Others
+) -> CellMove | None:
     """The move after which the row looks most like the other rows of its table."""
     if not found:
         return None
     columns = columns_of(table.headings)
     names = [column.name if column else "" for column in columns]
-    filled = Counter[str]()
-    others = [row for row in table.rows if row.measured and not row.invalid]
     metrics = {column.name: column.metric for column in columns if column and column.metric}
-    for row in others:
-        filled.update(name for name, metric in metrics.items() if metric in row.printed)
+    filled = {name: len(others.values.get(metric, ())) for name, metric in metrics.items()}
 
     def unlike(move: CellMove) -> tuple[float, bool, int]:
         pattern = sum(
-            (cell.kind == "missing") == (2 * filled[name] > len(others))
+            (cell.kind == "missing") == (2 * filled.get(name, 0) > others.count)
             for name, cell in zip(names, move.cells, strict=True)
             if name in RESULTS
         )
@@ -172,13 +203,11 @@ def _best(table: Table, raws: Sequence[str], found: Sequence[CellMove]) -> CellM
     return min(found, key=unlike)
 
 
-def _outliers(move: CellMove, table: Table, others: Sequence[Row]) -> float:
+def _outliers(move: CellMove, table: Table, others: _Others) -> float:
     """The number of values far from those of their columns."""
-    printed = move.printed(columns_of(table.headings))
     far = 0
-    for metric, number in printed.items():
-        values = [row.printed[metric].value for row in others if metric in row.printed]
-        middle = median(values) if values else 0
+    for metric, number in move.printed(columns_of(table.headings)).items():
+        middle = others.middle(metric)
         if middle > 0 and not 1 / _FAR < number.value / middle < _FAR:
             far += 1
     return far

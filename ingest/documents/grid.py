@@ -63,6 +63,7 @@ class Table:
 def endless(table: Table) -> tuple[str, str, int]:
     """The warning of a table that is not read: its kind, message and line."""
     message = (
-        f"a table of {len(table.rows):,} rows is not read: a file may have {MOST_ROWS:,} in all"
+        f"a table of {len(table.rows):,} rows is not read, nor what is below:"
+        f" the tables of a file may have {MOST_ROWS:,} in all"
     )
     return "endless_table", message, table.header.line

@@ -16,6 +16,7 @@ from .prose import unambiguous
 from .statements import Statement, formula_statement, legend_in, statements_in
 from .unlisted_framework import tool_defined
 
+_HEADING = 10  # rows that take as long as a table without any
 _GENERAL = re.compile(
     r"\b(?:overview|set-?up|hyper-?parameters?|configurations?|config|common|environment|hardware|model|notations?|settings?)\b"
     r"|配置|环境|硬件|模型|设置|参数",
@@ -189,15 +190,17 @@ class Document:
     accumulations: set[int] = field(default_factory=set)  # above one, in its text
     lines: int = 0
     numbered: int = 0  # tables of benchmarks,
-    rows: int = 0  # and their rows
+    rows: int = 0  # and what they take, counted in rows
     warnings: list[tuple[str, str, int]] = field(default_factory=list)  # kind, message, line
 
     def has_room(self, table: Table) -> bool:
         """Number a table that is read: all together have as many rows as results are published."""
-        if self.rows + len(table.rows) > MOST_ROWS:
+        if self.rows > MOST_ROWS:
+            return False
+        self.rows += len(table.rows) + _HEADING
+        if self.rows > MOST_ROWS:
             self.warnings.append(endless(table))
             return False
-        self.rows += len(table.rows)
         self.numbered += 1
         return True
 

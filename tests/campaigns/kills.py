@@ -31,6 +31,11 @@ COMMANDS = {
     "backup": ["db", "backup", "-q", "copy.duckdb"],
     "restore": ["db", "restore", "-q", "kept.duckdb"],
     "report --update": ["report", "--update", "PAGE.md"],
+    "merge": ["merge", "-q", "other.duckdb"],
+    "merge of records": ["merge", "-q", "records"],
+    "compact": ["db", "compact", "-q"],
+    "rebuild": ["db", "rebuild", "-q"],
+    "site": ["site", "-q", "-o", "site"],
     "migration": ["runs", "-q", "--db", "old.duckdb"],
     "launch": ["launch", "-q", "plan.toml", "-o", "launches"],
 }
@@ -56,6 +61,8 @@ def campaign(kills: int, seconds: float, seed: int) -> tuple[Counter[str], list[
         (top / "plan.toml").write_text(PLAN)
         run(top, ["ingest", "-q", "logs"]).wait(LIMIT_S)
         run(top, ["db", "backup", "-q", "kept.duckdb"]).wait(LIMIT_S)
+        run(top, ["ingest", "-q", "long.log", "--db", "other.duckdb"]).wait(LIMIT_S)
+        run(top, ["export", "--records", "records", "--db", "other.duckdb"]).wait(LIMIT_S)
         started = time.monotonic()
         run(top, ["--version"]).wait(LIMIT_S)
         start_s = time.monotonic() - started
