@@ -50,6 +50,7 @@ def test_a_table_of_settings_names_device_and_framework(tmp_path: Path) -> None:
         ("a dual 4090 workstation", "RTX 4090", 2),
         ("two 3090s", "RTX 3090", 2),
         ("step 4090", None, None),
+        ("1에서 8 GPU", None, None),  # from 1 to 8
         ("a dual A100 node", "A100", None),
     ],
 )
