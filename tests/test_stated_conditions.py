@@ -50,6 +50,7 @@ def test_a_table_of_settings_names_device_and_framework(tmp_path: Path) -> None:
         ("a dual 4090 workstation", "RTX 4090", 2),
         ("two 3090s", "RTX 3090", 2),
         ("step 4090", None, None),
+        ("1에서 8 GPU", None, None),  # from 1 to 8
         ("a dual A100 node", "A100", None),
     ],
 )
@@ -106,3 +107,15 @@ def test_switches_of_number_formats(tmp_path: Path) -> None:
     assert [(run["dtype"], run["step_time_s"]) for run in runs] == [
         ("bf16", 3.5), ("fp16", 3.5), (None, 3.5), (None, 3.5)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("second", "batches"), [(72770, [None, None]), (9099, [64, 16])])
+def test_a_batch_that_its_rates_deny(
+    second: int, batches: list[int | None], tmp_path: Path
+) -> None:
+    """Of 262,144 tokens in each step neither 64 nor 16 sequences are the batch."""
+    head = "| Configuration | ms/step | tok/s | Batch |\n|--|--|--|--|\n"
+    first = 43917 if None in batches else 21968
+    rows = f"| FP32 | 5966 | {first} | 64 |\n| FA2 | 3601 | {second} | 16 |\n"
+    runs, _ = read(f"# Training 130M\n\nOn H200, seq_len=2048:\n\n{head}{rows}", tmp_path)
+    assert [run["gbs"] for run in runs] == batches

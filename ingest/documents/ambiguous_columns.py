@@ -56,6 +56,7 @@ _LARGEST = (
     60  # sequences per step, up to which a product of rounded numbers shows whether it is whole
 )
 _FEWEST = 3  # rows needed as evidence
+_OTHER = 1.5  # between numbers of tokens that are not rounded alike
 
 
 def decided(
@@ -105,6 +106,9 @@ def _batch(rows: Rows, at: int, heading: str) -> ResolvedHeading | None:
     # No step of 32 replicas has 8 sequences; what splits a replica is not known.
     apart = rows.stated and not any(devices) and not _SPLIT & rows.named
     if apart and any(batch and batch < (rows.stated or 0) for batch in batches):
+        return _open_batch(heading)
+    taken = rows.tokens_of_a_sample(batches) if len(set(devices)) == 1 else []
+    if len(taken) > 1 and max(taken) > _OTHER * min(taken):  # or gradients are accumulated
         return _open_batch(heading)
     rates = rows.of("samples_per_s")
     times = [

@@ -26,7 +26,7 @@ _SLICE = re.compile(r"-\d")  # `2x v5p-128` counts slices of many chips
 _SHORT, _LONG = 24, 80  # letters before a count that may make it a limit
 _LIMIT = re.compile(
     r"(?:up to|at least|more than|less than|over|than|to|from|per|each|of|through|until"
-    r"|[-–<>≥≤]|(?<!\s)/|\d\s(?:and|or|vs\.?|&))\s*$",
+    r"|[-–<>≥≤]|(?<!\s)/|\d\s(?:and|or|vs\.?|&)|에서|부터|から|从|到|至)\s*$",
     re.I,
 )
 _EACH_HAS = re.compile(

@@ -67,6 +67,16 @@ class Rows:
             time or (1 / rate if rate else None) for time, rate in zip(times, rates, strict=True)
         ]
 
+    def tokens_of_a_sample(self, batches: Sequence[float | None]) -> list[float]:
+        """Tokens/s x step time a sample of each row with all of them, in stated lengths if any."""
+        lengths = self.of("seq_len") if "seq_len" in self.named else [1.0] * len(batches)
+        rates, times = self.of("tokens_per_s"), self.step_times()
+        return [
+            rate * time / batch / length
+            for rate, time, batch, length in zip(rates, times, batches, lengths, strict=True)
+            if rate and time and batch and length
+        ]
+
     def devices(self) -> list[float | None]:
         """Devices as counted in their column, or before their name: `1 x A100`."""
         counted = self.of("devices")

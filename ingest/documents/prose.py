@@ -188,9 +188,9 @@ def _described(column: Column, name: str, value: str, line: int) -> Iterator[Fac
     if not bracket:
         return
     if column.name == "device":
-        named = [fact for fact in devices_named(before, line) if fact.field == "device"]
-        # `TPU v7 (Ironwood)` is one device of two names
-        named = named or [one for one in devices_named(value, line) if one.field == "device"]
+        named = [fact for fact in devices_named(value, line) if fact.field == "device"]
+        if len(named) > 1:  # `TPU v7 (Ironwood)` is one device of two names
+            named = devices_named(before, line) or named
         yield from (replace(fact, raw=raw) for fact in named)
         yield from (replace(fact, raw=raw) for fact in unambiguous(counted(value, line)))
     elif column.name == "size" and find_size(before):
