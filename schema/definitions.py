@@ -105,8 +105,10 @@ def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
         return []
     with apart(con) as cursor:
         _require_tables(cursor, path)
-        _require_columns(cursor, path)
+        missing = _missing_columns(cursor, path)
         found = defined(cursor)
+    if missing and is_up_to_date(con, path):
+        raise _no_warehouse(path, f"raw.{missing[0]} is missing")
     # A later DuckDB may have a function with the name of one of our macros.
     strange = found.keys() - _ours().keys()
     if hides := sorted(name for name in strange if name.startswith("hides ")):
@@ -166,9 +168,9 @@ def _require_tables(con: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise _no_warehouse(path, wrong[0][0])
 
 
-def _require_columns(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Columns of our names have our types, and are not null where ours are not; none is missing in
-    a file of this version, and no other one has to be filled."""
+def _missing_columns(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
+    """The columns that are not there yet; those of our names have our types, and are not null where
+    ours are not, and no other one has to be filled."""
     found = {(table, name): rest for table, name, *rest in con.execute(_TYPES).fetchall()}
     missing = []
     for table, columns in tables().items():
@@ -185,8 +187,7 @@ def _require_columns(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     for (table, name), (_, nullable) in found.items():
         if not nullable and table in tables() and name not in tables()[table]:
             raise _no_warehouse(path, f"raw.{table}.{name} is NOT NULL")
-    if missing and is_up_to_date(con, path):
-        raise _no_warehouse(path, f"raw.{missing[0]} is missing")
+    return missing
 
 
 def _no_warehouse(path: Path, why: str) -> Incompatible:
