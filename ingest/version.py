@@ -8,7 +8,7 @@ from pathlib import Path
 from ..schema.errors import BenchError
 from ..vocabulary.regular_files import read_regular
 
-PARSER_VERSION = 35
+PARSER_VERSION = 36
 
 
 def parser_version(formats: Path | None) -> int:
