@@ -33,7 +33,9 @@ class Budget:
     `tokens` is None if the budget is a number of steps: each row runs them at its own batch.
     `steps` and `tokens_per_step` are None if only tokens are known. Without a stated budget it is
     a unit, and days are a rate: days per 100B tokens.
-    `others`: the budgets that the sources state, where they do not agree on one.
+    `others`: the budgets that the sources state, where they do not agree on one. `stated_by`: every
+    document that states it, each with the size of the model that it is for, in 1e9 parameters; None
+    is each of the document's.
     """
 
     tokens: int | None
@@ -43,6 +45,12 @@ class Budget:
     uri: str | None = None
     line: int | None = None
     others: tuple[Budget, ...] = ()
+    stated_by: tuple[tuple[str, float | None], ...] = ()
+
+    def of_document(self, row: Mapping[str, Any]) -> tuple[Budget, ...]:
+        """Those of `others` that the document of a run states for its model."""
+        known = ((row["uri"], parse_size(row["size"] or "")), (row["uri"], None))
+        return tuple(one for one in self.others if any(each in one.stated_by for each in known))
 
     @property
     def amount(self) -> str:
@@ -224,13 +232,22 @@ def budget(
     stated = [(plan, budget) for plan in plans if (budget := _stated(plan, sizes))]
     covered = {size for plan, _ in stated for size in _planned_sizes(plan, sizes)}
     # Two documents with one plan agree; with two, no guess which is meant.
-    differ = {budget.tokens or 0: budget for _, budget in reversed(stated)}
+    differ = _merged([budget for _, budget in stated])
     # Models of other documents have no plan: no days to train them.
     agreed = {*documents} <= {plan["uri"] for plan, _ in stated}
     if len(differ) == 1 and sizes <= covered and agreed:
         return stated[0][1]
-    others = tuple(differ[tokens] for tokens in sorted(differ))
-    return Budget(UNIT, None, None, "unit", others=others)
+    return Budget(UNIT, None, None, "unit", others=differ)
+
+
+def _merged(stated: Sequence[Budget]) -> tuple[Budget, ...]:
+    """One budget for each number of tokens, as first stated; the smallest first."""
+    found: dict[int, Budget] = {}
+    for one in stated:
+        first = found.setdefault(one.tokens or 0, one)
+        if first is not one:
+            found[one.tokens or 0] = replace(first, stated_by=(*first.stated_by, *one.stated_by))
+    return tuple(found[tokens] for tokens in sorted(found))
 
 
 def _planned_sizes(plan: Mapping[str, Any], sizes: set[float]) -> set[float]:
@@ -319,11 +336,14 @@ def _stated(plan: Mapping[str, Any], sizes: set[float]) -> Budget | None:
     # A plan in a sentence may be any number.
     if not 0 < plan["value"] < 1e18:
         return None
+    by = ((plan["uri"], size),)
     if plan["unit"] == "tokens":
-        return Budget(round(plan["value"]), None, None, "stated", plan["uri"], plan["line"])
+        tokens = round(plan["value"])
+        return Budget(tokens, None, None, "stated", plan["uri"], plan["line"], stated_by=by)
     if not (detail.get("gbs") and detail.get("seq_len")):
         return None
     per_step, steps = int(detail["gbs"]) * int(detail["seq_len"]), round(plan["value"])
     if not per_step or steps < _SHORTEST:
         return None
-    return Budget(steps * per_step, steps, per_step, "stated", plan["uri"], plan["line"])
+    tokens = steps * per_step
+    return Budget(tokens, steps, per_step, "stated", plan["uri"], plan["line"], stated_by=by)

@@ -89,7 +89,7 @@ def _printed_with(
     # Pages of its model have its budget, pages of several models that of all; where that is a
     # unit, the answers name the budget of its own document too.
     shared = dict.fromkeys((context.budget_of(row), context.budget))
-    own = (one for budget in shared for one in budget.others if one.uri == row["uri"])
+    own = (one for budget in shared for one in budget.of_document(row))
     for budget in (*shared, *own):
         if _prints(number, _texts(row, budget, name), row.get(name)):
             return budget

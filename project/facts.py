@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from ..schema.warehouse import Warehouse
 
 NAME = "facts.toml"
+_LISTED = 3  # names that match nothing
 
 
 def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
@@ -37,15 +41,28 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
 
 
 def of_no_source(warehouse: Warehouse, facts: Iterable[Annotation]) -> list[str]:
-    """The facts whose file is the name of no source that was read, one sentence each."""
+    """One sentence for each file of facts of which a `match` names no source of the warehouse."""
     named = [fact for fact in facts if fact.match.file is not None and not fact.withdrawn]
     if not named:
         return []
     uris = [uri for (uri,) in warehouse.rows("SELECT DISTINCT unnest(uris) FROM sources")]
+    lasts = sorted(uri.rsplit("/", 1)[-1] for uri in uris)
+    known = {*uris, *lasts, *(last.rsplit(".", 1)[0] for last in lasts)}
+
+    @cache
+    def is_known(name: str) -> bool:  # as `Match.names` has it, of all sources at once
+        at = bisect_left(lasts, name)
+        begins = at < len(lasts) and lasts[at].startswith(name)
+        return name in known or begins or any(fnmatchcase(uri, name) for uri in uris)
+
+    unknown: dict[str, list[str]] = {}
+    for fact in named:
+        if not is_known(name := str(fact.match.file)):
+            unknown.setdefault(fact.file, []).append(f'"{name}" (line {fact.line})')
     return [
-        f"{fact.file}:{fact.line}: match = {{ file = {fact.match.file!r} }} names no source read"
-        for fact in named
-        if not any(fact.match.names(uri) for uri in uris)
+        f"{file}: no source of this warehouse is named {' or '.join(names[:_LISTED])}"
+        + (f", nor {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+        for file, names in unknown.items()
     ]
 
 

@@ -125,16 +125,15 @@ def _distinguishing(warehouse: Warehouse, shown: Sequence[str]) -> list[str]:
 
 def show(warehouse: Warehouse, name: str) -> Listing:
     """The parts of a run with the lines that state them; raises BenchError unless one matches. Of a
-    line with several runs all are listed, with what tells them apart in front of the parts."""
+    line with several runs all are listed, with what tells them apart in a column in front."""
     # All parts are one query over nearly every view.
     materialize_if_cheap(warehouse, *OF_RUNS, *OF_SOURCES, *OF_CONTINUATIONS, *OF_PAGES)
     found = find_runs(warehouse, name)
-    rows = [
-        (f"{apart}: {part}" if apart else part, *rest)
-        for run, apart in found
-        for part, *rest in warehouse.rows(_parts(), {"run": run})
-    ]
-    return ["part", "name", "value", "unit", "stated_at"], rows
+    columns = ["part", "name", "value", "unit", "stated_at"]
+    rows = [(apart, *row) for run, apart in found for row in warehouse.rows(_parts(), {"run": run})]
+    if len(found) == 1:
+        return columns, [row[1:] for row in rows]
+    return ["run", *columns], rows
 
 
 @cache

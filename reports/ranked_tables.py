@@ -53,21 +53,15 @@ def _days_head(plan: Budget | None) -> str:
 
 def _own_budgets(rows: Sequence[Row], plan: Budget | None) -> Iterator[PipeColumn]:
     """The days of each budget that is stated for a part of the rows alone."""
-    of_runs: dict[str, list[Budget]] = {}
-    for budget in plan.others if plan and plan.is_unit else ():
-        of_runs.setdefault(f"Days for {budget.amount}", []).append(budget)
-    for head, budgets in of_runs.items():
-        if any(_days_of(row, budgets) for row in rows):
-            yield head, "right", partial(_own_days, budgets=budgets)
+    if plan is None or not plan.is_unit:
+        return
+    for own in plan.others:
+        if any(own in plan.of_document(row) and own.days(row) for row in rows):
+            yield f"Days for {own.amount}", "right", partial(_own_days, plan, own)
 
 
-def _own_days(row: Row, budgets: Sequence[Budget]) -> str:
-    return italic(marked(days(_days_of(row, budgets)), row))
-
-
-def _days_of(row: Row, budgets: Sequence[Budget]) -> float | None:
-    own = (budget.days(row) for budget in budgets if budget.uri == row["uri"])
-    return next(own, None)
+def _own_days(plan: Budget, own: Budget, row: Row) -> str:
+    return italic(marked(days(own.days(row)), row)) if own in plan.of_document(row) else ""
 
 
 def _shown(rows: Sequence[Row]) -> Mapping[str, bool]:

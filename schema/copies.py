@@ -93,7 +93,7 @@ def restore(copy: Path, db: Path, lock_timeout: float) -> Path | None:
         raise BenchError(f"{copy} is the warehouse itself", hint="name a backup")
     with copy.open("rb") as file:  # before any of it is copied: a hole may be larger than the disk
         if file.read(_HEAD)[-len(_MAGIC) :] != _MAGIC:
-            raise Incompatible(f"{copy} is no warehouse", hint="name a backup")
+            raise Incompatible(f"{copy} is not a warehouse", hint="name a backup")
     require_folder(db)
     with _writable_draft_of(db) as draft:
         _copy(copy, draft)

@@ -56,6 +56,18 @@ def test_a_plan_of_one_document_is_none_of_models_of_others() -> None:
     assert budget(both, {1.3, 7.0}, Query()).tokens == 3 * 10**11
 
 
+def test_the_budgets_of_a_document_are_those_it_states_for_the_model() -> None:
+    plans = [said("a.md", 3e11), said("b.md", 3e11, size="13B"), said("a.md", 1e12)]
+    found = budget(plans, {1.3, 13.0}, Query(), ["a.md", "b.md", "c.md"])
+    assert found.is_unit and len(found.others) == 2
+
+    def of(uri: str, size: str | None) -> list[int | None]:
+        return [one.tokens for one in found.of_document({"uri": uri, "size": size})]
+
+    assert of("a.md", "1.3B") == of("a.md", None) == [3 * 10**11, 10**12]
+    assert (of("b.md", "13B"), of("b.md", "1.3B"), of("c.md", "13B")) == ([3 * 10**11], [], [])
+
+
 def test_a_plan_of_one_document_is_none_of_others_with_that_model() -> None:
     plan = {**said("a.md", 3e11), "sizes": {1.3}}
     assert budget([plan], {1.3}, Query(), ["a.md"]).tokens == 3 * 10**11

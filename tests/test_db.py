@@ -120,7 +120,7 @@ def test_a_damaged_backup_is_not_put_back(filled: Path, tmp_path: Path) -> None:
     os.truncate(copy, 0)
     os.truncate(copy, 8 << 30)
     hole = quick(tmp_path, "db", "restore", str(copy))
-    assert "copy.duckdb is no warehouse" in hole.err and "try: name a backup" in hole.err
+    assert "copy.duckdb is not a warehouse" in hole.err and "try: name a backup" in hole.err
     told(quick(tmp_path, "db", "restore", "absent"), USAGE, "no backup at")
     told(quick(tmp_path, "db", "restore", str(filled)), USAGE, "the warehouse itself")
 

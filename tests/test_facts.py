@@ -76,12 +76,16 @@ def test_a_device_that_is_stated_stands_where_the_source_is_silent(place: Path) 
     assert "tokens/s of a process" in shown
 
 
-def test_a_file_that_names_no_source_is_told(place: Path) -> None:
-    stated = (fact(f'file = "{name}"', "nodes", "4") for name in ("001*", "nonesuch/*.log"))
+def test_matches_of_no_source_are_reported_together(place: Path) -> None:
+    names = ("001", "001*", "*.md", "001_1.3b_benchmarking.md", "none/*.log", "b", "c", "d", "e")
+    stated = (fact(f'file = "{name}"', "nodes", "4") for name in names)
     (place / "facts.toml").write_text("\n".join(stated))
     done = quick(place, "ingest", "001_1.3b_benchmarking.md")
-    [warning] = [line for line in done.err.splitlines() if "names no source read" in line]
-    assert "nonesuch/*.log" in warning and "facts.toml:" in warning
+    [warning] = [line for line in done.err.splitlines() if "no source of this" in line]
+    assert re.search(
+        r'facts\.toml: no source of this warehouse is named "none/\*\.log" \(line \d+\) or '
+        r'"b" \(line \d+\) or "c" \(line \d+\), nor 2 more$', warning
+    ), warning  # fmt: skip
 
 
 def test_what_a_user_states_is_told_as_such(folder: Path) -> None:

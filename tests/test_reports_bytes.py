@@ -87,7 +87,7 @@ def test_a_users_template_goes_before_ours(swept: Path, folder: Path) -> None:
         "{% endfor %}\n{% include 'part.j2' %}"
     )
     (folder / "mine/part.j2").write_text("{{ left_out | length }} left out\n")
-    wanted = r"# 1\.3B\n004: 96\.4\n004: 96\.4\n\d+ left out\n"
+    wanted = r"# 1\.3B\n004: 25\.4\n004: 25\.4\n\d+ left out\n"
     line = ["--model", "1.3B", "--db", str(swept / "bench.duckdb")]
     assert re.fullmatch(wanted, page.__wrapped__(folder, *line, "--templates", "mine"))
     (folder / "bench.toml").write_text('templates = "mine"\n')
