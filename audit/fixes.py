@@ -252,7 +252,7 @@ def is_free(table: Table, row: Row, name: str) -> bool:
     return not any(name in demand.powers for demand in demands(table, row))
 
 
-_COMPARED = 1000  # rows of a table: of a longer one no change is known to be no duplicate
+_COMPARED = 1000  # rows; longer tables are not searched for duplicates, so no fix is suggested
 _SETUP = attrgetter("nodes", "devices", "dp", "tp", "pp", "mbs", "gbs", "grad_accum", "seq_len",
                     "params_b", "layers", "hidden", "env", "other_cells")  # fmt: skip
 

@@ -18,7 +18,7 @@ from ..schema.warehouse import Row
 from ..terminal.messages import info, warn_of
 from ..terminal.tables import Format, choose_format, emit, render
 from ..vocabulary.printable import json_text
-from .sources import Sources, within
+from .sources import Sources, require_sources_inside
 
 DATABASES = (".duckdb", ".db")
 
@@ -73,7 +73,7 @@ def against(
     top = top_of_checkout()
     is_own = bool(paths) and sources is None  # the user's, who may name what lies elsewhere
     if not is_own:
-        within(home, [path for path in named if path.exists()])
+        require_sources_inside(home, [path for path in named if path.exists()], home)
     now = [from_top(path, top) for path in named]
     commit = commit_of(top, base)
     with tempfile.TemporaryDirectory() as scratch:
@@ -89,7 +89,7 @@ def against(
         _drop_wrong(root / home.relative_to(top) / FILE)
         old = [root / name for name in then if (root / name).exists()]
         if not is_own:
-            within(root, old)
+            require_sources_inside(root, old, root / home.relative_to(top))
         before = _rows(old, root / home.relative_to(top), where) if old else []
         kept = sources.kept(read_settings().sources) if sources and not paths else None
         present = [path for path in named if path.exists()]

@@ -29,7 +29,7 @@ from ..schema.warehouse import Warehouse
 from ..terminal.answers import as_text, fitted
 from ..terminal.options import parse_count, parse_table
 from ..terminal.tables import Format
-from .sources import Sources, within
+from .sources import Sources, require_sources_inside
 
 T = TypeVar("T")
 NOT_RENDERED = "templates of a fork are not rendered"
@@ -120,7 +120,7 @@ def _claim(region: Region, file: Path) -> Rendered:
         raise BenchError("a region report=claim needs claim= and from=",
                          hint="report=claim claim=claim.json from=tables")  # fmt: skip
     claim = inside(file.parent, options["claim"])
-    paths = within(file.parent, paths_of(region, file))
+    paths = require_sources_inside(file.parent, paths_of(region, file), file.parent)
     return Rendered(as_markdown(checked(claim, paths, root=file.parent), options["claim"]))
 
 

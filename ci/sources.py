@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ingest.files.folders import files_below
+from ..ingest.files.folders import files_below, uri_of
+from ..project.facts import facts_files
 from ..project.read import open_settled, read
 from ..project.repository import checkout_of, find_home, require_inside
 from ..project.settings import find_db, read_settings
+from ..records.reading import files_of_folder, is_marker
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..terminal.messages import warn_of
@@ -75,7 +77,7 @@ class Sources:
 
     def _read(self, paths: Sequence[Path], folder: Path | None) -> Warehouse:
         if folder is not None:
-            paths = within(folder, paths)
+            paths = require_sources_inside(folder, paths, self.home)
         warehouse, _, checked = read(paths, self.home, read_settings(self.home).formats)
         warn_of(checked.contradictions)
         return warehouse
@@ -100,16 +102,22 @@ class Sources:
         self.forget()
 
 
-def within(folder: Path, paths: Sequence[Path]) -> list[Path]:
-    """Files and folders that a file in `folder` names, all of them in its repository.
+def require_sources_inside(folder: Path, paths: Sequence[Path], root: Path) -> list[Path]:
+    """Files and folders that a file in `folder` names, all of them in its repository, as absolute
+    paths: on a command line a word may also be a pattern, a URL or standard input.
 
-    Words of a command line may also be patterns, URLs and standard input: what a repository names
-    is none of these. Raises BenchError for what is missing, or has a link out of the repository.
+    `root` is that of the names of sources. Raises BenchError for what is missing, or for a link out
+    of the repository: a source, a record, or a facts.toml that applies to one.
     """
     for path in paths:
         if not path.exists():
             raise BenchError(f"no such file or folder: {path}", hint="check the path")
     home = checkout_of(folder)
-    for file in files_below(paths, lambda *_: None):
-        require_inside(home, Path(file), os.path.relpath(file, folder))
+    files = [Path(file) for file in files_below(paths, lambda *_: None)]
+    records = [record for file in files if is_marker(file) for record in files_of_folder(file)]
+    facts = facts_files(root, {uri_of(file, root).rpartition("/")[0] for file in files})
+    # One in a folder outside is the user's own, found from where the command runs.
+    facts = [file for file in facts if file.parent.resolve().is_relative_to(home)]
+    for file in (*files, *records, *facts):
+        require_inside(home, file, os.path.relpath(file, folder))
     return [path.absolute() for path in paths]

@@ -17,7 +17,8 @@ from .launcher import Scheduler, layout_error, nodes_of, scheduler_class
 from .plan import Matrix, Plan
 from .trainer import Sizes, Trainer
 
-MOST = 10_000  # runs: more than this is a mistake in the plan
+MOST = 10_000  # combinations, and runs: more than this is a mistake in the plan
+_MOST_LISTED = 10 * MOST  # combinations, equal ones included
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class Expansion:
 def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion:
     """Every combination of the plan, checked by its trainer and by its constraints.
 
-    Labels name what varies, and `named`. Raises BenchError when there are more than `MOST`, or when
-    a constraint cannot be read.
+    Labels name what varies, and `named`. Raises BenchError when there are more than `MOST`, before
+    or after the checks and with repeats, or when a constraint cannot be read.
     """
     requested = _labelled(list(_combinations(plan)), named)
     examined = trainer.examine([case.requested for case in requested])
@@ -107,6 +108,12 @@ def expand(plan: Plan, trainer: Trainer, named: Sequence[str] = ()) -> Expansion
             "no combination can run",
             why=shown,
             hint="change sizes or constraints; check with --dry-run",
+        )
+    if len(kept) * plan.repeats > MOST:
+        raise BenchError(
+            f"the plan has more than {MOST:,} runs",
+            why=f"{len(kept):,} combinations, {plan.repeats:,} times each",
+            hint="reduce the lists of values, or repeats",
         )
     return Expansion(kept, dropped, examined.device)
 
@@ -164,12 +171,16 @@ def _combinations(plan: Plan) -> Iterator[Case]:
                 seen.add(case_id)
                 yield Case(settings, env, values, job, case_id)
             tried += 1
-            if len(seen) * plan.repeats > MOST or tried > 10 * MOST:
+            if len(seen) > MOST:
                 raise BenchError(
-                    f"the plan has more than {MOST:,} runs",
-                    why="every combination counts, as often as it is repeated",
-                    hint="reduce the lists of values, or repeats",
+                    f"the plan has more than {MOST:,} combinations",
+                    hint="reduce the lists of values",
                 )
+            if tried > _MOST_LISTED:
+                raise BenchError(
+                    f"the plan lists more than {_MOST_LISTED:,} combinations",
+                    why="equal ones count too", hint="reduce the lists of values, or matrix",
+                )  # fmt: skip
 
 
 def _list(value: object) -> Sequence[object]:

@@ -29,15 +29,21 @@ def facts_of(warehouse: Warehouse, root: Path) -> tuple[Annotation, ...]:
     Raises BenchError, with the line, for an invalid file.
     """
     above = "SELECT DISTINCT parse_dirpath(uri, 'forward_slash') FROM sources"
-    # Texts, and one look at each folder: runs of a sweep have a hundred thousand.
-    there = _folders_with_facts(root, {folder for (folder,) in warehouse.rows(above)})
-    found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(there))]
-    files = [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]
+    files = facts_files(root, {folder for (folder,) in warehouse.rows(above)})
     if not files:
         return ()
     from .facts_file import read_facts
 
     return tuple(fact for file in files for fact in read_facts(file))
+
+
+def facts_files(root: Path, folders: Iterable[str]) -> list[Path]:
+    """The files that `facts_of` reads for sources in these folders, which are relative to
+    `root`."""
+    # Texts, and one look at each folder: runs of a sweep have a hundred thousand.
+    there = _folders_with_facts(root, folders)
+    found = [*_of_settings(root), *(root / folder / NAME for folder in sorted(there))]
+    return [file for file in dict.fromkeys(file.absolute() for file in found) if file.is_file()]
 
 
 def of_no_source(warehouse: Warehouse, facts: Iterable[Annotation]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from ..schema.errors import BenchError
 from ..schema.warehouse import Warehouse
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular_files import holds, read_regular, require_within
+from ..vocabulary.regular_files import has_content, read_regular, require_within
 from .layout import (
     CORRECTIONS,
     DIGITS,
@@ -86,7 +86,7 @@ def _write_all(warehouse: Warehouse, folder: Path, scrubber: Scrubber) -> Export
         if file.parent not in groups:
             require_within(folder, file)
         groups[file.parent][file.name] = made
-        if holds(file, data):
+        if has_content(file, data):
             unchanged += 1
             continue
         file.parent.mkdir(parents=True, exist_ok=True)

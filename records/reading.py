@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,17 @@ def is_marker(path: Path) -> bool:
     return path.suffix == SUFFIX
 
 
+def files_of_folder(marker: Path) -> list[Path]:
+    """The records in a marker's folder, by name; raises OSError."""
+    files = sorted(marker.parent.iterdir(), key=lambda file: file.name)
+    return [file for file in files if NAME.fullmatch(file.name) and file.is_file()]
+
+
 def fingerprint_of_folder(marker: Path) -> tuple[str, int]:
     """SHA-256 and size of all records in the marker's folder; raises OSError."""
     digest, size = hashlib.sha256(), 0
-    for _, data in _files(marker):
+    for file in files_of_folder(marker):
+        data = read_regular(file, LARGEST)
         size += len(data)
         digest.update(hashlib.sha256(data).digest())
     return digest.hexdigest(), size
@@ -68,8 +75,8 @@ def read_records(path: Path, source_id: str) -> tuple[Rows, str]:
     """
     rows, digest, size, files = Rows(), hashlib.sha256(), 0, 0
     reader = _Reader(rows, source_id)
-    one_by_one = _files(path) if is_marker(path) else [(path.name, read_regular(path, LARGEST))]
-    for name, data in one_by_one:
+    for file in files_of_folder(path) if is_marker(path) else [path]:
+        name, data = file.name, read_regular(file, LARGEST)
         files += 1
         size += len(data)
         digest.update(hashlib.sha256(data).digest() if is_marker(path) else data)
@@ -105,12 +112,6 @@ def identity(data: bytes) -> tuple[str, str, str]:
         text_of(source, "uri"),
         text_of(source, "sha256"),
     )
-
-
-def _files(marker: Path) -> Iterator[tuple[str, bytes]]:
-    for file in sorted(marker.parent.iterdir(), key=lambda file: file.name):
-        if NAME.fullmatch(file.name) and file.is_file():
-            yield file.name, read_regular(file, LARGEST)
 
 
 def _parsed(data: bytes) -> Mapping[str, Any]:

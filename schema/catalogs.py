@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import duckdb
 
 from .commits import Retry, repeated
-from .connect import apart, connect_file, disconnect, require_plain
+from .connect import connect_file, disconnect, outside_cursor, require_plain
 from .errors import BenchError, Locked
 from .lake_files import RunQuery, require_bucket, require_own, require_tables
 
@@ -131,7 +131,7 @@ class File:
     def _duckdb(self) -> State | None:
         con = connect_file(Path(self.path), read_only=True, confined=True)
         try:
-            with apart(con) as cursor:
+            with outside_cursor(con) as cursor:
                 require_tables(lambda query: cursor.execute(query).fetchall(), self.kind)
             return _state(lambda query: con.execute(query).fetchall())
         except duckdb.CatalogException:

@@ -83,8 +83,8 @@ def disconnect(con: duckdb.DuckDBPyConnection, *, reusable: bool = True) -> None
 
 
 @contextmanager
-def apart(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Another connection to the same files, which looks up no name in them: a macro of a file in
+def outside_cursor(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Another cursor, outside of the file in use: it looks up no name there. A macro of a file in
     use stands for DuckDB's function of its name, also for those that list macros."""
     with closing(con.cursor()) as cursor:
         yield cursor

@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from ..vocabulary.package_cache import cached, keep, kept_file, read
-from .connect import apart, connect_memory, disconnect, explained
+from .connect import connect_memory, disconnect, explained, outside_cursor
 from .errors import Incompatible
 from .migrate import STORED_VIEWS, bring_up_to_date, is_newer, is_up_to_date
 from .sql import tables
@@ -103,16 +103,16 @@ def _foreign(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     state = _state(path)
     if state in _right or state in _remembered():
         return []
-    with apart(con) as cursor:
+    with outside_cursor(con) as cursor:
         _require_tables(cursor, path)
         missing = _missing_columns(cursor, path)
         found = defined(cursor)
-    if missing and is_up_to_date(con, path):
-        raise _no_warehouse(path, f"raw.{missing[0]} is missing")
     # A later DuckDB may have a function with the name of one of our macros.
     strange = found.keys() - _ours().keys()
     if hides := sorted(name for name in strange if name.startswith("hides ")):
         raise _no_warehouse(path, f"the macro {hides[0].removeprefix('hides ')} is one of DuckDB's")
+    if missing and is_up_to_date(con, path):  # this calls functions of DuckDB
+        raise _no_warehouse(path, f"raw.{missing[0]} is missing")
     if not (wrong := others(found)):
         _remember(state)
     return wrong

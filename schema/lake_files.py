@@ -86,7 +86,7 @@ def require_bucket(data: str) -> None:
     `s3://x?s3_endpoint=HOST` or `s3://HOST#/`, it would have the user's keys used elsewhere."""
     if data.startswith(S3) and not _BUCKET.fullmatch(data):
         raise BenchError(
-            "the rows of the lake are at no bucket of S3", why=data,
+            "the lake's data path is not a plain S3 bucket address", why=data,
             hint="s3://BUCKET/FOLDER; AWS_ENDPOINT_URL_S3 sets another server",
         )  # fmt: skip
 

@@ -41,22 +41,26 @@ class _Away:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name != "matplotlib":
             return None
+        at = sys.meta_path.index(self)
         sys.meta_path.remove(self)
-        found = find_spec(name)
+        try:
+            found = find_spec(name)
+        finally:
+            sys.meta_path.insert(at, self)  # a library may only ask whether it is there
         if found and found.loader and found.origin:
-            loaded = partial(_run_in, os.path.dirname(found.origin), found.loader.exec_module)
+            loaded = partial(self._run_in, os.path.dirname(found.origin), found.loader.exec_module)
             setattr(found.loader, "exec_module", loaded)  # noqa: B010  # of this one module
         return found
 
-
-def _run_in(folder: str, run: Callable[[ModuleType], None], module: ModuleType) -> None:
-    here = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
-    try:
-        os.chdir(folder)
-        run(module)
-    finally:
-        os.fchdir(here)
-        os.close(here)
+    def _run_in(self, folder: str, run: Callable[[ModuleType], None], module: ModuleType) -> None:
+        here = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+        try:
+            os.chdir(folder)
+            run(module)
+        finally:
+            os.fchdir(here)
+            os.close(here)
+        sys.meta_path.remove(self)
 
 
 def calculate_alone() -> None:

@@ -13,7 +13,7 @@ from ..decide.failures import FAILED
 from ..ingest.files.folders import SITE_MARK
 from ..schema.errors import BenchError
 from ..vocabulary.atomic import atomic_write
-from ..vocabulary.regular_files import holds, parse_json, read_regular, require_within
+from ..vocabulary.regular_files import has_content, parse_json, read_regular, require_within
 from .code_digest import made_by
 from .load import Content
 
@@ -67,7 +67,7 @@ class Folder:
             if file.parent not in self._within:
                 require_within(self.path, file)
                 self._within.add(file.parent)
-            if not holds(file, data):
+            if not has_content(file, data):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 atomic_write(file, data)
                 self.written += 1

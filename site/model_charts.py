@@ -152,7 +152,7 @@ class Drawer:
         drawn = [row for row, _ in pairs]
         apart = Drawer(self.labels, drawn, self.root).apart if of_one_size else self.apart
         marks = [
-            self.mark(row, float(row[x]), at, _says(text(at), y_title), ends, apart)
+            self.mark(row, float(row[x]), at, _quantity(text(at), y_title), ends, apart)
             for row, at in pairs
         ]
         lines = (
@@ -262,7 +262,7 @@ class Drawer:
         )  # fmt: skip
 
 
-def _says(value: str, title: str) -> str:
+def _quantity(value: str, title: str) -> str:
     """A value with its title as its unit: 2.587 model PFLOP/s, 35 years per 100B tokens."""
     unit = title.removesuffix(" of the job")
     return f"{value} {unit.removeprefix('days ') if value.endswith('years') else unit}"

@@ -132,6 +132,8 @@ TEXTS = (
     "dask TLS key passphrase=<a18>",
     "DJANGO SECRET_KEY = 'django-insecure-<a50>'",
     "license key MATLAB_TOKEN=mlt<a40>",
+    "Primary key: <b88>",
+    "hash key = <h64>",
 )
 HARMLESS = """\
 iteration 100/ 500 | consumed samples: 51200 | elapsed time per iteration (ms): 1234.5 | learning rate: 1.000E-04 | global batch size: 512 | lm loss: 6.1E+00 | loss scale: 1.0

@@ -327,7 +327,8 @@ def test_a_plan_is_a_file_of_some_size(tmp_path: Path, made: Callable[[Path], No
     ("text", "told"),
     [
         ("repeats = 1000000000\ndp = 1", "more than 10,000 runs"),
-        ("[settings]\ndp = [1, 2]\n" + "[[matrix]]\n" * 60_000, "more than 10,000 runs"),
+        (f"[settings]\ndp = {[*range(1, 10_002)]}", "more than 10,000 combinations"),
+        ("[settings]\ndp = [1, 2]\n" + "[[matrix]]\n" * 60_000, "more than 100,000 combinations"),
         (f"constraints = {['dp > 0'] * 101}\n[settings]\ndp = 1", "invalid 'constraints'"),
         ('trainer = "command"\ncommand = "' + "a" * 20_000 + '"', "invalid 'command'"),
     ],
@@ -338,6 +339,22 @@ def test_a_plan_of_too_much_is_refused(tmp_path: Path, text: str, told: str) -> 
     )
     with pytest.raises(BenchError, match=told):
         expanded(tmp_path, text)
+
+
+def test_only_what_runs_counts_as_often_as_it_is_repeated(tmp_path: Path) -> None:
+    text = """
+        repeats = {}
+        trainer = "command"
+        command = "run {{n}}"
+        constraints = ["n <= 50"]
+        [values]
+        n = {}
+    """
+    numbers = [*range(1, 2001)]
+    assert len(expanded(tmp_path, text.format(200, numbers)).cases) == 50
+    with pytest.raises(BenchError, match="more than 10,000 runs") as caught:
+        expanded(tmp_path, text.format(201, numbers))
+    assert caught.value.why == "50 combinations, 201 times each"
 
 
 def test_the_lines_of_many_wrong_keys_are_not_all_searched(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_no_secret_of_further_providers_survives(seed: int) -> None:
 @pytest.mark.parametrize("seed", [5, 77, 2026])
 def test_no_secret_of_commands_settings_and_errors_survives(seed: int) -> None:
     listed = list(secret_list.examples(seed, secret_assorted.TEXTS))
-    assert len(listed) == 125 and all(secrets for _, secrets in listed)
+    assert len(listed) == 127 and all(secrets for _, secrets in listed)
     found = on_pages_and_in_logs(listed)
     assert [(one.area, one.context, left) for one in found if (left := missed(one))] == []
 

@@ -110,18 +110,27 @@ def test_a_folder_of_sources_links_to_nothing_outside(
 
 
 @pytest.mark.parametrize("named", [
-    "logs", "logs/*", "logs/*/secret.md", "logs/[a]way", "**/secret.md", "x/**/../../secret.md",
-    "file://{}/secret.md", "file:{}/secret.md", "ftp://127.0.0.1:9/secret.md", "-",
+    "logs", "records", "stated/logs", "logs/*", "logs/*/secret.md", "logs/[a]way", "**/secret.md",
+    "x/**/../../secret.md", "file://{}/secret.md", "file:{}/secret.md", "-",
+    "ftp://127.0.0.1:9/secret.md",
 ])  # fmt: skip
 @pytest.mark.parametrize("how", ["bench.toml", "marker"])
 def test_a_source_is_a_file_or_folder_of_the_repository(cloned: Path, how: str, named: str) -> None:
-    """No folder that is a link, and none of the further words that a command line takes."""
+    """No folder, record or facts.toml that is a link, and none of the further words that a command
+    line takes."""
     outside = cloned.parent / "outside"
     outside.mkdir()
     for folder in (outside, cloned.parent):
         (folder / "secret.md").write_bytes((cloned / "sweep.md").read_bytes())
-    for name in ("logs", "x/y"):
+    for name in ("logs", "x/y", "records", "stated/logs"):
         (cloned / name).mkdir(parents=True)
+    assert quick(cloned, "export", "--records", str(outside), "sweep.md").code == 0
+    (cloned / "records/records.records").touch()
+    record = next(outside.glob("sweep.md/*.json"))
+    (cloned / "records" / record.name).symlink_to(f"../../outside/sweep.md/{record.name}")
+    (outside / "facts.toml").write_text(SECRET)
+    (cloned / "stated/facts.toml").symlink_to("../../outside/facts.toml")
+    (cloned / "stated/logs/sweep.md").write_bytes((cloned / "sweep.md").read_bytes())
     (cloned / "logs/away").symlink_to("../../outside")
     (cloned / "logs/sweep.md").write_bytes((cloned / "sweep.md").read_bytes())
     named = named.format(cloned.parent)
@@ -131,7 +140,7 @@ def test_a_source_is_a_file_or_folder_of_the_repository(cloned: Path, how: str, 
     (cloned / "page.md").write_text(before := PAGE.format(options=options))
     done = quick(cloned, "report", "--update", "page.md")
     assert done.code == 2 and re.search("is outside|no such file", done.err), done.text
-    assert (cloned / "page.md").read_text() == before
+    assert SECRET not in done.text and (cloned / "page.md").read_text() == before
 
 
 def test_a_source_may_be_named_like_standard_input(cloned: Path) -> None:
@@ -145,12 +154,22 @@ def test_a_source_may_be_named_like_standard_input(cloned: Path) -> None:
 def test_links_within_a_repository_are_followed(cloned: Path) -> None:
     (cloned / "logs").mkdir()
     (cloned / "logs/sweep.md").symlink_to("../sweep.md")
+    (cloned / "logs/facts.toml").symlink_to("../mine/facts.toml")
+    (cloned / "mine/facts.toml").touch()
     (cloned / "mine/base.j2").write_text("own words\n")
     (cloned / "mine/days.md.j2").symlink_to("base.j2")
     (cloned / "bench.toml").write_text('sources = ["logs"]\ntemplates = "mine"\n')
     (cloned / "page.md").write_text(PAGE.format(options=""))
     done = quick(cloned, "report", "--update", "page.md")
     assert done.code == 0 and "own words" in (cloned / "page.md").read_text(), done.text
+
+
+def test_facts_beside_a_repository_are_the_users_own(cloned: Path) -> None:
+    """They are read where a command runs in a folder above."""
+    (cloned.parent / "own.toml").touch()
+    (cloned.parent / "facts.toml").symlink_to("own.toml")
+    done = quick(cloned.parent, "report", "--update", "work/page.md")
+    assert done.code == 0 and "V100" in (cloned / "page.md").read_text(), done.text
 
 
 ENDLESS = {

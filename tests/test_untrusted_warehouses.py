@@ -65,6 +65,11 @@ REFUSED = {
         "CREATE MACRO duckdb_functions() AS TABLE FROM listed",
         "CREATE MACRO lower(x) AS CASE WHEN error('it runs') THEN x END",
     ],
+    "a macro that lists tables, and no mark of a version": [
+        "DROP TABLE raw.applied",
+        "ALTER TABLE raw.loads DROP COLUMN to_byte",
+        "CREATE MACRO duckdb_tables() AS TABLE SELECT error('it runs')",
+    ],
     "a macro that lists no column": [
         "CREATE MACRO duckdb_constraints() AS TABLE SELECT '' AS database_name, '' AS schema_name,"
         " '' AS table_name, '' AS constraint_type",

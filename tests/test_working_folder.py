@@ -82,6 +82,23 @@ def test_a_chart_takes_no_settings_of_the_folder(traps: Path, what: str) -> None
     assert b"matplotlibrc" not in done.stderr and (traps / "x.svg").exists()
 
 
+@pytest.mark.parametrize("asked", ["", "importlib.util.find_spec('matplotlib'); "])
+def test_a_module_that_was_asked_for_takes_none_either(folder: Path, asked: str) -> None:
+    """A library may look whether matplotlib is there before anything imports it."""
+    (folder / "matplotlibrc").write_text("font.size: 3\n")
+    code = (
+        "import importlib.util, os, sys; from bench.schema.own_process import begin; begin(); "
+        f"{asked}import matplotlib; "
+        "print(matplotlib.rcParams['font.size'], os.getcwd() == sys.argv[1],"
+        " len([one for one in sys.meta_path if type(one).__name__ == '_Away']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=folder, env=environment(), capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == b"10.0 True 0\n", done.stderr.decode()
+
+
 def test_what_a_launch_asks_its_trainer(traps: Path) -> None:
     done = quick(traps, "launch", "--model", "10m", "--dp", "2", "--dry-run")
     assert (ran(traps), done.code) == ("", 0), done.text

@@ -30,8 +30,8 @@ def read_first(file: Path, size: int) -> bytes:
         return stream.read(size)
 
 
-def holds(file: Path, data: bytes) -> bool:
-    """Whether a regular file has this content; not more of it is read."""
+def has_content(file: Path, data: bytes) -> bool:
+    """Whether this is a regular file of just these bytes; little more of it is read."""
     return file.is_file() and read_first(file, len(data) + 1) == data
 
 

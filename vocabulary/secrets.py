@@ -50,9 +50,7 @@ HARMLESS = re.compile(
     r"|\$\w+[/\w.]*|\$\{\w+\}|\$\{\{.*|<[\w -]+>)?\Z"
 )
 # What makes a key one of data.
-OF_DATA = re.compile(
-    r"\b(?i:cache|sort|primary|foreign|partition|join|group|index|lookup|hash)\s\Z"
-)
+OF_DATA = re.compile(r"\b(?i:cache|sort|foreign|partition|join)\s\Z")
 # Usual values of a `key`, a `token` or a `pass` without another name: words, a call, a sign.
 WEAK = frozenset(("key", "token", "pass", "dispatch", "autograd", "id"))
 WORDS = re.compile(

@@ -7,7 +7,7 @@ this rule needs to know how it parses under another one.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -127,10 +127,10 @@ def _judge(
             "invalid", doubted, severity="error" if is_error else "note", shape=shape
         )
         return
-    others.take(row, -1)
+    others.remove(row)
     columns = columns_of(table.headings)
     row.printed, row.invalid, row.unshifted = move.printed(columns), False, True
-    others.take(row, 1)
+    others.add(row)
     yield RULE.finding("shifted", doubted, shape=shape, fix=_suggestion(table, raws, move))
 
 
@@ -155,20 +155,22 @@ class _Others:
         self.count = 0
         self.values: dict[str, list[float]] = {}
         for row in table.rows:
-            self.take(row, 1)
+            self.add(row)
 
-    def take(self, row: Row, sign: int) -> None:
-        """Count a row, or count it no more, with `sign` -1; one that is invalid never counts."""
-        if not row.measured or row.invalid:
-            return
-        self.count += sign
-        for metric, number in row.printed.items():
-            values = self.values.setdefault(metric, [])
-            at = bisect_left(values, number.value)
-            if sign > 0:
-                values.insert(at, number.value)
-            else:
-                del values[at]
+    def add(self, row: Row) -> None:
+        """Count a row, unless it is invalid."""
+        if row.measured and not row.invalid:
+            self.count += 1
+            for metric, number in row.printed.items():
+                insort(self.values.setdefault(metric, []), number.value)
+
+    def remove(self, row: Row) -> None:
+        """Count a row no more; it is as it was when it was added."""
+        if row.measured and not row.invalid:
+            self.count -= 1
+            for metric, number in row.printed.items():
+                values = self.values[metric]
+                del values[bisect_left(values, number.value)]
 
     def middle(self, metric: str) -> float:
         """The median of a metric; 0 without any."""
