@@ -179,11 +179,12 @@ class RowReader:
     def _warn_of_shape(self, table: Table) -> None:
         width = len(table.header.cells)
         if table.separator_line and len(table.alignment) != width:
-            message = f"the separator row has {len(table.alignment)} cells, the header {width}"
+            cells = len(table.alignment) - table.added
+            message = f"the separator row has {cells} cells, the header {width - table.added}"
             self.rows.warn("short_separator", message, table.separator_line)
         for row in table.rows:
             if not row.is_filler and len(row.cells) != width:
-                message = f"{len(row.cells)} cells under {width} headings"
+                message = f"{len(row.cells)} cells under {width - table.added} headings"
                 self.rows.warn("ragged_row", message, row.line)
 
     def _warn_of_invalid(self, row: TableRow, cells: Sequence[Cell]) -> None:
