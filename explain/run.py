@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from sys import getsizeof
 from typing import Any
 
 from ..audit.places import column_of
@@ -19,6 +20,8 @@ from .tree import Node, SourceSpan
 Interval = tuple[int, int, float, int, bool]  # line, iteration, value, grade, used
 # Cells of a table whose name differs from the run's column.
 _CELLS = {"model": "size", "params_b": "size", "params_stated": "params"}
+_KEPT_BYTES = 2**26  # of texts: all would fill the memory;
+_KEPT = 2  # at least: a log, and the document that states its budget
 _ON_RANK = "parameters on rank"  # the field of a header's line; the rank follows
 UNITS = {
     "gbs": "sequences",
@@ -38,12 +41,16 @@ UNITS = {
 
 @dataclass(slots=True)
 class Lines:
-    """Reads lines of sources below `root`; missing or changed files give no text."""
+    """Reads lines of sources below `root`; missing or changed files give no text.
+
+    The texts last used are kept, up to `_KEPT_BYTES` together.
+    """
 
     warehouse: Warehouse
     root: Path
     stored: Mapping[str, StoredText] | None = None  # of all sources, where many are read
     _texts: dict[str, list[str]] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)  # bytes of each kept text
     _states: dict[str, str] = field(default_factory=dict)
 
     def text(self, uri: str, line: int | None) -> str:
@@ -71,15 +78,22 @@ class Lines:
         self._read(uri)
         return self._states[uri]
 
-    def forget(self, *, but: str = "") -> None:
-        """Drop the texts of sources, all but that of one."""
-        self._texts = {uri: text for uri, text in self._texts.items() if uri == but}
-
     def _read(self, uri: str) -> list[str]:
-        if uri not in self._texts:
+        if (text := self._texts.pop(uri, None)) is None:
             stored = self.stored or stored_texts(self.warehouse, uri)
-            self._texts[uri], self._states[uri] = text_as_read(self.root, uri, stored.get(uri))
-        return self._texts[uri]
+            text, self._states[uri] = text_as_read(self.root, uri, stored.get(uri))
+            self._make_room(uri, sum(map(getsizeof, text)))
+        self._texts[uri] = text  # as the one used last
+        return text
+
+    def _make_room(self, uri: str, size: int) -> None:
+        """Drop the texts that were used first, for one of so many bytes."""
+        self._sizes[uri] = size
+        total = sum(self._sizes.values())
+        while len(self._texts) >= _KEPT and total > _KEPT_BYTES:
+            dropped = next(iter(self._texts))
+            total -= self._sizes.pop(dropped)
+            del self._texts[dropped]
 
 
 @dataclass

@@ -169,7 +169,6 @@ class _Maker:
             parts = details(content, part, self.lines)
             for run in part:
                 row = content.by_id[run]
-                self.lines.forget(but=row["uri"])  # the texts of all would fill the memory
                 facts = stated(content, row, parts)
                 file = content.href(run)
                 page = run_page(content, row, parts, facts, near.get(run, ()))
@@ -187,7 +186,6 @@ class _Maker:
                 continue
             for file, page in source_pages(content, uri, lines, self.rows_of[uri]):
                 self.folder.write(file, self.layout.page("source", file, **page), key)
-            lines.forget()
 
     def lists(self) -> None:
         """Write the pages about all runs, if any of them has changed."""

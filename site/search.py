@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -77,7 +78,7 @@ def _doubts_and_failures(content: Content) -> list[list[str | None]]:
 
 
 def _environment(content: Content) -> list[list[str | None]]:
-    """The values of environment variables, linked to the first run that has each."""
+    """The values of environment variables, linked to a run that has each, the commonest first."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in content.rows:
         for name, value in row["env"].items():
@@ -88,10 +89,23 @@ def _environment(content: Content) -> list[list[str | None]]:
                 f"{name}={content.text.named(name, value)} · {counted(len(runs), 'run')}", 160
             ),
             "environment",
-            f"{content.href(runs[0])}#environment",
+            _environment_href(content, runs),
         ]
-        for (name, value), runs in sorted(found.items())[:_MOST]
+        for (name, value), runs in sorted(found.items(), key=_most_runs_first)[:_MOST]
     ]
+
+
+def _most_runs_first(found: tuple[tuple[str, str], list[str]]) -> tuple[int, tuple[str, str]]:
+    """The order of values: names of hosts, each of one run, come after what many runs set."""
+    return -len(found[1]), found[0]
+
+
+def _environment_href(content: Content, runs: Sequence[str]) -> str:
+    """The environment of the first run with a page; else the line of the first."""
+    for run in runs:
+        if run in content.with_pages:
+            return f"{content.href(run)}#environment"
+    return content.href(runs[0])
 
 
 def _settings(content: Content) -> list[list[str | None]]:

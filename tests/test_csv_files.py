@@ -6,6 +6,7 @@ import pytest
 
 from bench.ingest.documents.csv_files import read_separated
 from bench.ingest.files.pipeline import ingest_into
+from bench.records.scrub import keyed_id
 from bench.schema.opening import in_memory
 from bench.schema.rows import Rows
 
@@ -168,3 +169,12 @@ def test_ids_of_others_are_read() -> None:
     assert facts_of(named) == EXPECTED
     assert facts_of(read(f"run_id,{HEADER}\n2f15af1376d4,{ROW}\n")) == []
     assert facts_of(read(f"run,where,{HEADER}\n1,a.md:3,{ROW}\n")) == []
+
+
+def test_an_export_is_known_with_logs_and_with_names_taken_out() -> None:
+    head = f"run_id,table_id,{HEADER}"
+    ids = ["2f15af1376d4", "2f15af1376d5", "0123456789ab"]
+    for run, other, table in (ids, map(keyed_id, ids)):
+        assert facts_of(read(f"{head}\n{run},,{ROW}\n{other},{table},{ROW}\n")) == []
+        assert facts_of(read(f"{head}\n{run},,{ROW}\n")) == []
+    assert facts_of(read(f"{head}\n,,{ROW}\n")) == EXPECTED

@@ -6,6 +6,7 @@ import pytest
 
 from bench.ingest.documents.tables import read_markdown
 
+ABOVE = "# Training a 7B model\n\n"
 HEAD = "# Training a 7B model\n\n| GPUs | TP | Loss | Tokens/s | Peak memory |\n|--|--|--|--|--|\n"
 
 
@@ -53,6 +54,60 @@ def test_lists_of_devices_are_no_decimals() -> None:
     head = "# Training a 7B model\n\n| GPU ids | TP | Tokens/s |\n|--|--|--|\n"
     rows = ["| 0,1 | 2 | 91,705 |", "| 2,3 | 1 | 72,445 |"]
     assert measured(*rows, head=head) == [("tokens_per_s", 72445.0), ("tokens_per_s", 91705.0)]
+
+
+def warned(head: str, *rows: str) -> list[str]:
+    found = read_markdown(f"{ABOVE}{head}\n" + "\n".join(rows) + "\n", "page")[0].by_table
+    return [str(one["message"]) for one in found["warnings"] if one["code"] == "decimal_comma"]
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "values"),
+    [
+        (
+            "| Mesh | GPUs | Step time (s) |\n|--|--|--|",
+            ["| 8,16 | 128 | 12.345 |", "| 4,32 | 128 | 13.456 |"],
+            [("step_time_s", 12.345), ("step_time_s", 13.456)],
+        ),
+        (
+            "| GPU ids | TP | Tokens/s |\n|--|--|--|",
+            ["| 10,11 | 2 | 12,345 |", "| 12,13 | 2 | 13,456 |"],
+            [("tokens_per_s", 12345.0), ("tokens_per_s", 13456.0)],
+        ),
+    ],
+)
+def test_pairs_of_sizes_and_ids_are_no_decimals(
+    head: str, rows: list[str], values: list[tuple[str, float]]
+) -> None:
+    assert measured(*rows, head=f"{ABOVE}{head}\n") == values
+    assert warned(head, *rows) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "shown"),
+    [
+        ("Step time (s)", ("12.345", "13.456"), "12.345"),
+        ("Tokens/s", ("12,345", "13,456"), "12,345"),
+        ("Tokens/s", ("12.345 k", "13.456 k"), "12.345"),
+        ("TFLOPS/GPU", ("141.705", "142.445"), "141.705"),
+    ],
+)
+def test_what_may_be_thousands_or_decimals_is_told(
+    heading: str, cells: tuple[str, str], shown: str
+) -> None:
+    head = f"| GPUs | TP | Peak memory | {heading} |\n|--|--|--|--|"
+    rows = [f"| 8 | 2 | 7,89 GiB | {cell} |" for cell in cells]
+    assert measured(*rows, head=f"{ABOVE}{head}\n") == [("memory", 7.89)] * 2
+    assert warned(head, *rows) == [
+        f"{shown!r} under {heading!r} has thousands or decimals, in a table with decimal commas:"
+        " not read"
+    ]
+
+
+def test_a_column_with_decimals_of_its_own_is_read() -> None:
+    head = "| GPUs | TP | Peak memory | Step time (s) |\n|--|--|--|--|\n"
+    rows = ["| 8 | 2 | 7,89 GiB | 12.345,5 |", "| 8 | 4 | 7,89 GiB | 13.456 |"]
+    assert [value for _, value in measured(*rows, head=ABOVE + head)][2:] == [12345.5, 13456.0]
 
 
 def test_a_size_does_not_begin_behind_a_comma() -> None:

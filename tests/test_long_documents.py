@@ -26,3 +26,18 @@ def test_all_tables_together_have_so_many_rows(monkeypatch: pytest.MonkeyPatch) 
     document = read_document("# T\n\n" + TABLE * 3 + TABLE[: TABLE.index("|\n", 60) + 2] + "\n")
     assert [found.number for found in document.tables] == [1, 2, None, None]
     assert [(kind, line) for kind, _, line in document.warnings] == [("endless_table", 19)]
+
+
+def test_a_table_that_fits_is_read_after_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sections, "MOST_ROWS", 45)
+    large = TABLE.rstrip() + "\n" + "| 7B | 4 | 1 | 100 |\n" * 7 + "\n"
+    document = read_document("# T\n\n" + TABLE * 2 + large + TABLE * 2)
+    assert [found.number for found in document.tables] == [1, 2, None, 3, None]
+    assert document.warnings == [
+        (
+            "endless_table",
+            "a table of 12 rows is not read, nor are later benchmark tables that do not fit: a file"
+            " may have 50,000 table rows in all, and each table counts 10 more",
+            19,
+        )
+    ]

@@ -6,6 +6,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.decide.rows import CONFIGURATION
 from bench.site.distinct_names import curves_apart
 from bench.site.dot_charts import DotRow, dot_rows
@@ -161,6 +163,29 @@ def test_search_finds_each_finding(folder: Path) -> None:
     titles = {title: href for title, kind, href, *_ in entries if kind == "finding"}
     [one] = [title for title in titles if title.startswith("x:5 · R2 · ")]
     assert titles[one] == "findings.html#findings.q=x%3A5"
+
+
+def _values(folder: Path) -> list[list[str]]:
+    """The entries of variables in the search index of a site, whose links lead somewhere."""
+    assert quick(folder, "site", "x.md", "-o", "public").code == 0
+    entries = _data(folder / "public" / "data" / "search.js")["entries"]
+    for title, kind, href, *_ in entries:
+        file, _, anchor = href.partition("#")
+        page = (folder / "public" / file).read_text("utf-8")
+        assert anchor == "" or kind == "finding" or f'id="{anchor}"' in page, (title, href)
+    return [entry for entry in entries if entry[1] == "environment"]
+
+
+def test_search_finds_values_of_variables(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of many runs first; without a page of the run, its line."""
+    head = "| GPUs | TP | Step time (s) | HOST_NAME | NCCL_ALGO |\n|---|---|---|---|---|\n"
+    rows = "".join(f"| 8 | {2**n} | 4.{n} | node{n} | Tree |\n" for n in range(3))
+    (folder / "x.md").write_text(f"# 7B on H100\n\n{head}{rows}")
+    monkeypatch.setattr("bench.site.search._MOST", 2)
+    titles = [title for title, *_ in _values(folder)]
+    assert titles == ["NCCL_ALGO=Tree · 3 runs", "HOST_NAME=node0 · 1 run"]
+    monkeypatch.setattr("bench.site.load.ROWS_WITH_PAGES", 2)
+    assert [href for _, _, href, *_ in _values(folder)] == ["sources/x.html#L5"] * 2
 
 
 def test_data_of_a_table_are_its_cells(folder: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.ingest.documents.tables import read_markdown
 from bench.vocabulary.headings import column_of
 from tests.documents import Run, check, read
 
@@ -107,6 +108,13 @@ def test_switches_of_number_formats(tmp_path: Path) -> None:
     assert [(run["dtype"], run["step_time_s"]) for run in runs] == [
         ("bf16", 3.5), ("fp16", 3.5), (None, 3.5), (None, 3.5)
     ]  # fmt: skip
+
+
+def test_a_cell_that_lacks_beside_switches_of_formats_is_told() -> None:
+    head = "# Training 7B\n\n| GPUs | fp16 | Sec/it | TP |\n|--|--|--|--|\n"
+    rows, _ = read_markdown(f"{head}| 8 | false | 3.5 | 2 |\n| 8 | true | 3.5 |\n", "page")
+    told = [(one["code"], one["message"], one["line"]) for one in rows.by_table["warnings"]]
+    assert ("ragged_row", "3 cells under 4 headings", 6) in told
 
 
 @pytest.mark.parametrize(("second", "batches"), [(72770, [None, None]), (9099, [64, 16])])

@@ -22,7 +22,8 @@ _TITLES = 5  # first rows that are searched for the headings
 # An export of bench itself would count every run twice.
 _OWN_COLUMNS = frozenset(("run", "where")), frozenset(("runs", "where"))
 _OWN_IDS = frozenset(("run_id", "table_id"))
-_OWN_ID = re.compile(r"[0-9a-f]{12}")  # schema/rows.py: content_id
+# schema/rows.py: content_id; records/scrub.py: keyed_id
+_OWN_ID = re.compile(r"[0-9a-f]{12}|k[0-9a-f]{11}")
 
 
 def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage]:
@@ -48,14 +49,12 @@ def read_separated(text: str, source_id: str, form: str) -> tuple[Rows, Coverage
 def _is_own(table: Table) -> bool:
     """Whether bench wrote the table: the columns of its listings, or runs by its own ids."""
     headings = table.header.cells
-    ids = [
-        row.cells[at]
-        for at, name in enumerate(headings)
-        for row in table.rows
-        if name in _OWN_IDS and at < len(row.cells)
-    ]
-    listed = any(names <= set(headings) for names in _OWN_COLUMNS)
-    return listed or (bool(ids) and all(map(_OWN_ID.fullmatch, ids)))
+    if any(names <= set(headings) for names in _OWN_COLUMNS):
+        return True
+    places = [at for at, name in enumerate(headings) if name in _OWN_IDS]
+    cells = (row.cells[at] for at in places for row in table.rows if at < len(row.cells))
+    ids = [cell for cell in cells if cell]  # a run of a log is of no table
+    return bool(ids) and all(map(_OWN_ID.fullmatch, ids))
 
 
 def _table(text: str, form: str) -> Table | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...vocabulary.headings import Column
 from .grid import Table
+from .heading_evidence import Doubt
 
 # One number, and at most a unit behind it.
 _NUMBER = re.compile(r"[~≈]?\s?[-+−]?(\d[\d.,]{0,30})(?P<unit>\s?[^\d.,]{1,20})?")
@@ -16,43 +17,76 @@ _POINT = re.compile(
     r"\d{1,3}(?:,\d{3}){0,6}\.(?:\d{1,2}|\d{4,9})|\d{1,9}\.(?:\d{1,2}|\d{4,9})|0\.\d{1,9}"
     r"|\d{1,3}(?:,\d{3}){2,6}|\d{1,3}(?:,\d{3}){1,6}\.\d{1,9}"
 )
-_GROUPED = re.compile(r"\d{1,3},\d{3}")  # 12,345: a thousand or a decimal
+_GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")  # 12,345 or 91.705: a thousand or a decimal
+_MILLIONS = re.compile(r"\d{1,3}(?:\.\d{3}){2,6}")
 _FEWEST = 2  # such cells
 _IN_WORDS = frozenset(("label", "flag", "notes", "text"))  # types of column
+_SCALES = frozenset("kKMBT")  # `91.705 k` has decimals as likely as thousands
 
 
-def with_decimal_commas(table: Table, columns: Sequence[Column | None]) -> list[Column | None]:
-    """The columns of a table that writes nothing but decimal commas, to be read as such.
+def with_decimal_commas(
+    table: Table, columns: Sequence[Column | None]
+) -> tuple[list[Column | None], list[Doubt]]:
+    """The columns of a table whose results have decimal commas, to be read as such.
 
-    One in which a comma may as well part thousands is not read.
+    One in which a sign may as well part thousands as decimals is not read, with the reason.
     """
-    if not _writes_commas(table):
-        return list(columns)
-    return [
-        column and _in_commas(table, at, column)
-        if column and column.type not in _IN_WORDS
-        else column
+    read, doubts = list(columns), list[Doubt]()
+    if not _writes_commas(table, columns):
+        return read, doubts
+    for at, column in enumerate(columns):
+        if column is None or column.type in _IN_WORDS:
+            continue
+        if open_number := _open_number(table, at, column):
+            message = (
+                f"{open_number!r} under {table.header.cells[at]!r} has thousands or decimals, in a"
+                " table with decimal commas: not read"
+            )
+            doubts.append(Doubt("decimal_comma", message))
+            read[at] = None
+        else:
+            read[at] = replace(column, decimal=",")
+    return read, doubts
+
+
+def _open_number(table: Table, at: int, column: Column) -> str | None:
+    """The first number of a column whose sign has two meanings that nothing in it decides."""
+    cells = _numbers(table, at)
+    if any(_COMMA.fullmatch(number) or _MILLIONS.fullmatch(number) for number, _ in cells):
+        return None
+    # Nobody prints decimals of devices or of tokens a second; those of seconds are usual.
+    is_whole = column.type == "count" or (column.unit == "tokens/s" and column.scale == 1)
+    for number, unit in cells:
+        if _GROUPED.fullmatch(number) and (
+            "," in number or not (is_whole or unit) or unit in _SCALES
+        ):
+            return number
+    return None
+
+
+def _writes_commas(table: Table, columns: Sequence[Column | None]) -> bool:
+    """Whether several results have a decimal comma and no cell a decimal point.
+
+    `8,16` elsewhere may be a list: of devices, of two sizes.
+    """
+    commas = [
+        (number, unit)
         for at, column in enumerate(columns)
+        if column and column.role == "result" and column.type not in _IN_WORDS
+        for number, unit in _numbers(table, at)
+        if _COMMA.fullmatch(number)
     ]
-
-
-def _in_commas(table: Table, at: int, column: Column) -> Column | None:
-    numbers = [number for number, _ in _numbers(table, at)]
-    either = any(map(_GROUPED.fullmatch, numbers)) and not any(map(_COMMA.fullmatch, numbers))
-    return None if either else replace(column, decimal=",")
-
-
-def _writes_commas(table: Table) -> bool:
-    """Whether several cells have a decimal comma and none a decimal point; `0,1` may be a list."""
-    cells = [one for at in range(len(table.header.cells)) for one in _numbers(table, at)]
-    commas = [(number, unit) for number, unit in cells if _COMMA.fullmatch(number)]
     told = any(unit or len(number.partition(",")[2]) > 1 for number, unit in commas)
-    return (
-        told and len(commas) >= _FEWEST and not any(_POINT.fullmatch(number) for number, _ in cells)
-    )
+    return told and len(commas) >= _FEWEST and not _has_points(table)
 
 
-def _numbers(table: Table, at: int) -> list[tuple[str, bool]]:
-    """The numbers of a column, each with whether a unit follows."""
+def _has_points(table: Table) -> bool:
+    cells = (one for at in range(len(table.header.cells)) for one in _numbers(table, at))
+    return any(_POINT.fullmatch(number) for number, _ in cells)
+
+
+def _numbers(table: Table, at: int) -> list[tuple[str, str]]:
+    """The numbers of a column, each with the unit behind it."""
     cells = (row.cells[at].strip("*` ") for row in table.rows if at < len(row.cells))
-    return [(match[1], bool(match["unit"])) for cell in cells if (match := _NUMBER.fullmatch(cell))]
+    found = filter(None, map(_NUMBER.fullmatch, cells))
+    return [(match[1], (match["unit"] or "").strip()) for match in found]

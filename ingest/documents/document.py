@@ -288,7 +288,7 @@ class _Reader:
         read = shaped(original, around, self.legends)
         table = self.configurations.applied(read.table)
         described = self.configurations.are_in(original)
-        if read.is_benchmark and not described and self.document.has_room(table):
+        if read.is_benchmark and not described and self.document.admit(table):
             number = self.document.numbered
         elif not (described or self.paragraph.is_aside) and (settings := set_up(original)):
             # A table of settings: it applies to the tables that follow.

@@ -53,6 +53,7 @@ class Table:
     rows: tuple[TableRow, ...]
     groups: tuple[str, ...] = ()
     end_line: int = 0  # of the mark that closes it, in markups that have one
+    added: int = 0  # last columns that the text does not have
 
     @property
     def last_line(self) -> int:
@@ -60,10 +61,15 @@ class Table:
         return max(last, self.end_line, self.separator_line or self.header.line)
 
 
-def endless(table: Table) -> tuple[str, str, int]:
-    """The warning of a table that is not read: its kind, message and line."""
+def endless(table: Table, *, each: int = 0) -> tuple[str, str, int]:
+    """The warning of a table that is not read: its kind, message and line.
+
+    `each`: the rows that a table counts beside its own, where a file may have several.
+    """
+    later = ", nor are later benchmark tables that do not fit" if each else ""
+    more = f", and each table counts {each} more" if each else ""
     message = (
-        f"a table of {len(table.rows):,} rows is not read, nor what is below:"
-        f" the tables of a file may have {MOST_ROWS:,} in all"
+        f"a table of {len(table.rows):,} rows is not read{later}:"
+        f" a file may have {MOST_ROWS:,} table rows in all{more}"
     )
     return "endless_table", message, table.header.line

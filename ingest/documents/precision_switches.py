@@ -35,7 +35,7 @@ def with_formats_named(table: Table) -> Table:
     header = replace(table.header, cells=(*cells, _FORMAT))
     alignment = (*table.alignment, "none")
     groups = (*table.groups, "") if table.groups else ()
-    return replace(table, header=header, alignment=alignment, rows=rows, groups=groups)
+    return replace(table, header=header, alignment=alignment, rows=rows, groups=groups, added=1)
 
 
 def _is_switch(table: Table, at: int, heading: str) -> bool:
@@ -48,7 +48,8 @@ def _is_switch(table: Table, at: int, heading: str) -> bool:
 
 
 def _with_format(row: TableRow, formats: Mapping[int, str], width: int) -> TableRow:
-    cells = (*row.cells, *[""] * (width - len(row.cells)))
-    on = [name for at, name in formats.items() if switched(cells[at])]
+    if len(row.cells) != width:
+        return row  # a cell is missing, and it is told so
+    on = [name for at, name in formats.items() if switched(row.cells[at])]
     lines = (*(row.line_of(at) for at in range(width)), row.line) if row.lines else ()
-    return replace(row, cells=(*cells, on[0] if len(on) == 1 else ""), lines=lines)
+    return replace(row, cells=(*row.cells, on[0] if len(on) == 1 else ""), lines=lines)

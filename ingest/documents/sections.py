@@ -191,16 +191,18 @@ class Document:
     lines: int = 0
     numbered: int = 0  # tables of benchmarks,
     rows: int = 0  # and what they take, counted in rows
+    has_overflowed: bool = False  # whether a table did not fit
     warnings: list[tuple[str, str, int]] = field(default_factory=list)  # kind, message, line
 
-    def has_room(self, table: Table) -> bool:
-        """Number a table that is read: all together have as many rows as results are published."""
-        if self.rows > MOST_ROWS:
+    def admit(self, table: Table) -> bool:
+        """Number a benchmark table if the file's row budget allows; warn of the first too many."""
+        rows = self.rows + len(table.rows) + _HEADING
+        if rows > MOST_ROWS:
+            if not self.has_overflowed:
+                self.warnings.append(endless(table, each=_HEADING))
+            self.has_overflowed = True
             return False
-        self.rows += len(table.rows) + _HEADING
-        if self.rows > MOST_ROWS:
-            self.warnings.append(endless(table))
-            return False
+        self.rows = rows
         self.numbered += 1
         return True
 

@@ -9,7 +9,6 @@ from ...vocabulary.cell import Cell, in_tokens
 from ...vocabulary.cells import parse_cell
 from ...vocabulary.headings import Column, column_of, columns_of
 from ...vocabulary.headings import columns as known_columns
-from .decimal_commas import with_decimal_commas
 from .fields_in_cells import share_of_devices
 from .grid import Table
 from .sections import FoundTable
@@ -73,7 +72,7 @@ def columns_in(found_table: FoundTable) -> list[Column | None]:
         if column and column.name == "device" and _counts(found_table.table, at):
             counted = _COUNTED["node" if _MACHINES.search(headings[at]) else "device"]
             columns[at] = known_columns()[counted] if counted not in named else None
-    return with_decimal_commas(found_table.table, columns)
+    return columns
 
 
 def _in_its_unit(column: Column | None, heading: str) -> Column | None:

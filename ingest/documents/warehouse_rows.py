@@ -15,6 +15,7 @@ from .agreement import RefusedFact
 from .ambiguous_columns import decided
 from .batch_scope import with_open_batches
 from .column_cells import add_cells, read_rows
+from .decimal_commas import with_decimal_commas
 from .environment_columns import flags_in
 from .fact import Fact
 from .flops_scope import flops_settled
@@ -141,11 +142,11 @@ class RowReader:
             fact.value for fact in found_table.facts if fact.field == "devices" and fact.value
         }
         stated = int(counts.pop()) if len(counts) == 1 else None
-        columns, doubts = decided(
-            found_table.table, columns_in(found_table), self.accumulations, self.batches, stated
-        )
-        for doubt in doubts:
-            self.rows.warn(doubt.code, doubt.message, found_table.table.header.line)
+        table = found_table.table
+        columns, of_commas = with_decimal_commas(table, columns_in(found_table))
+        columns, doubts = decided(table, columns, self.accumulations, self.batches, stated)
+        for doubt in [*of_commas, *doubts]:
+            self.rows.warn(doubt.code, doubt.message, table.header.line)
         return columns
 
     def _id(self, kind: str, cells: Sequence[str]) -> str:
@@ -178,11 +179,12 @@ class RowReader:
     def _warn_of_shape(self, table: Table) -> None:
         width = len(table.header.cells)
         if table.separator_line and len(table.alignment) != width:
-            message = f"the separator row has {len(table.alignment)} cells, the header {width}"
+            cells = len(table.alignment) - table.added
+            message = f"the separator row has {cells} cells, the header {width - table.added}"
             self.rows.warn("short_separator", message, table.separator_line)
         for row in table.rows:
             if not row.is_filler and len(row.cells) != width:
-                message = f"{len(row.cells)} cells under {width} headings"
+                message = f"{len(row.cells)} cells under {width - table.added} headings"
                 self.rows.warn("ragged_row", message, row.line)
 
     def _warn_of_invalid(self, row: TableRow, cells: Sequence[Cell]) -> None:
