@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..decide.answers import lasting, ranked
-from ..decide.budget import planned
+from ..decide.budget_choice import planned
 from ..decide.eligible import candidates
 from ..decide.query import Query
 from ..decide.rows import Decision

@@ -48,7 +48,7 @@ def chart(
     output: o.Output = None,
 ) -> None:
     """Draw a chart as SVG or PNG; its title says what it shows."""
-    from ..decide.budget import planned
+    from ..decide.budget_choice import planned
     from ..project.short_names import ShortNames
     from ..reports import chart as charts
     from ..reports import drawing

@@ -12,7 +12,8 @@ from ..schema.errors import BenchError
 from ..schema.warehouse import Row, Warehouse
 from ..vocabulary.format import counted
 from .best import best
-from .budget import Budget, by_model, planned
+from .budget import Budget
+from .budget_choice import by_model, planned
 from .compare import compare
 from .cost import ORDERED
 from .days import Plan, days

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..decide.budget import Budget, by_model, planned
+from ..decide.budget import Budget
+from ..decide.budget_choice import by_model, planned
 from ..decide.query import EVERYTHING, Query
 from ..decide.selection import select
 from ..project.short_names import ShortNames

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..decide.best import cost_fronts
-from ..decide.budget import Budget, planned
+from ..decide.budget import Budget
+from ..decide.budget_choice import planned
 from ..decide.comparable import far_apart
 from ..decide.cost import ORDERED, STATED, add_costs, facts_of, split
 from ..decide.eligible import Candidates, Rows, candidates

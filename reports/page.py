@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ..decide.budget import planned
+from ..decide.budget_choice import planned
 from ..decide.query import Query
 from ..decide.ranking import SLOWEST
 from ..decide.selection import select

@@ -11,7 +11,8 @@ from importlib.resources import files
 from itertools import accumulate
 from typing import Any
 
-from ..decide.budget import Budget, budget
+from ..decide.budget import Budget
+from ..decide.budget_choice import budget
 from ..decide.eligible import Candidates, eligible
 from ..decide.failures import failures
 from ..decide.query import Query

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from ..decide.answers import effects, ranked, scaled
-from ..decide.budget import planned
+from ..decide.budget_choice import planned
 from ..decide.eligible import candidates
 from ..decide.query import Query
 from ..project.short_names import ShortNames

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.decide.budget import UNIT, budget
+from bench.decide.budget_choice import UNIT, budget
 from bench.decide.query import Query
 from bench.schema.errors import BenchError
 from bench.vocabulary.sizes import Length, parse_length

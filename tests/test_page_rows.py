@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.decide.answers import summaries
-from bench.decide.budget import planned
+from bench.decide.budget_choice import planned
 from bench.decide.eligible import candidates
 from bench.decide.jobs import by_configuration
 from bench.decide.page_rows import PageRows

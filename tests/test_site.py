@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from bench.decide.budget import planned
+from bench.decide.budget_choice import planned
 from bench.decide.query import Query
 from bench.decide.selection import select
 from bench.explain.bulk import known_runs
