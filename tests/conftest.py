@@ -17,6 +17,7 @@ from tests.cpu_times import CpuTimes
 from tests.deciding import Stored, five_jobs
 from tests.hub import Hub, serve
 from tests.program import quick, runs_programs
+from tests.repositories import cloned
 from tests.site_browser import chromium, opens, single, site
 
 # A job in the background ignores Ctrl-C, one of nohup a terminal that is closed, and so would the
@@ -50,7 +51,7 @@ settings.register_profile("home", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 # Fixtures that more than one file of tests asks for.
-__all__ = ["chromium", "five_jobs", "opens", "single", "site"]
+__all__ = ["chromium", "cloned", "five_jobs", "opens", "single", "site"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whole programs that `make test-fast` runs nevertheless: each command once and again.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bench.launch.cases import Constraint, expand, unmet
+from bench.launch.cases import expand
 from bench.launch.plan import json_schema
 from bench.launch.planned_runs import planned_runs
 from bench.launch.reading import read_plan
@@ -271,98 +268,3 @@ def test_a_template_that_names_something_else_is_refused(tmp_path: Path) -> None
     with pytest.raises(BenchError, match="clokc") as caught:
         expanded(tmp_path, text)
     assert "did you mean 'clock'" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("dp % 4 = ", "constraint 2 of the plan"),
-        ("cores > 1", "unknown column 'cores'"),
-        ("model", "not a condition"),
-    ],
-)
-def test_a_wrong_constraint_is_told_with_its_number(text: str, told: str) -> None:
-    constraints = [Constraint(1, "dp > 0"), Constraint(2, text)]
-    with pytest.raises(BenchError) as caught:
-        unmet(constraints, [{"dp": 1, "model": "nano"}])
-    assert told in str(caught.value) and "constraint 2" in str(caught.value)
-
-
-def test_a_secret_that_no_constraint_allows_is_not_told() -> None:
-    [why] = unmet([Constraint(1, "api_key = 'x'")], [{"api_key": "topsecretvalue99"}]).values()
-    assert "topsecret" not in why and "api_key [redacted]" in why
-
-
-def test_what_is_not_known_holds_no_constraint() -> None:
-    why = unmet([Constraint(1, "vpp = 1 or dp = 2")], [{"dp": 1, "vpp": None}, {"dp": 2, "vpp": 3}])
-    assert why == {0: "vpp = 1 or dp = 2 is false (dp 1; unknown: vpp)"}
-
-
-def test_many_combinations_are_soon_constrained() -> None:
-    """A statement for each took half a minute."""
-    rows = [{f"a{n}": place + n for n in range(20)} | {"kind": "x"} for place in range(10_000)]
-    began = time.process_time()
-    why = unmet([Constraint(1, "a0 % 2 = 0 and kind = 'x'")], rows)
-    assert time.process_time() - began < 4
-    assert len(why) == 5_000 and why[1].startswith("a0 % 2 = 0 and kind = 'x' is false (a0 1")
-
-
-def test_values_of_several_kinds_are_compared_as_text() -> None:
-    rows = [{"v": value} for value in (True, 2, 2.5, "2", None)]
-    assert sorted(unmet([Constraint(1, "v = '2'")], rows)) == [0, 2, 4]
-    assert sorted(unmet([Constraint(1, "v = 'true'")], rows)) == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("made", [os.mkfifo, lambda file: os.truncate(file, 10 << 30)])
-def test_a_plan_is_a_file_of_some_size(tmp_path: Path, made: Callable[[Path], None]) -> None:
-    file = tmp_path / "plan.toml"
-    if made is not os.mkfifo:
-        file.touch()
-    made(file)
-    with pytest.raises(BenchError, match="cannot read the plan"):
-        read_plan(file)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("repeats = 1000000000\ndp = 1", "more than 10,000 runs"),
-        (f"[settings]\ndp = {[*range(1, 10_002)]}", "more than 10,000 combinations"),
-        ("[settings]\ndp = [1, 2]\n" + "[[matrix]]\n" * 60_000, "more than 100,000 combinations"),
-        (f"constraints = {['dp > 0'] * 101}\n[settings]\ndp = 1", "invalid 'constraints'"),
-        ('trainer = "command"\ncommand = "' + "a" * 20_000 + '"', "invalid 'command'"),
-    ],
-)
-def test_a_plan_of_too_much_is_refused(tmp_path: Path, text: str, told: str) -> None:
-    text = (
-        text if "[settings]" in text or "command" in text else text.replace("dp", "[settings]\ndp")
-    )
-    with pytest.raises(BenchError, match=told):
-        expanded(tmp_path, text)
-
-
-def test_only_what_runs_counts_as_often_as_it_is_repeated(tmp_path: Path) -> None:
-    text = """
-        repeats = {}
-        trainer = "command"
-        command = "run {{n}}"
-        constraints = ["n <= 50"]
-        [values]
-        n = {}
-    """
-    numbers = [*range(1, 2001)]
-    assert len(expanded(tmp_path, text.format(200, numbers)).cases) == 50
-    with pytest.raises(BenchError, match="more than 10,000 runs") as caught:
-        expanded(tmp_path, text.format(201, numbers))
-    assert caught.value.why == "50 combinations, 201 times each"
-
-
-def test_the_lines_of_many_wrong_keys_are_not_all_searched(tmp_path: Path) -> None:
-    taken = {}
-    for keys in (1000, 4000):
-        file = write(tmp_path, "[settings]\n" + "".join(f"k{n} = 1\n" for n in range(keys)))
-        begun = time.process_time()
-        with pytest.raises(BenchError, match=r"unknown key 'settings\.k0'"):
-            read_plan(file)
-        taken[keys] = time.process_time() - begun
-    assert taken[4000] < 8 * taken[1000], "linear is 4"
