@@ -87,6 +87,7 @@ def test_pairs_of_sizes_and_ids_are_no_decimals(
     ("heading", "cells", "shown"),
     [
         ("Step time (s)", ("12.345", "13.456"), "12.345"),
+        ("Step time", ("12.345 s", "13.456 s"), "12.345"),
         ("Tokens/s", ("12,345", "13,456"), "12,345"),
         ("Tokens/s", ("12.345 k", "13.456 k"), "12.345"),
         ("TFLOPS/GPU", ("141.705", "142.445"), "141.705"),

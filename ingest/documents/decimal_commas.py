@@ -21,7 +21,7 @@ _GROUPED = re.compile(r"\d{1,3}[.,]\d{3}")  # 12,345 or 91.705: a thousand or a 
 _MILLIONS = re.compile(r"\d{1,3}(?:\.\d{3}){2,6}")
 _FEWEST = 2  # such cells
 _IN_WORDS = frozenset(("label", "flag", "notes", "text"))  # types of column
-_SCALES = frozenset("kKMBT")  # `91.705 k` has decimals as likely as thousands
+_TOKENS = re.compile(r"tok", re.I)  # the unit of a rate
 
 
 def with_decimal_commas(
@@ -54,12 +54,11 @@ def _open_number(table: Table, at: int, column: Column) -> str | None:
     cells = _numbers(table, at)
     if any(_COMMA.fullmatch(number) or _MILLIONS.fullmatch(number) for number, _ in cells):
         return None
-    # Nobody prints decimals of devices or of tokens a second; those of seconds are usual.
-    is_whole = column.type == "count" or (column.unit == "tokens/s" and column.scale == 1)
+    # Nobody prints decimals of devices or of tokens a second; those of seconds and GB are usual.
+    is_rate = column.unit == "tokens/s" and column.scale == 1
     for number, unit in cells:
-        if _GROUPED.fullmatch(number) and (
-            "," in number or not (is_whole or unit) or unit in _SCALES
-        ):
+        is_whole = column.type == "count" or bool(_TOKENS.match(unit) or (is_rate and not unit))
+        if _GROUPED.fullmatch(number) and ("," in number or not is_whole):
             return number
     return None
 
