@@ -138,3 +138,16 @@ def test_sharded_copies_may_count_as_one(tmp_path: Path) -> None:
         (tmp_path / "x.md").write_text(head + rows.format(stage))
         found.append([one["rule"] for one in audited(tmp_path / "x.md")].count("R2b"))
     assert found == [0, 2]
+
+
+def test_a_job_may_use_a_part_of_one_node(tmp_path: Path) -> None:
+    head = "| Nodes | GPUs | GBS | Sec/it |\n|--|--|--|--|\n"
+    rows = ["1 | 1 | 64 | 62.0", "1 | 8 | 64 | 9.0", "2 | 16 | 64 | 4.6", "4 | 32 | 64 | 2.4"]
+
+    def doubted(*rows: str) -> list[int]:
+        (tmp_path / "x.md").write_text(head + "".join(f"| {row} |\n" for row in rows))
+        return [one["line"] for one in audited(tmp_path / "x.md") if one["rule"] == "R2"]
+
+    assert doubted(*rows) == []
+    assert doubted(*rows[1:], "4 | 4 | 64 | 16.0") == [6], "a part of each of several"
+    assert doubted(*rows[1:], "1 | 16 | 64 | 4.8") == [6], "more than a node has"
