@@ -154,3 +154,19 @@ def test_many_reasons_of_exclusion_are_counted_by_kind() -> None:
     assert kinds(*few) == [(reason, 1) for reason in few]
     many = (*few, *(f"oom: {n} GB" for n in range(8)), "copy of a:3", "copy of a:4", "copy of a:5")
     assert kinds(*many) == [("oom", 9), ("copy", 3), ("doubted", 2)]
+
+
+def test_what_documents_print_and_plan_stands_in_the_sentence(folder: Path) -> None:
+    head = "| GPUs | TP | Tokens/s/GPU | MFU |\n|---|---|---|---|\n"
+    (folder / "a.md").write_text(
+        "# 7B on H100\n\nTrained for 300B tokens.\n\nLater trained for 1T tokens.\n\n"
+        f"{head}| 8 | 1 | 10,000 | 45.0% |\n"
+    )
+    (folder / "b.md").write_text(f"# 7B on A100\n\n{head}| 8 | 1 | 4,000 | 55.0% |\n")
+    page = quick(folder, "report", "--model", "7B", "a.md", "b.md").out
+    first, second = page.split("**Answers**\n\n")[1].split("\n\n")[0].splitlines()[:2]
+    assert "14.5 days per 100B tokens (43.4 days for its 300B tokens; 144.7 days for its" in first
+    assert ", MFU 45.0% as printed" in first and ", MFU 55.0% as printed" in second
+    assert "for its" not in second
+    days = [line for line in page.splitlines() if line.startswith("| Days per 100B tokens")]
+    assert "| Days for 300B tokens | Days for 1T tokens |" in days[0]
