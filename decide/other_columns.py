@@ -14,7 +14,7 @@ from ..ingest.documents.environment_columns import variable_of
 from ..ingest.documents.setting_columns import DRESS, MISSING, is_setting
 from ..ingest.documents.techniques import recompute_named
 from ..schema.warehouse import Warehouse
-from ..vocabulary.cell_words import LINK
+from ..vocabulary.cell_words import without_links
 from ..vocabulary.fields import fields
 from ..vocabulary.hardware import device_pattern
 from ..vocabulary.headings import batch_in_tokens
@@ -86,7 +86,7 @@ def other_columns(warehouse: Warehouse, runs: str = "selected") -> dict[str, dic
 
 def _plain(text: str) -> str:
     """The words of a cell; of a link its text."""
-    return DRESS.sub("", LINK.sub(r"\2", text.strip())).strip()
+    return DRESS.sub("", without_links(text)).strip()
 
 
 def _tells_more(raw: str, device: str | None) -> bool:

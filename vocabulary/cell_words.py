@@ -18,6 +18,7 @@ _DATE = (
 _JOB = r"(?:(?<=job )|(?<=id )|(?<=#))\d{6,9}\b|(?:(?<=,)|(?<=, )|^)\d{6,9}(?=\s*(?:[,;)]|$))"
 # [842](https://example.org)
 LINK = re.compile(r"^(\[)(?!\^)([^\[\]\n]+)(\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?:\s[^()]*)?\))$")
+_LINK_WITHIN = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _SELECTIVE = re.compile(r"selective\b.{0,20}$|(?:per-?op )?sac$")
 _YES = {
     "recompute": 1.0,
@@ -45,6 +46,11 @@ def switched(text: str) -> bool | None:
 def is_link(text: str) -> bool:
     """Whether the whole text is a link."""
     return bool(LINK.match(text.strip()) or re.fullmatch(r"https?://\S+", text.strip()))
+
+
+def without_links(text: str) -> str:
+    """A text of markdown with what its links show in their place."""
+    return _LINK_WITHIN.sub(r"\1", text)
 
 
 def label(raw: str, column: Column) -> Cell:

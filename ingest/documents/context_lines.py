@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...vocabulary.cell_words import without_links
 from ...vocabulary.prefilter import HintedPattern
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, without_subjects
@@ -55,7 +56,6 @@ _MEASURED = HintedPattern(
     r"|\d ?[TP]?flop/?s\b|\bmfu\b[^.]{0,20}\d|\d%? mfu\b",
     re.I,
 )
-_LINK = re.compile(r"\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _ABOVE = HintedPattern(r"\(\s*(?:for\s+)?(?:the\s+)?above(?:,?\s*too)?\s*\)|\babove,? too\b", re.I)
 _LEADING = re.compile(r"^(?:all|with|using|export|set|and)\s+", re.I)
 _FOR_ALL = HintedPattern(
@@ -183,7 +183,7 @@ def is_launch(text: str) -> bool:
 
 
 def _parts(text: str) -> Iterator[str]:
-    body = _LINK.sub(r"\1", _ABOVE.sub("", _BULLET.sub("", without_subject(text))))
+    body = without_links(_ABOVE.sub("", _BULLET.sub("", without_subject(text))))
     body = re.sub(r"(?<!\s)\s++#.*$|[`*]", "", body).strip().rstrip(":,\\").strip()
     body = _GROUPED.sub(r"\1\2", _REMARK.sub("", body))
     body = re.sub(r"\s+", " ", body)  # runs of blanks make patterns slow

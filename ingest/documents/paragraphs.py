@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...vocabulary.cell_words import without_links
 from ...vocabulary.headings import LONGEST
 from ...vocabulary.sizes import find_size
 from .clauses import facts_by_subject, is_installed, without_subjects
@@ -27,7 +28,6 @@ from .subjects import of_subject
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 # A line that begins with its name: `**Nodes:** a-[1-4]`, `Hardware: 8x H100`
 LABELLED = re.compile(r"^\s*(?:\*\*[^*]{1,40}:\*\*|\*\*[^*]{1,40}\*\*\s?:|[A-Z][\w /()-]{0,30}:)\s")
-_LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,200}\)")
 _END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`*(\d])")
 # Conjectures, comparisons, advice and the work of others are no settings of a run.
 _NO_STATEMENT = re.compile(
@@ -156,7 +156,7 @@ def sentences(lines: Sequence[TextLine]) -> Iterator[tuple[str, int]]:
     unit: list[str] = []
     first = 0
     for line in lines:
-        text = _LINK.sub(r"\1", line.text)
+        text = without_links(line.text)
         if unit and (BULLET.match(text) or LABELLED.match(text)):
             yield from _split(unit, first)
             unit = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...vocabulary.cell_words import without_links
 from .fact import Fact
 
-_LINK = re.compile(r"!?\[([^\[\]]{1,80})\]\([^()]{0,300}\)")
 _APART = re.compile(r"[;,+&|]|\band\b|\s(?=(?:with|without|w/o?)\s)", re.I)
 _RECOMPUTE = (
     r"(?:activations?|act\.?|gradients?|grad)[ _-]?"
@@ -44,7 +44,7 @@ def recompute_named(words: str, of_column: bool = False) -> str | None:
     """
     listed = of_column or "+" in words
     words = " ".join(
-        _LINK.sub(r"\1", words).split()
+        without_links(words).split()
     )  # one space each: the length of a row has no limit
     parts = _APART.split(words)
     plain = (_CODE.sub("", part).strip(" *_`") for part in parts)
@@ -65,7 +65,7 @@ def techniques_of_rows(rows: Sequence[Sequence[str]]) -> frozenset[str]:
         for cells in rows
         for cell in cells
         if cell.lstrip(" *`_").startswith("+")
-        for part in _APART.split(_LINK.sub(r"\1", cell))
+        for part in _APART.split(without_links(cell))
     )
     kinds = {_kind_of(part.strip(" *_`"), True) for part in added}
     return frozenset(("recompute",)) if kinds & {"full", "selective"} else frozenset()
