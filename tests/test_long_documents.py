@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from bench.ingest.documents import markdown, sections
+from bench.ingest.documents import csv_files, markdown, sections
 from bench.ingest.documents.document import read_document
 from bench.ingest.documents.tables import read_markdown
+from tests.program import quick
 
 TABLE = "| Model | TP | DP | TFLOPs |\n|--|--|--|--|\n" + "| 7B | 4 | 1 | 100 |\n" * 5 + "\n"
 
@@ -41,3 +44,16 @@ def test_a_table_that_fits_is_read_after_one_that_does_not(monkeypatch: pytest.M
             19,
         )
     ]
+
+
+@pytest.mark.parametrize("name", ["x.md", "x.csv"])
+def test_a_file_of_one_table_that_is_too_long_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(sections, "MOST_ROWS", 12)
+    monkeypatch.setattr(csv_files, "MOST_ROWS", 3)
+    table = TABLE if name == "x.md" else "Model,TP,DP,TFLOPs\n" + "7B,4,1,100\n" * 5
+    (folder / name).write_text(table)
+    done = quick(folder, "ingest", name)
+    assert f"warning: {name}:1: a table of 5 rows is not read" in done.err and done.code == 0
+    assert "no log or benchmark table" not in done.err

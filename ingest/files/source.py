@@ -123,8 +123,8 @@ def _document(task: Task) -> ReadFile:
 
     text, errors = task.content.text()
     rows, coverage = read_markdown(text, task.source_id)
-    kind = "document" if coverage.tables or rows.by_table.get("runs") else None
-    return with_source_row(kind, rows, coverage, task, errors)
+    is_one = coverage.tables or rows.by_table.get("runs") or _exceeds_rows(rows)
+    return with_source_row("document" if is_one else None, rows, coverage, task, errors)
 
 
 def _jobs(task: Task) -> ReadFile:
@@ -153,7 +153,13 @@ def _separated(task: Task, form: str) -> ReadFile:
 
     text, errors = task.content.text()
     rows, coverage = read_separated(text, task.source_id, form)
-    return with_source_row(form if coverage.tables else None, rows, coverage, task, errors)
+    kind = form if coverage.tables or _exceeds_rows(rows) else None
+    return with_source_row(kind, rows, coverage, task, errors)
+
+
+def _exceeds_rows(rows: Rows) -> bool:
+    """Whether a table of runs is left out for its length, which the file's warning reports."""
+    return any(one["code"] == "endless_table" for one in rows.by_table.get("warnings", ()))
 
 
 def _read_log(
